@@ -1,0 +1,3 @@
+module enhance
+
+go 1.26

@@ -1,0 +1,52 @@
+package model
+
+// Tensor is a named parameter: row-major float32 values and their shape.
+type Tensor struct {
+	Shape []int
+	Data  []float32
+}
+
+// Model is a graph together with the values of its parameters and the rules by
+// which a RAW mosaic becomes its input and its output becomes a picture.
+type Model struct {
+	Arch       string // "pynet", "pynet-s"
+	Graph      *Graph
+	Params     map[string]*Tensor
+	Convention Convention
+	Meta       map[string]string // metadata of the file the weights came from
+}
+
+// OutputKind says what the samples of a network's result mean.
+type OutputKind uint8
+
+const (
+	// OutputCameraGamma is camera-space, white-balanced, linear light raised to 1/Gamma.
+	OutputCameraGamma OutputKind = iota
+	// OutputDisplaySRGB is display-ready sRGB in 0..1: no white balance, matrix or curve follows.
+	OutputDisplaySRGB
+)
+
+// Convention is how RAW samples are brought to a network and what comes back.
+type Convention struct {
+	// Pack gives the (row, column) inside the 2×2 quad, red at (0,0), that each
+	// input plane holds.
+	Pack [4][2]int
+
+	// Normalised conventions (SubtractBlack true): x = (raw-black)/(white-black),
+	// times the white-balance gain of its colour (gains divided by their smallest),
+	// clipped to 0..1, raised to 1/Gamma.
+	// Otherwise x = raw·1023/(2^bits-1)/Divisor and nothing else happens.
+	SubtractBlack bool
+	Gamma         float64
+	Divisor       float64
+
+	Output OutputKind
+
+	// Packed planes are padded at the bottom and right by reflection to multiples
+	// of Multiple, at least MinSide, and the output is cropped back.
+	Multiple, MinSide int
+
+	// Scale is the output's side divided by the packed input's side, as a fraction
+	// Num/Den (pynet level n: 2^(1-n)).
+	ScaleNum, ScaleDen int
+}
