@@ -1,0 +1,192 @@
+// Package atomicfile writes a file that either appears whole under its final
+// name or does not appear at all.
+//
+// [Create] checks the target and opens a hidden temporary file in the target's
+// own directory, so an unwritable directory, an existing file or a directory in
+// the way is found before any work is spent on the contents. The caller writes,
+// then calls [File.Commit], which flushes the data to the disk, gives the file
+// its final name and flushes the directory. [File.Abort] drops everything.
+//
+//	f, err := atomicfile.Create("out.png", atomicfile.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	defer f.Abort() // does nothing after Commit
+//	if _, err := f.Write(data); err != nil {
+//		return err
+//	}
+//	return f.Commit()
+//
+// A process that is killed between Create and Commit leaves the temporary file,
+// named .NAME-XXXXXXXXXXXXXXXX.part with a shortened NAME; the final name is
+// never touched. A program that handles SIGINT should call Abort on its way out.
+package atomicfile
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+var (
+	// ErrExists is reported when the target exists and Options.Overwrite is false.
+	ErrExists = errors.New("file exists")
+
+	// ErrNotRegular is reported when the target is a directory, a device, a pipe,
+	// a socket or a symbolic link that does not lead to a regular file.
+	ErrNotRegular = errors.New("not a regular file")
+
+	// ErrClosed is reported by every use of a File that was committed, aborted or
+	// dropped after a failed write.
+	ErrClosed = errors.New("file already committed or aborted")
+)
+
+// Error is a failure to produce the file at Path. It unwraps to its cause:
+// ErrExists, ErrNotRegular, ErrClosed, or the operating system's error.
+type Error struct {
+	Op   string // what was being done, such as "write"
+	Path string // the final path, as the caller gave it
+	Err  error
+	Hint string // what to do about it; may be empty
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("cannot %s %s: %v", e.Op, e.Path, e.Err)
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Options selects how a target that already exists is treated.
+type Options struct {
+	// Overwrite replaces an existing regular file and keeps its permission bits.
+	// Replacing needs write permission for the directory, not for the old file.
+	Overwrite bool
+}
+
+// newMode is the mode asked for a new file; the umask takes its bits away.
+const newMode fs.FileMode = 0o644
+
+// backing is the part of os.File that a File needs; tests put failing disks here.
+type backing interface {
+	io.WriteSeeker
+	Sync() error
+	Chmod(fs.FileMode) error
+	Close() error
+}
+
+// File is a file under construction. It is not safe for concurrent use.
+type File struct {
+	path      string // as the caller gave it, for messages
+	target    string // where the file goes, symbolic links resolved
+	temp      string
+	keepMode  *fs.FileMode // permission bits of the file being replaced
+	overwrite bool
+	out       backing
+	failed    error // the first failure; everything is removed already
+	done      bool
+}
+
+// Create starts a file that will be named path. A symbolic link to a regular
+// file is followed, so that the file it names is replaced and the link stays.
+func Create(path string, opt Options) (*File, error) {
+	target, mode, err := inspect(path, opt)
+	if err != nil {
+		return nil, err
+	}
+	out, temp, err := openTemp(target)
+	if err != nil {
+		return nil, &Error{Op: "create", Path: path, Err: cause(err), Hint: createHint(err, target)}
+	}
+	return &File{path: path, target: target, temp: temp, keepMode: mode, overwrite: opt.Overwrite, out: out}, nil
+}
+
+// inspect decides whether path may be written, and returns the file to write and
+// the permission bits to keep (nil if it is new).
+func inspect(path string, opt Options) (target string, mode *fs.FileMode, err error) {
+	if path == "" {
+		return "", nil, &Error{Op: "create", Path: `""`, Err: fs.ErrInvalid, Hint: "give the output a file name"}
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return path, nil, nil
+	} else if err != nil {
+		return "", nil, &Error{Op: "create", Path: path, Err: cause(err)}
+	}
+	target, err = filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", nil, &Error{Op: "create", Path: path, Err: ErrNotRegular,
+			Hint: "it is a symbolic link that leads nowhere; remove it or name its target"}
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return "", nil, &Error{Op: "create", Path: path, Err: cause(err)}
+	}
+	if !info.Mode().IsRegular() {
+		return "", nil, &Error{Op: "create", Path: path, Err: ErrNotRegular, Hint: kindHint(info.Mode())}
+	}
+	if !opt.Overwrite {
+		return "", nil, &Error{Op: "create", Path: path, Err: ErrExists, Hint: "choose another name or allow overwriting"}
+	}
+	perm := info.Mode().Perm()
+	return target, &perm, nil
+}
+
+func kindHint(m fs.FileMode) string {
+	if m.IsDir() {
+		return "it is a directory; add a file name"
+	}
+	return "the file is written beside its name and renamed, which a device or pipe cannot be; name a regular file"
+}
+
+func createHint(err error, target string) string {
+	dir := filepath.Dir(target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "directory " + dir + " does not exist; create it first"
+	case errors.Is(err, fs.ErrPermission):
+		return "directory " + dir + " is not writable"
+	}
+	return ""
+}
+
+// openTemp creates the hidden file beside target.
+func openTemp(target string) (*os.File, string, error) {
+	dir, base := filepath.Split(target)
+	// File systems limit a name to 255 bytes: a long one is cut, so that a target
+	// of legal length always has a temporary file of legal length.
+	if len(base) > 64 {
+		base = base[:64]
+	}
+	for try := 0; ; try++ {
+		var r [8]byte
+		rand.Read(r[:]) // never fails since Go 1.24
+		temp := dir + "." + base + "-" + hex.EncodeToString(r[:]) + ".part"
+		f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, newMode)
+		if errors.Is(err, fs.ErrExist) && try < 100 {
+			continue
+		}
+		return f, temp, err
+	}
+}
+
+// cause strips the temporary file's name from an operating system error: the
+// user knows only the final name.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	var le *os.LinkError
+	if errors.As(err, &le) {
+		return le.Err
+	}
+	return err
+}

@@ -1,0 +1,107 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestUmask(t *testing.T) {
+	tests := []struct {
+		umask int
+		want  fs.FileMode
+	}{{0o022, 0o644}, {0o077, 0o600}, {0, 0o644}, {0o027, 0o640}}
+	for _, tt := range tests {
+		path := filepath.Join(t.TempDir(), "f")
+		old := syscall.Umask(tt.umask)
+		f, err := Create(path, Options{})
+		syscall.Umask(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != tt.want {
+			t.Errorf("umask %03o: mode %v, want %v", tt.umask, info.Mode().Perm(), tt.want)
+		}
+	}
+}
+
+// TestUnwritableForRoot uses a directory where not even root may create files.
+func TestUnwritableForRoot(t *testing.T) {
+	f, err := Create("/proc/self/out.png", Options{})
+	if err == nil {
+		f.Abort()
+		t.Fatal("Create succeeded in /proc/self")
+	}
+}
+
+func TestUnwritableDirectory(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root ignores permission bits: the mode 0555 part needs another user")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(filepath.Join(dir, "f"), Options{}); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("Create: %v, want permission denied", err)
+	}
+}
+
+// TestDevFull takes the kernel's own "no space left" through a File.
+func TestDevFull(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full:", err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out.png")
+	f := create(t, path, Options{})
+	f.out.Close()
+	f.out = full
+	checkFull(t, f, path, dir, "")
+}
+
+// TestFullTmpfs fills a real file system of 64 KiB.
+func TestFullTmpfs(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("cannot mount a tmpfs (needs root):", err)
+	}
+	defer syscall.Unmount(dir, syscall.MNT_DETACH)
+	path := filepath.Join(dir, "out.png")
+	put(t, path, "old", 0o644)
+	f := create(t, path, Options{Overwrite: true})
+	checkFull(t, f, path, dir, "out.png")
+	wantContents(t, path, "old")
+}
+
+func checkFull(t *testing.T, f *File, path, dir, left string) {
+	t.Helper()
+	var err error
+	for range 100 {
+		if _, err = io.WriteString(f, strings.Repeat("x", 4096)); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), path) {
+		t.Errorf("Write: %v, want ENOSPC and the path", err)
+	}
+	if err := f.Commit(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Commit: %v, want ENOSPC", err)
+	}
+	if got := names(t, dir); got != left {
+		t.Errorf("directory holds %q, want %q", got, left)
+	}
+}
