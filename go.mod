@@ -1,3 +1,8 @@
 module enhance
 
-go 1.26
+go 1.26.0
+
+require (
+	github.com/ebitengine/purego v0.11.3 // indirect
+	golang.org/x/image v0.47.0 // indirect
+)
