@@ -1,0 +1,139 @@
+package clrt
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// A cache entry is a file named by the key of a program:
+//
+//	bytes  0..7   "ENHCLPRG"
+//	bytes  8..11  version of the format, little-endian as all numbers
+//	bytes 12..43  key: SHA-256 of all that the binary depends on
+//	bytes 44..51  length of the binary
+//	bytes 52..83  SHA-256 of the binary
+//	bytes 84..    the binary
+//
+// The key within catches entries under a wrong name, the checksum those that
+// were cut or damaged. Nothing about the cache is an error to the caller: what
+// cannot be read is compiled, what cannot be written is not kept.
+const (
+	cacheMagic   = "ENHCLPRG"
+	cacheVersion = 1
+	cacheHeader  = 8 + 4 + 32 + 8 + 32
+)
+
+// cacheDirEnv overrides the folder of the cache; "off" disables it.
+const cacheDirEnv = "ENHANCE_CACHE_DIR"
+
+// cacheDir returns the folder of compiled programs, or "" for none.
+func cacheDir() string {
+	switch dir := os.Getenv(cacheDirEnv); dir {
+	case "off":
+		return ""
+	case "":
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		return filepath.Join(base, "enhance", "programs")
+	default:
+		return filepath.Join(dir, "programs")
+	}
+}
+
+// cacheEntry is the place of one program in the cache; the zero value is that
+// of a disabled cache.
+type cacheEntry struct {
+	path string
+	key  [32]byte
+}
+
+func (c *Context) openCache(source, options string) cacheEntry {
+	dir := cacheDir()
+	if dir == "" {
+		return cacheEntry{}
+	}
+	i := &c.dev.info
+	h := sha256.New()
+	var n [8]byte
+	for _, s := range []string{cacheMagic, strconv.Itoa(cacheVersion), i.Platform, i.Name, i.DriverVersion, i.Version, source, options} {
+		binary.LittleEndian.PutUint64(n[:], uint64(len(s))) // so that no two lists run together
+		h.Write(n[:])
+		h.Write([]byte(s))
+	}
+	e := cacheEntry{key: [32]byte(h.Sum(nil))}
+	e.path = filepath.Join(dir, hex.EncodeToString(e.key[:])+".clbin")
+	return e
+}
+
+func (e *cacheEntry) enabled() bool { return e.path != "" }
+
+// load returns the binary, or nil where there is none that is whole. What is
+// not is removed.
+func (e *cacheEntry) load() []byte {
+	if !e.enabled() {
+		return nil
+	}
+	data, err := os.ReadFile(e.path)
+	if err != nil {
+		return nil
+	}
+	payload := decodeEntry(data, e.key)
+	if payload == nil {
+		e.drop()
+	}
+	return payload
+}
+
+// decodeEntry returns the binary of an entry, or nil where the entry is
+// damaged or not that of the key.
+func decodeEntry(data []byte, key [32]byte) []byte {
+	if len(data) <= cacheHeader {
+		return nil
+	}
+	head, payload := data[:cacheHeader], data[cacheHeader:]
+	sum := sha256.Sum256(payload)
+	if !bytes.Equal(head, entryHeader(key, sum, len(payload))) {
+		return nil
+	}
+	return payload
+}
+
+func entryHeader(key, sum [32]byte, n int) []byte {
+	h := make([]byte, 0, cacheHeader)
+	h = append(h, cacheMagic...)
+	h = binary.LittleEndian.AppendUint32(h, cacheVersion)
+	h = append(h, key[:]...)
+	h = binary.LittleEndian.AppendUint64(h, uint64(n))
+	return append(h, sum[:]...)
+}
+
+func (e *cacheEntry) drop() { _ = os.Remove(e.path) }
+
+// store writes beside the entry and renames, so that no reader, in this or
+// another process, sees half of one.
+func (e *cacheEntry) store(payload []byte) {
+	if len(payload) == 0 || os.MkdirAll(filepath.Dir(e.path), 0o755) != nil {
+		return
+	}
+	f, err := os.CreateTemp(filepath.Dir(e.path), ".new-*")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(append(entryHeader(e.key, sha256.Sum256(payload), len(payload)), payload...))
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), e.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+}

@@ -1,0 +1,321 @@
+package clrt
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"unsafe"
+)
+
+// Write copies p to b from byte off on and waits for it.
+func (q *Queue) Write(b *Buffer, off int64, p []byte) error {
+	return q.blocking(symEnqueueWriteBuffer, "write", b, off, p)
+}
+
+// Read copies bytes of b from off on to p and waits for it.
+func (q *Queue) Read(b *Buffer, off int64, p []byte) error {
+	return q.blocking(symEnqueueReadBuffer, "read", b, off, p)
+}
+
+func (q *Queue) blocking(s symbol, op string, b *Buffer, off int64, p []byte) error {
+	if err := q.begin(op, b, off, int64(len(p))); err != nil {
+		return err
+	}
+	defer q.end(b)
+	if len(p) == 0 {
+		return nil
+	}
+	mark := q.mark()
+	r := q.ctx.lib.call(s, q.ref.id, b.ref.id, 1, uintptr(off), uintptr(len(p)),
+		uintptr(unsafe.Pointer(unsafe.SliceData(p))), 0, 0, 0)
+	if r := int32(r); r != 0 {
+		return rangeError(s, r, b, off, int64(len(p)))
+	}
+	q.retire(mark) // the queue is in order, so all before has ended too
+	return nil
+}
+
+func rangeError(s symbol, code int32, b *Buffer, off, n int64) error {
+	return &Error{Call: s.String(), Code: code, Detail: fmt.Sprintf("%d bytes at %d of buffer %q", n, off, b.purpose)}
+}
+
+// WriteAsync queues the copy of p to b from byte off on. p must not change
+// until the command has ended; it is pinned until a Wait on this or a later
+// event of the queue, a blocking command or Finish has seen that.
+func (q *Queue) WriteAsync(b *Buffer, off int64, p []byte) (*Event, error) {
+	return q.async(symEnqueueWriteBuffer, "write", b, off, p)
+}
+
+// ReadAsync queues the copy of bytes of b from off on to p. The bytes are
+// there when the command has ended; p is pinned as by WriteAsync.
+func (q *Queue) ReadAsync(b *Buffer, off int64, p []byte) (*Event, error) {
+	return q.async(symEnqueueReadBuffer, "read", b, off, p)
+}
+
+// sweepEvery is the number of transfers after which the queue asks which have
+// ended, so that a caller that never waits does not pin ever more memory.
+const sweepEvery = 64
+
+func (q *Queue) async(s symbol, op string, b *Buffer, off int64, p []byte) (*Event, error) {
+	if err := q.begin(op, b, off, int64(len(p))); err != nil {
+		return nil, err
+	}
+	defer q.end(b)
+	if len(p) == 0 {
+		return q.Marker()
+	}
+	lib := q.ctx.lib
+	pin := new(runtime.Pinner)
+	pin.Pin(unsafe.SliceData(p))
+
+	// One lock over command and entry: transfers are numbered in queue order.
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var ev uintptr
+	r := lib.call(s, q.ref.id, b.ref.id, 0, uintptr(off), uintptr(len(p)),
+		uintptr(unsafe.Pointer(unsafe.SliceData(p))), 0, 0, uintptr(unsafe.Pointer(&ev)))
+	if r := int32(r); r != 0 {
+		pin.Unpin()
+		return nil, rangeError(s, r, b, off, int64(len(p)))
+	}
+	lib.call(symRetainEvent, ev) // cannot fail on a new event
+	q.seq++
+	q.pending = append(q.pending, transfer{q.seq, ev, pin})
+	if q.seq%sweepEvery == 0 {
+		q.sweepLocked()
+	}
+	e := &Event{q: q, what: op + " of buffer " + b.purpose, mark: q.seq}
+	e.ref.id = ev
+	q.events[e] = struct{}{}
+	return e, nil
+}
+
+// sweepLocked retires the transfers that the driver says have ended.
+func (q *Queue) sweepLocked() {
+	mark := uint64(0)
+	for _, t := range q.pending {
+		status, err := eventStatus(q.ctx.lib, t.event)
+		if err != nil || status > 0 {
+			break
+		}
+		mark = t.seq
+	}
+	q.retireLocked(mark)
+}
+
+// Copy queues the copy of n bytes of src from srcOff on to dst from dstOff on.
+// Within one buffer the two must not overlap.
+func (q *Queue) Copy(dst *Buffer, dstOff int64, src *Buffer, srcOff, n int64) error {
+	if err := q.begin("copy", src, srcOff, n); err != nil {
+		return err
+	}
+	defer q.end(src)
+	if err := q.begin("copy", dst, dstOff, n); err != nil {
+		return err
+	}
+	defer q.end(dst)
+	if n == 0 {
+		return nil
+	}
+	r := q.ctx.lib.call(symEnqueueCopyBuffer, q.ref.id, src.ref.id, dst.ref.id,
+		uintptr(srcOff), uintptr(dstOff), uintptr(n), 0, 0, 0)
+	if r := int32(r); r != 0 {
+		return &Error{Call: symEnqueueCopyBuffer.String(), Code: r, Detail: fmt.Sprintf(
+			"%d bytes at %d of buffer %q to %d of buffer %q", n, srcOff, src.purpose, dstOff, dst.purpose)}
+	}
+	return nil
+}
+
+// Rect says where a box of bytes lies in memory.
+type Rect struct {
+	Origin     [3]int64 // byte in the row, row, slice
+	RowPitch   int64    // bytes from row to row
+	SlicePitch int64    // bytes from slice to slice, a multiple of RowPitch; 0 if there is one slice
+}
+
+// size returns how many bytes of memory a region of the rectangle needs.
+func (r *Rect) size(op string, region [3]int64) (int64, error) {
+	bad := func() (int64, error) {
+		return 0, fmt.Errorf("clrt: %s: region %v does not fit rectangle %+v", op, region, *r)
+	}
+	for i := range region {
+		if region[i] <= 0 || r.Origin[i] < 0 || region[i] > math.MaxInt64-r.Origin[i] {
+			return bad()
+		}
+	}
+	if r.RowPitch < region[0] || region[2] > 1 && r.SlicePitch < r.RowPitch*region[1] || r.SlicePitch < 0 {
+		return bad()
+	}
+	end := float64(r.Origin[2]+region[2]-1)*float64(r.SlicePitch) + float64(r.Origin[1]+region[1]-1)*float64(r.RowPitch) + float64(r.Origin[0]+region[0])
+	if end > 1<<52 { // beyond any memory, and where float64 stops being exact
+		return bad()
+	}
+	return int64(end), nil
+}
+
+// CopyRect queues the copy of a box of region bytes x rows x slices.
+func (q *Queue) CopyRect(dst *Buffer, d Rect, src *Buffer, s Rect, region [3]int64) error {
+	sn, err := s.size("copy", region)
+	if err != nil {
+		return err
+	}
+	dn, err := d.size("copy", region)
+	if err != nil {
+		return err
+	}
+	if err := q.begin("copy", src, 0, sn); err != nil {
+		return err
+	}
+	defer q.end(src)
+	if err := q.begin("copy", dst, 0, dn); err != nil {
+		return err
+	}
+	defer q.end(dst)
+	r := q.ctx.lib.call(symEnqueueCopyBufferRect, q.ref.id, src.ref.id, dst.ref.id,
+		uintptr(unsafe.Pointer(&s.Origin)), uintptr(unsafe.Pointer(&d.Origin)), uintptr(unsafe.Pointer(&region)),
+		uintptr(s.RowPitch), uintptr(s.SlicePitch), uintptr(d.RowPitch), uintptr(d.SlicePitch), 0, 0, 0)
+	if r := int32(r); r != 0 {
+		return &Error{Call: symEnqueueCopyBufferRect.String(), Code: r, Detail: fmt.Sprintf(
+			"%v of buffer %q %+v to buffer %q %+v", region, src.purpose, s, dst.purpose, d)}
+	}
+	return nil
+}
+
+// WriteRect copies a box of region bytes x rows x slices of p to b and waits.
+func (q *Queue) WriteRect(b *Buffer, r Rect, p []byte, host Rect, region [3]int64) error {
+	return q.blockingRect(symEnqueueWriteBufferRect, "write", b, r, p, host, region)
+}
+
+// ReadRect copies a box of region bytes x rows x slices of b to p and waits.
+func (q *Queue) ReadRect(b *Buffer, r Rect, p []byte, host Rect, region [3]int64) error {
+	return q.blockingRect(symEnqueueReadBufferRect, "read", b, r, p, host, region)
+}
+
+func (q *Queue) blockingRect(s symbol, op string, b *Buffer, r Rect, p []byte, host Rect, region [3]int64) error {
+	n, err := r.size(op, region)
+	if err != nil {
+		return err
+	}
+	hn, err := host.size(op, region)
+	if err != nil {
+		return err
+	}
+	if hn > int64(len(p)) {
+		return fmt.Errorf("clrt: %s: region %v of rectangle %+v needs %d bytes of host memory but there are %d", op, region, host, hn, len(p))
+	}
+	if err := q.begin(op, b, 0, n); err != nil {
+		return err
+	}
+	defer q.end(b)
+	mark := q.mark()
+	code := q.ctx.lib.call(s, q.ref.id, b.ref.id, 1,
+		uintptr(unsafe.Pointer(&r.Origin)), uintptr(unsafe.Pointer(&host.Origin)), uintptr(unsafe.Pointer(&region)),
+		uintptr(r.RowPitch), uintptr(r.SlicePitch), uintptr(host.RowPitch), uintptr(host.SlicePitch),
+		uintptr(unsafe.Pointer(unsafe.SliceData(p))), 0, 0, 0)
+	if c := int32(code); c != 0 {
+		return &Error{Call: s.String(), Code: c, Detail: fmt.Sprintf("%v of buffer %q %+v", region, b.purpose, r)}
+	}
+	q.retire(mark)
+	return nil
+}
+
+// Fill queues the filling of n bytes of b from byte off on with a pattern of
+// 1, 2, 4, 8, 16, 32, 64 or 128 bytes; off and n are multiples of its length.
+func (q *Queue) Fill(b *Buffer, off, n int64, pattern []byte) error {
+	l := int64(len(pattern))
+	if l == 0 || l > 128 || l&(l-1) != 0 {
+		return fmt.Errorf("clrt: fill: a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not %d", l)
+	}
+	if off%l != 0 || n%l != 0 {
+		return fmt.Errorf("clrt: fill: offset %d and length %d are not multiples of the pattern's %d bytes", off, n, l)
+	}
+	if err := q.begin("fill", b, off, n); err != nil {
+		return err
+	}
+	defer q.end(b)
+	if n == 0 {
+		return nil
+	}
+	r := q.ctx.lib.call(symEnqueueFillBuffer, q.ref.id, b.ref.id,
+		uintptr(unsafe.Pointer(unsafe.SliceData(pattern))), uintptr(l), uintptr(off), uintptr(n), 0, 0, 0)
+	if r := int32(r); r != 0 {
+		return rangeError(symEnqueueFillBuffer, r, b, off, n)
+	}
+	return nil
+}
+
+const (
+	mapRead  = 1
+	mapWrite = 2
+)
+
+// Map waits for the commands before and returns n bytes of b from off on as
+// memory of the host, to be read and, with write, to be written. The bytes are
+// valid until Unmap, and no command may use them meanwhile.
+func (q *Queue) Map(b *Buffer, write bool, off, n int64) ([]byte, error) {
+	if n == 0 {
+		return nil, fmt.Errorf("clrt: map: no bytes")
+	}
+	if err := q.begin("map", b, off, n); err != nil {
+		return nil, err
+	}
+	defer q.end(b)
+	flags := uintptr(mapRead)
+	if write {
+		flags |= mapWrite
+	}
+	mark := q.mark()
+	var code int32
+	addr := q.ctx.lib.call(symEnqueueMapBuffer, q.ref.id, b.ref.id, 1, flags, uintptr(off), uintptr(n),
+		0, 0, 0, uintptr(unsafe.Pointer(&code)))
+	if code != 0 {
+		return nil, rangeError(symEnqueueMapBuffer, code, b, off, n)
+	}
+	q.retire(mark)
+	// The address is the driver's, not Go's, so the conversion is harmless.
+	p := *(**byte)(unsafe.Pointer(&addr))
+	b.maps.Add(1)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.maps[p] = append(q.maps[p], mapping{b, n})
+	return unsafe.Slice(p, n), nil
+}
+
+// Unmap gives back p, which Map on the same queue returned for b. Commands
+// queued after it in this queue see what was written.
+func (q *Queue) Unmap(b *Buffer, p []byte) error {
+	if err := q.begin("unmap", b, 0, int64(len(p))); err != nil {
+		return err
+	}
+	defer q.end(b)
+	key := unsafe.SliceData(p)
+	if !q.takeMapping(key, mapping{b, int64(len(p))}) {
+		return fmt.Errorf("clrt: unmap: the %d bytes are not a mapped region of buffer %q", len(p), b.purpose)
+	}
+	return q.unmap(b, key)
+}
+
+func (q *Queue) takeMapping(key *byte, want mapping) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, m := range q.maps[key] {
+		if m != want {
+			continue
+		}
+		q.maps[key] = append(q.maps[key][:i], q.maps[key][i+1:]...)
+		if len(q.maps[key]) == 0 {
+			delete(q.maps, key)
+		}
+		return true
+	}
+	return false
+}
+
+func (q *Queue) unmap(b *Buffer, p *byte) error {
+	r := q.ctx.lib.call(symEnqueueUnmapMemObject, q.ref.id, b.ref.id, uintptr(unsafe.Pointer(p)), 0, 0, 0)
+	if err := check(symEnqueueUnmapMemObject, r, b.purpose); err != nil {
+		return err
+	}
+	b.maps.Add(-1)
+	return nil
+}
