@@ -1,0 +1,129 @@
+package mosaic
+
+import (
+	"fmt"
+	"math"
+)
+
+// BlackAt returns the black level of the sample at row y, column x.
+func (m *Meta) BlackAt(y, x int) float32 {
+	b := m.Black[(y%m.BlackRows)*m.BlackCols+x%m.BlackCols]
+	if m.BlackDeltaV != nil {
+		b += m.BlackDeltaV[y]
+	}
+	if m.BlackDeltaH != nil {
+		b += m.BlackDeltaH[x]
+	}
+	return b
+}
+
+// BlackRow writes the black levels of row y, columns x0 to x0+len(dst)-1.
+func (m *Meta) BlackRow(y, x0 int, dst []float32) {
+	row := m.Black[(y%m.BlackRows)*m.BlackCols:][:m.BlackCols]
+	var dv float32
+	if m.BlackDeltaV != nil {
+		dv = m.BlackDeltaV[y]
+	}
+	k := x0 % m.BlackCols
+	for i := range dst {
+		dst[i] = row[k] + dv
+		if k++; k == len(row) {
+			k = 0
+		}
+	}
+	if m.BlackDeltaH != nil {
+		for i, dh := range m.BlackDeltaH[x0 : x0+len(dst)] {
+			dst[i] += dh
+		}
+	}
+}
+
+// Normalise maps the stored samples of row y from column x0 on to linear
+// values, 0 at the black level and 1 at the white level of each sample:
+// dst[i] = (raw[i] - black) / (white - black). Nothing is clipped: noise below
+// black stays negative and highlights may exceed 1. len(dst) must be at least
+// len(raw).
+//
+// The DNG specification (chapter 5, "Rescaling") divides by white minus the
+// largest black level of the whole image; here every sample is divided by its
+// own range, so that saturation is exactly 1 in all colours.
+func (m *Meta) Normalise(y, x0 int, raw []uint16, dst []float32) {
+	dst = dst[:len(raw)]
+	m.BlackRow(y, x0, dst)
+	white := [2]float32{m.White[m.CFA.At(y, x0)], m.White[m.CFA.At(y, x0+1)]}
+	if m.BlackDeltaH == nil {
+		m.normalisePeriodic(white, raw, dst)
+		return
+	}
+	for i, v := range raw {
+		b := dst[i]
+		dst[i] = (float32(v) - b) / (white[i&1] - b)
+	}
+}
+
+// normalisePeriodic is Normalise for rows whose black level, in dst on entry,
+// repeats every BlackCols samples. It divides once a period, not once a sample.
+func (m *Meta) normalisePeriodic(white [2]float32, raw []uint16, dst []float32) {
+	period := 2 * m.BlackCols
+	if period > len(dst) {
+		period = len(dst)
+	}
+	var fixed [2][16]float32
+	black, scale := fixed[0][:], fixed[1][:]
+	if period > len(black) {
+		black, scale = make([]float32, period), make([]float32, period)
+	}
+	for i := range period {
+		black[i] = dst[i]
+		scale[i] = 1 / (white[i&1] - dst[i])
+	}
+	for i := 0; i < len(raw); i += period {
+		n := min(period, len(raw)-i)
+		for k := range n {
+			dst[i+k] = (float32(raw[i+k]) - black[k]) * scale[k]
+		}
+	}
+}
+
+// CheckLevels reports levels that cannot be used: not finite, of the wrong
+// count, or a black level somewhere not below white.
+func (m *Meta) CheckLevels() error {
+	if m.BlackRows < 1 || m.BlackCols < 1 || len(m.Black) != m.BlackRows*m.BlackCols {
+		return fmt.Errorf("%d black levels for a %dx%d repeat pattern", len(m.Black), m.BlackRows, m.BlackCols)
+	}
+	if m.BlackDeltaH != nil && len(m.BlackDeltaH) != m.Width {
+		return fmt.Errorf("%d values of BlackLevelDeltaH for %d columns", len(m.BlackDeltaH), m.Width)
+	}
+	if m.BlackDeltaV != nil && len(m.BlackDeltaV) != m.Height {
+		return fmt.Errorf("%d values of BlackLevelDeltaV for %d rows", len(m.BlackDeltaV), m.Height)
+	}
+	white := min(m.White[0], m.White[1], m.White[2])
+	black := largest(m.Black) + largest(m.BlackDeltaH) + largest(m.BlackDeltaV)
+	if !finite(white) || !finite(black) {
+		return fmt.Errorf("black level %g or white level %g is not a number", black, white)
+	}
+	if white <= black {
+		return fmt.Errorf("white level %g is not above black level %g", white, black)
+	}
+	return nil
+}
+
+// largest is the largest value of v, not finite if any value is not, 0 if v is
+// empty.
+func largest(v []float32) float32 {
+	if len(v) == 0 {
+		return 0
+	}
+	top := v[0]
+	for _, x := range v {
+		if !finite(x) {
+			return x
+		}
+		top = max(top, x)
+	}
+	return top
+}
+
+func finite(v float32) bool {
+	return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0)
+}

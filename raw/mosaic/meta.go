@@ -1,0 +1,57 @@
+package mosaic
+
+// Rect is a rectangle of samples: columns X0 <= x < X1, rows Y0 <= y < Y1.
+type Rect struct{ X0, Y0, X1, Y1 int }
+
+// Width is the number of columns.
+func (r Rect) Width() int { return r.X1 - r.X0 }
+
+// Height is the number of rows.
+func (r Rect) Height() int { return r.Y1 - r.Y0 }
+
+// Meta is everything known about a photo besides its samples. All coordinates
+// are those of the active area, whose first sample is at row 0, column 0.
+type Meta struct {
+	Make, Model, Software string
+	DateTime              string // "2006:01:02 15:04:05", "" if unknown
+	Format                string // for people: "DNG 1.4, lossless JPEG 14-bit"
+
+	Width, Height int     // the active area
+	Crop          Rect    // the area meant to be shown; all of it if the file names none
+	CFA           Pattern // phase at (0,0); not Valid if the file does not say
+	BitDepth      int     // bits of a stored sample, before LinearizationTable
+	Orientation   int     // Exif/TIFF orientation, 1 to 8: how stored rows and columns are to be shown
+
+	// Black level: Black[(y mod BlackRows)*BlackCols + x mod BlackCols], plus
+	// BlackDeltaV[y] (len Height or nil), plus BlackDeltaH[x] (len Width or nil).
+	BlackRows, BlackCols     int
+	Black                    []float32
+	BlackDeltaH, BlackDeltaV []float32
+	White                    [3]float32 // saturation level by Colour
+
+	// AsShot is the camera's response to a neutral grey (the reciprocal of its
+	// white balance gains) by Colour, any scale; nil if unknown. Computed from
+	// AsShotWhiteXY where the file gives only that.
+	AsShot        *[3]float64
+	AsShotWhiteXY *[2]float64 // CIE xy of the scene's white, if the file gives that instead
+
+	AnalogBalance    [3]float64 // gains already applied to the stored samples; ones if not given
+	BaselineExposure float64    // stops to add for a normal rendering
+
+	// DNG colour matrices, rows then columns. ColorMatrix: XYZ to camera RGB.
+	// ForwardMatrix: white balanced camera RGB to XYZ D50. nil if absent.
+	ColorMatrix1, ColorMatrix2             *[3][3]float64
+	ForwardMatrix1, ForwardMatrix2         *[3][3]float64
+	CameraCalibration1, CameraCalibration2 *[3][3]float64
+	Illuminant1, Illuminant2               int // Exif LightSource codes; 0 if unknown
+
+	NoiseProfile []float64 // pairs (S, O) of the model variance = S x + O, as stored
+
+	// Exif is a TIFF-structured Exif block, to be embedded in PNG eXIf or, after
+	// "Exif\0\0", in JPEG APP1. Orientation in it is 1 because pixels are
+	// expected to be rotated by then. nil if the file has nothing worth keeping.
+	Exif []byte
+
+	// Warnings says in full sentences what of the file was ignored or repaired.
+	Warnings []string
+}
