@@ -1,0 +1,129 @@
+package model
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// pynetConvention is PyNET's: planes by position in the order blue, green, red,
+// green of a mosaic whose red is at (0,0), the RAW of any depth brought to 10
+// bits and divided by 4·255; display-ready output of 2^(1-level) times the sides.
+func pynetConvention(level int) Convention {
+	c := Convention{
+		Pack:     [4][2]int{{1, 1}, {0, 1}, {0, 0}, {1, 0}},
+		Gamma:    1,
+		Divisor:  4 * 255,
+		Output:   OutputDisplaySRGB,
+		Multiple: 16, MinSide: 32,
+		ScaleNum: 2, ScaleDen: 1,
+	}
+	if level > 0 {
+		c.ScaleNum, c.ScaleDen = 1, 1<<(level-1)
+	}
+	return c
+}
+
+// pynetsConvention is pynet-s's: normalised, white-balanced, gamma 2.2 in and out.
+func pynetsConvention() Convention {
+	return Convention{
+		Pack:          [4][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}},
+		SubtractBlack: true,
+		Gamma:         2.2,
+		Divisor:       1,
+		Output:        OutputCameraGamma,
+		Multiple:      8, MinSide: 16,
+		ScaleNum: 2, ScaleDen: 1,
+	}
+}
+
+func (c *Convention) validate() error {
+	var seen [2][2]bool
+	for _, p := range c.Pack {
+		if p[0] < 0 || p[0] > 1 || p[1] < 0 || p[1] > 1 || seen[p[0]][p[1]] {
+			return fmt.Errorf("convention: pack %v is not an order of the four places of a quad", c.Pack)
+		}
+		seen[p[0]][p[1]] = true
+	}
+	switch {
+	case !(c.Gamma >= 0.1 && c.Gamma <= 10):
+		return fmt.Errorf("convention: gamma %g: want 0.1..10", c.Gamma)
+	case !(c.Divisor >= 1e-6 && c.Divisor <= 1e9):
+		return fmt.Errorf("convention: divisor %g: want 1e-6..1e9", c.Divisor)
+	case c.Output > OutputDisplaySRGB:
+		return fmt.Errorf("convention: unknown output kind %d", c.Output)
+	case c.Multiple < 1 || c.MinSide < 1 || c.ScaleNum < 1 || c.ScaleDen < 1:
+		return fmt.Errorf("convention: multiple, smallest side and scale must be at least 1")
+	}
+	return nil
+}
+
+var outputNames = [...]string{"camera-gamma", "display-srgb"}
+
+func (k OutputKind) String() string {
+	if int(k) < len(outputNames) {
+		return outputNames[k]
+	}
+	return fmt.Sprintf("output(%d)", uint8(k))
+}
+
+// Metadata keys of a convention in a weight file. What follows from the
+// architecture (multiples, scale) is not written.
+const (
+	metaPack          = "convention.pack" // four "row,column", separated by spaces
+	metaSubtractBlack = "convention.subtract_black"
+	metaGamma         = "convention.gamma"
+	metaDivisor       = "convention.divisor"
+	metaOutput        = "convention.output"
+)
+
+func (c *Convention) toMeta(meta map[string]string) {
+	var pack []string
+	for _, p := range c.Pack {
+		pack = append(pack, fmt.Sprintf("%d,%d", p[0], p[1]))
+	}
+	meta[metaPack] = strings.Join(pack, " ")
+	meta[metaSubtractBlack] = strconv.FormatBool(c.SubtractBlack)
+	meta[metaGamma] = strconv.FormatFloat(c.Gamma, 'g', -1, 64)
+	meta[metaDivisor] = strconv.FormatFloat(c.Divisor, 'g', -1, 64)
+	meta[metaOutput] = c.Output.String()
+}
+
+// fromMeta replaces what a file's metadata says about the convention.
+func (c *Convention) fromMeta(meta map[string]string) error {
+	bad := func(key string) error { return fmt.Errorf("metadata %s is %q", key, meta[key]) }
+	var err error
+	if s, ok := meta[metaPack]; ok {
+		n, scanErr := fmt.Sscanf(s, "%d,%d %d,%d %d,%d %d,%d", &c.Pack[0][0], &c.Pack[0][1],
+			&c.Pack[1][0], &c.Pack[1][1], &c.Pack[2][0], &c.Pack[2][1], &c.Pack[3][0], &c.Pack[3][1])
+		if n != 8 || scanErr != nil {
+			return bad(metaPack)
+		}
+	}
+	if s, ok := meta[metaSubtractBlack]; ok {
+		if c.SubtractBlack, err = strconv.ParseBool(s); err != nil {
+			return bad(metaSubtractBlack)
+		}
+	}
+	if s, ok := meta[metaGamma]; ok {
+		if c.Gamma, err = strconv.ParseFloat(s, 64); err != nil {
+			return bad(metaGamma)
+		}
+	}
+	if s, ok := meta[metaDivisor]; ok {
+		if c.Divisor, err = strconv.ParseFloat(s, 64); err != nil {
+			return bad(metaDivisor)
+		}
+	}
+	if s, ok := meta[metaOutput]; ok {
+		i := 0
+		for i < len(outputNames) && outputNames[i] != s {
+			i++
+		}
+		if i == len(outputNames) {
+			return bad(metaOutput)
+		}
+		c.Output = OutputKind(i)
+	}
+	return c.validate()
+}

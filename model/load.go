@@ -1,0 +1,208 @@
+package model
+
+import (
+	_ "embed" // the embedded model
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"enhance/model/safetensors"
+)
+
+// embedded is the starter model, so that the program works without any file.
+//
+//go:embed weights/pynet-s.safetensors
+var embedded string
+
+// AnyLevel asks for the level a source says it holds, or else its lowest.
+const AnyLevel = -1
+
+// maxRandomWidth bounds pynet-random, whose size no file bounds: 64 is 190 M parameters.
+const maxRandomWidth = 64
+
+// SpecError says why a model specification cannot be understood.
+type SpecError struct{ Spec, Problem string }
+
+func (e *SpecError) Error() string {
+	return fmt.Sprintf("model %q: %s", e.Spec, e.Problem)
+}
+
+// WeightsError says why weights were refused: malformed, of an unknown network,
+// or not fitting the network they claim to be.
+type WeightsError struct {
+	Source string
+	Err    error
+}
+
+func (e *WeightsError) Error() string { return fmt.Sprintf("weights %s: %v", e.Source, e.Err) }
+func (e *WeightsError) Unwrap() error { return e.Err }
+
+// Load makes a model from a specification:
+//
+//   - "" or "pynet-s": the embedded starter model;
+//   - "pynet-random:SEED", with any of ",level=N" (0..5), ",norm1=false",
+//     ",norm=false" and ",width=W" (2..64) after it: PyNET with weights from
+//     FormulaParams, for tests and benchmarks;
+//   - the path of a .safetensors file.
+//
+// It returns a *SpecError, a *WeightsError, or the error of reading the file.
+func Load(spec string) (*Model, error) { return LoadLevel(spec, AnyLevel) }
+
+// LoadLevel is Load with the PyNET level whose output is wanted, or AnyLevel. A
+// state dict holds all levels and does not record which one was trained.
+func LoadLevel(spec string, level int) (*Model, error) {
+	if level < AnyLevel || level > 5 {
+		return nil, &SpecError{spec, fmt.Sprintf("level %d: want 0..5", level)}
+	}
+	if seed, ok := strings.CutPrefix(spec, "pynet-random:"); ok {
+		return loadRandom(spec, seed, level)
+	}
+	if spec == "" || spec == "pynet-s" {
+		f, err := safetensors.Read(strings.NewReader(embedded), int64(len(embedded)))
+		return assembleSafetensors("pynet-s (embedded)", f, err, level)
+	}
+	switch strings.ToLower(filepath.Ext(spec)) {
+	case ".safetensors":
+		f, err := safetensors.ReadFile(spec)
+		return assembleSafetensors(spec, f, err, level)
+	}
+	return nil, &SpecError{spec, "want pynet-s, pynet-random:SEED, or a file named .safetensors"}
+}
+
+func assembleSafetensors(source string, f *safetensors.File, err error, level int) (*Model, error) {
+	var format safetensors.FormatError
+	if errors.As(err, &format) {
+		return nil, &WeightsError{source, err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	tensors := make(map[string]*Tensor, len(f.Tensors))
+	for name, t := range f.Tensors {
+		tensors[name] = (*Tensor)(t)
+	}
+	m, err := assemble(tensors, f.Meta, level)
+	if err != nil {
+		return nil, &WeightsError{source, err}
+	}
+	return m, nil
+}
+
+// loadRandom reads the options after "pynet-random:".
+func loadRandom(spec, text string, level int) (*Model, error) {
+	fields := strings.Split(text, ",")
+	seed := fields[0]
+	if seed == "" {
+		return nil, &SpecError{spec, "want a seed after pynet-random:"}
+	}
+	o := PyNETOptions{Level: AnyLevel, Width: 32, InstanceNorm: true, InstanceNormLevel1: true}
+	for _, field := range fields[1:] {
+		key, value, _ := strings.Cut(field, "=")
+		var err error
+		switch key {
+		case "level":
+			o.Level, err = strconv.Atoi(value)
+		case "width":
+			o.Width, err = strconv.Atoi(value)
+		case "norm":
+			o.InstanceNorm, err = strconv.ParseBool(value)
+		case "norm1":
+			o.InstanceNormLevel1, err = strconv.ParseBool(value)
+		default:
+			return nil, &SpecError{spec, fmt.Sprintf("unknown option %q: want level, width, norm or norm1", key)}
+		}
+		if err != nil || key == "level" && o.Level < 0 {
+			return nil, &SpecError{spec, fmt.Sprintf("%s cannot be %q", key, value)}
+		}
+	}
+	if level != AnyLevel && o.Level != AnyLevel && level != o.Level {
+		return nil, &SpecError{spec, fmt.Sprintf("level %d is asked for beside it", level)}
+	}
+	o.Level = max(o.Level, level, 0)
+	if err := o.Validate(); err != nil {
+		return nil, &SpecError{spec, err.Error()}
+	}
+	if o.Width < 2 || o.Width > maxRandomWidth {
+		return nil, &SpecError{spec, fmt.Sprintf("width %d: want 2..%d", o.Width, maxRandomWidth)}
+	}
+	g := PyNET(o)
+	meta := map[string]string{"source": spec}
+	o.toMeta(meta)
+	return &Model{Arch: "pynet", Graph: g, Params: FormulaParams(seed, g), Convention: pynetConvention(o.Level), Meta: meta}, nil
+}
+
+// assemble makes a checked model from tensors and what their file says of them.
+func assemble(tensors map[string]*Tensor, meta map[string]string, level int) (*Model, error) {
+	tensors = stripModule(tensors)
+	m := &Model{Arch: meta["arch"], Params: tensors, Meta: make(map[string]string)}
+	maps.Copy(m.Meta, meta)
+	if m.Arch == "" {
+		switch {
+		case tensors["skip.weight"] != nil:
+			m.Arch = "pynet-s"
+		case tensors["conv_l1_d1.conv_3a.conv2d.weight"] != nil:
+			m.Arch = "pynet"
+		default:
+			return nil, fmt.Errorf("neither metadata nor tensor names say which network they belong to")
+		}
+	}
+	var err error
+	switch m.Arch {
+	case "pynet-s":
+		err = m.assemblePyNETS(level)
+	case "pynet":
+		err = m.assemblePyNET(level, meta["arch"] == "")
+	default:
+		err = fmt.Errorf("unknown architecture %q: want pynet or pynet-s", m.Arch)
+	}
+	if err == nil {
+		err = m.Convention.fromMeta(meta)
+	}
+	if err == nil {
+		err = m.Validate()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// stripModule removes the prefix that PyTorch's DataParallel puts before every name.
+func stripModule(tensors map[string]*Tensor) map[string]*Tensor {
+	out := make(map[string]*Tensor, len(tensors))
+	for name, t := range tensors {
+		rest, ok := strings.CutPrefix(name, "module.")
+		if !ok {
+			return tensors
+		}
+		out[rest] = t
+	}
+	return out
+}
+
+// outputs gives the first dimension of a tensor, 0 if there is none.
+func (m *Model) outputs(name string) int {
+	if t := m.Params[name]; t != nil && len(t.Shape) > 0 {
+		return t.Shape[0]
+	}
+	return 0
+}
+
+func (m *Model) assemblePyNETS(level int) error {
+	if level > 0 {
+		return fmt.Errorf("pynet-s has no levels to choose from: level %d is asked for", level)
+	}
+	var widths [4]int
+	for i := range widths {
+		widths[i] = m.outputs(fmt.Sprintf("conv_l%d_d1.conv_3a.conv2d.weight", i+1))
+	}
+	if err := checkPyNETSWidths(widths); err != nil {
+		return fmt.Errorf("from the shapes of the tensors: %w", err)
+	}
+	m.Graph = PyNETS(widths)
+	m.Convention = pynetsConvention()
+	return nil
+}
