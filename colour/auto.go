@@ -1,0 +1,138 @@
+package colour
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Histogram counts the linear samples of one colour: bin i of n holds values in
+// i/n..(i+1)/n of full scale, the last bin also everything above it and the
+// first everything below. A thousand bins or more are advised: shadows and the
+// clipping point are judged by bins.
+type Histogram []uint64
+
+// ErrNoStatistics is reported when a histogram holds too little to judge by.
+var ErrNoStatistics = errors.New("too few well-exposed samples")
+
+// Constants of the automatic settings, on the linear scale.
+const (
+	clippedFrom = 0.98 // samples from here on may be clipped
+	blackBelow  = 0.002
+	minKept     = 0.01 // of all samples must be usable
+
+	greyShare     = 0.5  // weight of the mean against the highlight
+	highlightRank = 0.97 // quantile of the usable range taken as highlight
+	maxGain       = 8
+
+	exposureRank   = 0.99 // quantile that is brought to exposureTarget
+	exposureTarget = 0.75
+	maxExposureEV  = 3
+)
+
+func (h Histogram) total() uint64 {
+	var n uint64
+	for _, c := range h {
+		n += c
+	}
+	return n
+}
+
+// share is the fraction of samples in the bins wholly at or above from, or, with
+// below set, in the bins that begin under it.
+func (h Histogram) share(limit float64, below bool) float64 {
+	var n uint64
+	for i, c := range h {
+		if (float64(i) < limit*float64(len(h))) == below {
+			n += c
+		}
+	}
+	return float64(n) / float64(h.total())
+}
+
+// Quantile returns the value below which a fraction q (0..1) of the samples lie,
+// taking samples as spread evenly over their bin. NaN if the histogram is empty.
+func (h Histogram) Quantile(q float64) float64 {
+	total := h.total()
+	if total == 0 {
+		return math.NaN()
+	}
+	left := math.Min(math.Max(q, 0), 1) * float64(total)
+	last := 0
+	for i, c := range h {
+		if c == 0 {
+			continue
+		}
+		if left <= float64(c) {
+			return (float64(i) + left/float64(c)) / float64(len(h))
+		}
+		left -= float64(c)
+		last = i
+	}
+	return float64(last+1) / float64(len(h))
+}
+
+// meanBetween is the mean of the samples between the quantiles lo < hi.
+func (h Histogram) meanBetween(lo, hi float64) float64 {
+	total := float64(h.total())
+	lo, hi = lo*total, hi*total
+	sum, seen := 0.0, 0.0
+	for i, c := range h {
+		// The part of this bin's samples whose rank is within lo..hi.
+		from, to := math.Max(lo, seen), math.Min(hi, seen+float64(c))
+		if to > from {
+			centre := (from+to)/2 - seen
+			sum += (to - from) * (float64(i) + centre/float64(c)) / float64(len(h))
+		}
+		seen += float64(c)
+	}
+	return sum / (hi - lo)
+}
+
+// AutoWB estimates white-balance gains (green 1) from the histograms of the red,
+// green and blue samples of a mosaic, black subtracted and not yet balanced.
+//
+// It is the geometric mean of two classic guesses: that the picture's mean is
+// grey (Buchsbaum 1980) and that its highlights are white (the 97th percentile,
+// a robust white patch). Clipped and near-black samples are left out of all
+// three colours by rank, the same share of each: leaving them out by value would
+// favour the colour that clips first. Gains are held to 1/8..8.
+//
+// ErrNoStatistics is reported if less than 1 % of the samples are usable.
+func AutoWB(hist [3]Histogram) (gains [3]float64, err error) {
+	lo, hi := 0.0, 1.0
+	for i, h := range hist {
+		if h.total() == 0 {
+			return gains, fmt.Errorf("automatic white balance: the histogram of colour %d is empty: %w", i, ErrNoStatistics)
+		}
+		lo = math.Max(lo, h.share(blackBelow, true))
+		hi = math.Min(hi, 1-h.share(clippedFrom, false))
+	}
+	if hi-lo < minKept {
+		return gains, fmt.Errorf("automatic white balance: all but %.2g %% of the samples are black or clipped; give the gains: %w",
+			100*math.Max(hi-lo, 0), ErrNoStatistics)
+	}
+	var level [3]float64 // of the illuminant, as seen by each colour
+	for i, h := range hist {
+		grey := h.meanBetween(lo, hi)
+		white := h.Quantile(lo + highlightRank*(hi-lo))
+		level[i] = math.Pow(grey, greyShare) * math.Pow(white, 1-greyShare)
+	}
+	for i := range gains {
+		gains[i] = math.Min(math.Max(level[1]/level[i], 1.0/maxGain), maxGain)
+	}
+	return gains, nil
+}
+
+// AutoExposure returns the exposure correction in EV (stops) for a picture whose
+// luminance, or balanced green, has histogram h: what brings the 99th percentile
+// to 0.75 of linear full scale. It is 0..3: a picture is never darkened, since
+// clipped highlights would only turn grey, and never raised by more than three
+// stops, since a night scene should stay one.
+func AutoExposure(h Histogram) (ev float64, err error) {
+	if h.total() == 0 {
+		return 0, fmt.Errorf("automatic exposure: the histogram is empty: %w", ErrNoStatistics)
+	}
+	ev = math.Log2(exposureTarget / h.Quantile(exposureRank))
+	return math.Min(math.Max(ev, 0), maxExposureEV), nil
+}

@@ -1,0 +1,108 @@
+package colour
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+const bins = 4096
+
+// scene makes histograms of a random grey scene seen with per-colour sensitivity
+// s, raised by exposure and clipped at 1.
+func scene(s [3]float64, exposure float64) [3]Histogram {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var h [3]Histogram
+	for c := range h {
+		h[c] = make(Histogram, bins)
+	}
+	for range 200000 {
+		v := exposure * math.Pow(rng.Float64(), 2.2)
+		for c := range h {
+			x := int(v * s[c] * bins)
+			h[c][min(x, bins-1)]++
+		}
+	}
+	return h
+}
+
+func TestAutoWB(t *testing.T) {
+	s := [3]float64{1 / 1.9, 1, 1 / 1.4}
+	for _, exposure := range []float64{0.1, 0.5, 1, 1.5, 3} { // from 1.0 on green clips
+		g, err := AutoWB(scene(s, exposure))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(g[0]-1.9) > 0.02 || g[1] != 1 || math.Abs(g[2]-1.4) > 0.02 {
+			t.Errorf("exposure %g: gains %.3f, want 1.9 1 1.4", exposure, g)
+		}
+	}
+}
+
+func TestAutoWBLimits(t *testing.T) {
+	g, err := AutoWB(scene([3]float64{1. / 30, 1, 1. / 2}, 0.9))
+	if err != nil || g[0] != maxGain {
+		t.Errorf("gains %v, %v; want red held to %d", g, err, maxGain)
+	}
+	flat := func(bin int) Histogram {
+		h := make(Histogram, bins)
+		h[bin] = 1000
+		return h
+	}
+	for name, h := range map[string]Histogram{"Empty": make(Histogram, bins), "Nil": nil, "Black": flat(0), "Clipped": flat(bins - 1)} {
+		if _, err := AutoWB([3]Histogram{h, flat(bins / 2), flat(bins / 2)}); !errors.Is(err, ErrNoStatistics) {
+			t.Errorf("%s: %v, want ErrNoStatistics", name, err)
+		}
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	h := Histogram{0, 2, 0, 2}
+	for q, want := range map[float64]float64{0: 0.25, 0.25: 0.375, 0.5: 0.5, 0.75: 0.875, 1: 1, 7: 1, -1: 0.25} {
+		if got := h.Quantile(q); got != want {
+			t.Errorf("quantile %g: %g, want %g", q, got, want)
+		}
+	}
+	if !math.IsNaN(Histogram{}.Quantile(0.5)) {
+		t.Error("the quantile of nothing is a number")
+	}
+	// Mean of the middle half: 0.375..0.5 and 0.75..0.875.
+	if got := h.meanBetween(0.25, 0.75); math.Abs(got-0.625) > 1e-15 {
+		t.Errorf("mean between quartiles %g, want 0.625", got)
+	}
+}
+
+func TestAutoExposure(t *testing.T) {
+	at := func(v float64) Histogram {
+		h := make(Histogram, bins)
+		h[int(v*bins)] = 1
+		return h
+	}
+	tests := []struct {
+		name string
+		h    Histogram
+		want float64
+	}{
+		{"TwoStops", at(0.75 / 4), 2},
+		{"Right", at(0.75), 0},
+		{"Bright", at(0.999), 0},
+		{"Night", at(0.001), maxExposureEV},
+		{"Black", at(0), maxExposureEV},
+	}
+	for _, tt := range tests {
+		got, err := AutoExposure(tt.h)
+		if err != nil || math.Abs(got-tt.want) > 0.01 {
+			t.Errorf("%s: %.3f EV, %v; want %g", tt.name, got, err, tt.want)
+		}
+	}
+	// 1 % of the samples may lie above the target, specular lights for instance.
+	h := make(Histogram, bins)
+	h[bins/8], h[bins-1] = 9901, 99
+	if got, _ := AutoExposure(h); math.Abs(got-math.Log2(6)) > 0.01 {
+		t.Errorf("highlights under 1 %% count: %.3f EV", got)
+	}
+	if _, err := AutoExposure(nil); !errors.Is(err, ErrNoStatistics) {
+		t.Errorf("nil: %v, want ErrNoStatistics", err)
+	}
+}

@@ -1,0 +1,15 @@
+// Package colour turns camera colour into sRGB by arithmetic alone: it knows no
+// files, no cameras and no pixels' layout beyond interleaved RGB.
+//
+//   - camera.go: [CameraToSRGB], the matrix from white-balanced camera RGB to
+//     linear sRGB, from the calibration a DNG file carries;
+//   - temperature.go: correlated colour temperature and EXIF light sources;
+//   - matrix.go: 3×3 matrices, chromatic adaptation, the sRGB primaries;
+//   - srgb.go: the sRGB transfer curve, exact and fast;
+//   - auto.go: [AutoWB] and [AutoExposure], from histograms.
+//
+// Linear light is 0..1, 1 being the white level. White-balanced camera RGB means
+// black subtracted and each colour multiplied by its gain, so that a neutral
+// surface has equal components. Every function is deterministic: the same input
+// gives the same bits.
+package colour
