@@ -1,0 +1,50 @@
+// Package winograd computes k×k convolutions with fewer multiplications, by
+// minimal filtering.
+//
+// # What it computes
+//
+// F(m,r) gives m outputs of an r-tap correlation, y_i = Σ_k g_k·d_(i+k), from
+// m+r-1 inputs with N = m+r-1 multiplications instead of m·r:
+//
+//	y = AT [ (G g) ⊙ (BT d) ]
+//
+// In two dimensions the same matrices are applied to rows and then to columns:
+// U = G g Gᵀ, V = BT d B, M = Σ over input channels of U ⊙ V, y = AT M A. The
+// sum over channels is N² independent matrix products, where the time goes.
+//
+// # Where things are
+//
+//   - surd.go, matrix.go: exact numbers a+b√2 and matrices of them.
+//   - transform.go: New builds AT, G and BT from points and proves the identity;
+//     sets.go holds the points that measure best; nest.go builds transforms of
+//     long kernels from short ones.
+//   - program.go, cse.go, lower.go, emit.go: a matrix becomes straight-line code
+//     with shared sub-expressions, which can be interpreted exactly, run in
+//     float32, or printed as OpenCL C.
+//   - filter.go: weights to U. decompose.go: large kernels as sums of small ones.
+//   - tiling.go, split.go: which tiles, which input rows, how many bytes, and how
+//     to stay under a byte cap.
+//   - numerics.go, half.go: the measured error of a transform.
+//
+// internal/points searches for good points; docs/winograd-points.md at the
+// root of the repository has its results.
+//
+// # What it promises
+//
+// Every transform that New, Nest or Truncate returns satisfies the identity
+// exactly, as numbers of Q(√2), for every pair of a tap and an input. The code of
+// a Program equals its matrix exactly in the same sense. What is left is
+// rounding, which ErrorOf measures.
+//
+// # Sources
+//
+//   - S. Winograd, Arithmetic Complexity of Computations, SIAM 1980: minimal
+//     filtering and the bound m+r-1.
+//   - The construction by interpolation at points is Toom's and Cook's (A. Toom
+//     1963, S. Cook 1966), transposed to give correlation.
+//   - A. Lavin, S. Gray, Fast Algorithms for Convolutional Neural Networks, 2015,
+//     arXiv:1509.09308: the 2-D form over channels and tiles.
+//   - B. Barabasz, A. Anderson, K. Soodhalter, D. Gregg, Error Analysis and
+//     Improving the Accuracy of Winograd Convolution for Deep Neural Networks,
+//     2018, arXiv:1803.10986: the choice of points decides the error.
+package winograd

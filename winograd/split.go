@@ -1,0 +1,140 @@
+package winograd
+
+import (
+	"fmt"
+	"math"
+)
+
+// VBytes is the size of V, [N·N][tiles][c], for numbers of elem bytes. It is
+// math.MaxInt64, more than any cap, if the product does not fit; arguments must
+// not be negative.
+func (t Tiling) VBytes(tiles int64, c, elem int) int64 {
+	return mulSaturated(int64(t.N)*int64(t.N), tiles, int64(c), int64(elem))
+}
+
+// MBytes is the size of M, [N·N][tiles][k], with numbers of elem bytes, as VBytes.
+func (t Tiling) MBytes(tiles int64, k, elem int) int64 { return t.VBytes(tiles, k, elem) }
+
+// UBytes is the size of U, [N·N][c][k], as VBytes.
+func (t Tiling) UBytes(c, k, elem int) int64 { return t.VBytes(int64(c), k, elem) }
+
+func mulSaturated(xs ...int64) int64 {
+	p := int64(1)
+	for _, x := range xs {
+		if x == 0 {
+			return 0
+		}
+		if p > math.MaxInt64/x {
+			p = math.MaxInt64
+			continue
+		}
+		p *= x
+	}
+	return p
+}
+
+func addSaturated(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// Scratch describes what lies in scratch memory for each tile.
+type Scratch struct {
+	C, K         int // input and output channels
+	ElemV, ElemM int // bytes of a number of V and of M
+}
+
+// Bytes is the size of V and M together for the given tiles.
+func (s Scratch) Bytes(t Tiling, tiles int64) int64 {
+	return addSaturated(t.VBytes(tiles, s.C, s.ElemV), t.MBytes(tiles, s.K, s.ElemM))
+}
+
+func (s Scratch) check(t Tiling) error {
+	if t.M < 1 || t.R < 1 || t.N < 1 {
+		return fmt.Errorf("winograd split: tiling %+v is not that of a transform", t)
+	}
+	if s.C < 1 || s.K < 1 || s.ElemV < 1 || s.ElemM < 1 {
+		return fmt.Errorf("winograd split: scratch %+v needs positive channels and sizes", s)
+	}
+	return nil
+}
+
+// CapError says that even the smallest part does not fit a byte cap.
+type CapError struct {
+	Cap, Smallest int64
+	What          string // the smallest part
+}
+
+func (e *CapError) Error() string {
+	return fmt.Sprintf("winograd split: %s needs %d bytes of scratch, the cap is %d; allow at least %d", e.What, e.Smallest, e.Cap, e.Smallest)
+}
+
+// SplitRows cuts rows tile rows of cols tiles each into consecutive ranges whose V
+// and M fit limit bytes, as few and as equal as possible. The error is a *CapError
+// if one tile row does not fit; SplitChannels may then help. Tiles are the same
+// under any split, so the result does not change.
+func (t Tiling) SplitRows(rows, cols int, s Scratch, limit int64) ([]Range, error) {
+	if err := s.check(t); err != nil {
+		return nil, err
+	}
+	if rows < 1 || cols < 1 {
+		return nil, fmt.Errorf("winograd split: grid of %d×%d tiles is empty", rows, cols)
+	}
+	one := s.Bytes(t, int64(cols))
+	if one > limit {
+		return nil, &CapError{Cap: limit, Smallest: one, What: fmt.Sprintf("one row of %d tiles", cols)}
+	}
+	return evenRanges(rows, int(min(limit/one, int64(rows)))), nil
+}
+
+// SplitChannels cuts the input channels into consecutive ranges, in multiples of
+// quantum but for the last, so that V of one range and the whole of M fit limit
+// bytes for the given tiles, as few as possible and as equal as quantum lets them be. M
+// keeps its sums from range to range; the result stays the same bytes only if the
+// kernel adds channels one after another, into a sum that starts from M, and M
+// holds the accumulator's format. The error is a *CapError if one quantum does not
+// fit.
+func (t Tiling) SplitChannels(tiles int64, s Scratch, quantum int, limit int64) ([]Range, error) {
+	if err := s.check(t); err != nil {
+		return nil, err
+	}
+	if tiles < 1 || quantum < 1 {
+		return nil, fmt.Errorf("winograd split: %d tiles and a quantum of %d channels, need at least 1", tiles, quantum)
+	}
+	q := min(quantum, s.C)
+	m := t.MBytes(tiles, s.K, s.ElemM)
+	v := t.VBytes(tiles, q, s.ElemV)
+	if smallest := addSaturated(m, v); smallest > limit || smallest == math.MaxInt64 {
+		return nil, &CapError{Cap: limit, Smallest: smallest, What: fmt.Sprintf("%d channels of %d tiles", q, tiles)}
+	}
+	quanta := (s.C-1)/q + 1
+	most := int(min((limit-m)/v, int64(quanta)))
+	if s.Bytes(t, tiles) <= limit {
+		most = quanta // a short last quantum may let everything fit
+	}
+	parts := evenRanges(quanta, most)
+	for i := range parts {
+		parts[i].From *= q
+		parts[i].To = min(parts[i].To*q, s.C)
+	}
+	return parts, nil
+}
+
+// evenRanges cuts 0..n into the fewest ranges of at most most, sizes differing by
+// at most one, larger first.
+func evenRanges(n, most int) []Range {
+	parts := (n-1)/most + 1
+	ranges := make([]Range, 0, parts)
+	from := 0
+	for i := range parts {
+		size := n / parts
+		if i < n%parts {
+			size++
+		}
+		ranges = append(ranges, Range{from, from + size})
+		from += size
+	}
+	return ranges
+}
