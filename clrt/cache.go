@@ -98,19 +98,19 @@ func decodeEntry(data []byte, key [32]byte) []byte {
 		return nil
 	}
 	head, payload := data[:cacheHeader], data[cacheHeader:]
-	sum := sha256.Sum256(payload)
-	if !bytes.Equal(head, entryHeader(key, sum, len(payload))) {
+	if !bytes.Equal(head, entryHeader(key, payload)) {
 		return nil
 	}
 	return payload
 }
 
-func entryHeader(key, sum [32]byte, n int) []byte {
+func entryHeader(key [32]byte, payload []byte) []byte {
+	sum := sha256.Sum256(payload)
 	h := make([]byte, 0, cacheHeader)
 	h = append(h, cacheMagic...)
 	h = binary.LittleEndian.AppendUint32(h, cacheVersion)
 	h = append(h, key[:]...)
-	h = binary.LittleEndian.AppendUint64(h, uint64(n))
+	h = binary.LittleEndian.AppendUint64(h, uint64(len(payload)))
 	return append(h, sum[:]...)
 }
 
@@ -126,7 +126,7 @@ func (e *cacheEntry) store(payload []byte) {
 	if err != nil {
 		return
 	}
-	_, err = f.Write(append(entryHeader(e.key, sha256.Sum256(payload), len(payload)), payload...))
+	_, err = f.Write(append(entryHeader(e.key, payload), payload...))
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}

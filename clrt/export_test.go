@@ -1,0 +1,29 @@
+package clrt
+
+// Hook lets f see every raw call of the library, below all bookkeeping, until
+// restore is called. next makes the real call.
+func Hook(d *Device, f func(name string, args []uintptr, next func() uintptr) uintptr) (restore func()) {
+	h := hookFunc(func(s symbol, args []uintptr, next func() uintptr) uintptr { return f(s.String(), args, next) })
+	d.lib.hook.Store(&h)
+	return func() { d.lib.hook.Store(nil) }
+}
+
+// PendingTransfers returns how many transfers of q are pinned.
+func PendingTransfers(q *Queue) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.pending)
+}
+
+// OpenEvents returns how many events of q are not closed.
+func OpenEvents(q *Queue) int { return len(q.snapshotEvents()) }
+
+// SymbolNames returns the names of all bound functions.
+func SymbolNames() []string { return symbolNames[:] }
+
+// Entry makes a cache entry; DecodeEntry reads one.
+var DecodeEntry = decodeEntry
+
+func Entry(key [32]byte, payload []byte) []byte {
+	return append(entryHeader(key, payload), payload...)
+}
