@@ -1,0 +1,144 @@
+// Package fuse turns a network written as primitive operations (package model)
+// into the steps that executors run and the tensors they store.
+//
+// A step is what one kernel does to a range of rows: a convolution takes its
+// bias, activation and residual along, a concatenation of convolutions becomes
+// slices of one stored tensor, and any other concatenation becomes a list of
+// sources that the consumer reads in order, so that nothing is ever copied to
+// be joined. Instance normalisation becomes three steps: per-row statistics,
+// their merge into a scale and shift per channel, and a pointwise step that
+// applies them.
+//
+// The package knows neither memory nor devices. Package memplan decides when
+// each step runs over which rows and where the rows live; package exec runs it.
+package fuse
+
+import "enhance/model"
+
+// Kind is what a step computes.
+type Kind uint8
+
+const (
+	// Conv is a k×k convolution over the concatenation of Src, with reflection
+	// padding, bias, activation and residual.
+	Conv Kind = iota
+	// MaxPool is the 2×2 maximum.
+	MaxPool
+	// Upsample is bilinear ×2.
+	Upsample
+	// Pointwise is act(affine(src)) + residual.
+	Pointwise
+	// Shuffle is the pixel shuffle by two.
+	Shuffle
+	// RowStats writes, for every row and channel of Src, the mean and the sum of
+	// squared deviations.
+	RowStats
+	// Affine merges all rows of statistics into a scale and a shift per channel.
+	Affine
+)
+
+var kindNames = [...]string{"conv", "max_pool", "upsample", "pointwise", "shuffle", "row_stats", "affine"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Act is the activation a step ends with, before its residual is added.
+type Act uint8
+
+const (
+	NoAct Act = iota
+	LeakyReLU
+	Sigmoid
+)
+
+// Storage is what a tensor's rows hold.
+type Storage uint8
+
+const (
+	// Activation rows hold C channels of W samples in the plan's precision.
+	Activation Storage = iota
+	// Stats rows hold C means and C sums of squared deviations, float32.
+	Stats
+	// Scales is one row of C scales and C shifts, float32.
+	Scales
+)
+
+// Tensor is a value that is stored between steps.
+type Tensor struct {
+	Name    string
+	Storage Storage
+	model.Shape
+}
+
+// View is a range of a stored tensor's channels.
+type View struct{ Tensor, C0, C int }
+
+// None is the index of a tensor that is not there.
+const None = -1
+
+// NormSlice names the parameters that apply to channels [C0, C0+C) of an Affine step.
+type NormSlice struct {
+	C0, C        int
+	Weight, Bias string
+	Eps          float32
+}
+
+// Step is one fused operation. It writes rows [y0,y1) of Dst whenever the plan says so.
+type Step struct {
+	Name string
+	Kind Kind
+	Src  []View // Conv: concatenated along the channels; other kinds: exactly one
+	Dst  View
+
+	Res    View // residual, added after the activation; Tensor == None if absent
+	Affine int  // Pointwise: the Scales tensor applied first (its channels are Src's), or None
+
+	K            int // Conv
+	Weight, Bias string
+	Act          Act
+	Slope        float32 // LeakyReLU
+	AlignCorners bool    // Upsample
+	Norm         []NormSlice
+}
+
+// Program is a fused network at one size: steps in an order in which they can
+// run, and the tensors they read and write.
+type Program struct {
+	Tensors []Tensor
+	Steps   []Step
+	Input   int // tensor the host fills
+	Output  int // tensor the host reads
+}
+
+// Reads lists the tensors a step reads.
+func (s *Step) Reads() []int {
+	var ts []int
+	for _, v := range s.Src {
+		ts = append(ts, v.Tensor)
+	}
+	if s.Res.Tensor != None {
+		ts = append(ts, s.Res.Tensor)
+	}
+	if s.Affine != None {
+		ts = append(ts, s.Affine)
+	}
+	return ts
+}
+
+// FLOPs counts two operations per multiply-add of a convolution over rows rows
+// of its output; other kinds count nothing.
+func (p *Program) FLOPs(s *Step, rows int) int64 {
+	if s.Kind != Conv {
+		return 0
+	}
+	var c int
+	for _, v := range s.Src {
+		c += v.C
+	}
+	return 2 * int64(s.K*s.K) * int64(c) * int64(s.Dst.C) * int64(rows) * int64(p.Tensors[s.Dst.Tensor].W)
+}
+
+// InPlace reports whether the step writes every sample where it read it, so that
+// its destination may take over its source's storage.
+func (s *Step) InPlace() bool {
+	return s.Kind == Pointwise && s.Src[0].C0 == s.Dst.C0
+}

@@ -1,0 +1,176 @@
+package memplan
+
+import (
+	"fmt"
+	"sort"
+)
+
+// item is one reservation: bytes that exist from section first to section last.
+type item struct {
+	bytes       int64
+	first, last int
+	arena       int
+	offset      int64
+}
+
+func (a *item) overlaps(b *item) bool { return a.first <= b.last && b.first <= a.last }
+
+// pack gives every item an arena and an offset such that items that exist in a
+// common section never share a byte, by best fit in order of decreasing size
+// (greedy by size: Pisarchyk and Lee, arXiv 2001.03288, section 4). No arena
+// exceeds maxAlloc. It returns the sizes of the arenas.
+func pack(items []*item, maxAlloc, align int64) ([]int64, error) {
+	order := append([]*item(nil), items...)
+	sort.SliceStable(order, func(i, j int) bool {
+		a, b := order[i], order[j]
+		if a.bytes != b.bytes {
+			return a.bytes > b.bytes
+		}
+		return a.first < b.first
+	})
+	var arenas []int64
+	var placed [][]*item // by arena, sorted by offset
+	for _, it := range order {
+		if maxAlloc > 0 && it.bytes > maxAlloc {
+			return nil, &AllocError{Bytes: it.bytes, Max: maxAlloc}
+		}
+		found := false
+		for a := range arenas {
+			off := fit(placed[a], it, align)
+			if maxAlloc > 0 && off+it.bytes > maxAlloc {
+				continue
+			}
+			it.arena, it.offset, found = a, off, true
+			break
+		}
+		if !found {
+			arenas, placed = append(arenas, 0), append(placed, nil)
+			it.arena, it.offset = len(arenas)-1, 0
+		}
+		arenas[it.arena] = max(arenas[it.arena], it.offset+it.bytes)
+		placed[it.arena] = append(placed[it.arena], it)
+		sort.SliceStable(placed[it.arena], func(i, j int) bool {
+			return placed[it.arena][i].offset < placed[it.arena][j].offset
+		})
+	}
+	return arenas, nil
+}
+
+// fit finds the tightest gap for it between the items of one arena that coexist
+// with it, or the end of them.
+func fit(placed []*item, it *item, align int64) int64 {
+	best, bestGap := int64(-1), int64(0)
+	end := int64(0)
+	for _, p := range placed {
+		if !p.overlaps(it) {
+			continue
+		}
+		if gap := p.offset - end; gap >= it.bytes && (best < 0 || gap < bestGap) {
+			best, bestGap = end, gap
+		}
+		end = max(end, alignUp(p.offset+p.bytes, align))
+	}
+	if best >= 0 {
+		return best
+	}
+	return end
+}
+
+func alignUp(n, align int64) int64 { return (n + align - 1) / align * align }
+
+// AllocError reports a reservation larger than the device's largest buffer.
+type AllocError struct{ Bytes, Max int64 }
+
+func (e *AllocError) Error() string {
+	return fmt.Sprintf("memplan: a buffer of %d bytes exceeds the device's largest allocation of %d bytes", e.Bytes, e.Max)
+}
+
+// address packs the draft's rings and scratch into arenas and fills the plan's
+// peak. Rings of an elementwise step's source and destination share storage
+// where the step can work in place.
+func (d *draft) address() error {
+	pl, req := d.plan, d.req
+	align := max(req.Align, 64)
+	items := make([]*item, len(pl.Rings))
+	for i := range pl.Rings {
+		r := &pl.Rings[i]
+		r.Bytes = int64(r.Rows)*req.RowBytes(r.Tensor) + req.RimBytes(r.Tensor)
+		items[i] = &item{bytes: r.Bytes, first: r.First, last: r.Last}
+	}
+	d.shareInPlace(items)
+	var unique []*item
+	seen := map[*item]bool{}
+	for _, it := range items {
+		if !seen[it] {
+			seen[it] = true
+			unique = append(unique, it)
+		}
+	}
+	scratch := make([]*item, len(pl.Sections))
+	for s := range pl.Sections {
+		if n := pl.Sections[s].Scratch; n > 0 {
+			scratch[s] = &item{bytes: n, first: s, last: s}
+			unique = append(unique, scratch[s])
+		}
+	}
+	arenas, err := pack(unique, req.MaxAlloc, align)
+	if err != nil {
+		return err
+	}
+	pl.Arenas = arenas
+	for i, it := range items {
+		pl.Rings[i].Arena, pl.Rings[i].Offset = it.arena, it.offset
+	}
+	for s, it := range scratch {
+		if it != nil {
+			pl.Sections[s].ScratchArena, pl.Sections[s].ScratchOffset = it.arena, it.offset
+		}
+	}
+	pl.Peak = 0
+	for _, a := range pl.Arenas {
+		pl.Peak += a
+	}
+	for _, f := range pl.Fixed {
+		pl.Peak += f.Bytes
+	}
+	return nil
+}
+
+// shareInPlace lets the destination of pointwise steps take over its source's
+// ring: both are whole planes of one row size, and from the destination's first
+// section on every reader of the source is such a step, reading the channels it
+// writes.
+func (d *draft) shareInPlace(items []*item) {
+	p := d.req.Program
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		if !step.InPlace() {
+			continue
+		}
+		src, dst := d.plan.ReadRing(i, step.Src[0].Tensor), d.plan.WriteRing(i)
+		a, b := &d.plan.Rings[src], &d.plan.Rings[dst]
+		if a.Rows != p.Tensors[a.Tensor].H || b.Rows != a.Rows || a.Bytes != b.Bytes || items[src] == items[dst] ||
+			a.Tensor == p.Input || a.First >= b.First || items[src].last < b.First {
+			continue
+		}
+		ok := true
+		for _, r := range d.readers[src] {
+			rs := &p.Steps[r]
+			if d.sectionOf(r) >= b.First && !(rs.InPlace() && rs.Dst.Tensor == step.Dst.Tensor && rs.Src[0].Tensor == a.Tensor) {
+				ok = false
+			}
+		}
+		if ok {
+			items[src].last = max(items[src].last, b.Last)
+			items[dst] = items[src]
+		}
+	}
+}
+
+func (d *draft) sectionOf(step int) int {
+	s := 0
+	for s < len(d.cuts) && step >= d.cuts[s] {
+		s++
+	}
+	return s
+}

@@ -1,0 +1,152 @@
+// Package memplan decides where every activation of a fused network lives and
+// when every step runs over which rows, so that the device never holds more
+// bytes than the budget. It is pure computation: no OpenCL, no clock, no
+// randomness; the same request always gives the same plan.
+//
+// # How memory is bounded without changing a byte
+//
+// A plan divides the steps into sections that run one after another. Inside a
+// section the steps advance together, a few rows at a time: each tick asks for
+// some more rows of what the section must deliver, that demand is carried back
+// through the graph, and every step then makes exactly the rows that are
+// missing. A tensor is a ring of rows just high enough to hold what its readers
+// still need. Every row is therefore computed once, from its true neighbours,
+// whatever the height of a tick; there is no halo to recompute and no seam, and
+// the bytes of the result do not depend on the plan. One tick as high as the
+// picture is the whole-plane execution that frameworks use.
+//
+// A tensor that a later section reads is kept whole on the device, or on the
+// host: then its rows are downloaded as they are made and uploaded again, into
+// rings, when they are needed. The network's input always comes from the host
+// and its output always goes there, row by row.
+//
+// Start with [Make]; [Plan.String] prints what was decided.
+package memplan
+
+import "enhance/fuse"
+
+// MoveKind is what a Move does.
+type MoveKind uint8
+
+const (
+	// Run launches a step over rows [Y0,Y1) of its destination.
+	Run MoveKind = iota
+	// Upload copies rows of a tensor from the host into a ring.
+	Upload
+	// Download copies rows of a tensor from its ring to the host.
+	Download
+)
+
+// Move is one thing the executor does. Index is a step (Run) or a ring.
+type Move struct {
+	Kind   MoveKind
+	Index  int32
+	Y0, Y1 int32
+}
+
+// Ring is the storage of consecutive rows of a tensor on the device: row y is at
+// slot y mod Rows. It exists from section First to section Last.
+type Ring struct {
+	Tensor      int
+	Rows        int
+	First, Last int
+	Bytes       int64 // Rows times the tensor's row size, plus the layout's rim
+	Arena       int   // index into Plan.Arenas
+	Offset      int64 // bytes from the start of the arena
+}
+
+// Section is a run of consecutive steps that advance together.
+type Section struct {
+	First, Last int // steps [First,Last]
+	Rows        int // rows of the highest delivered tensor made in one tick
+	Ticks       int
+	Moves       []Move
+
+	// Scratch is the largest scratch any launch of the section needs, at
+	// ScratchOffset of arena ScratchArena.
+	Scratch       int64
+	ScratchArena  int
+	ScratchOffset int64
+}
+
+// Fixed is a device buffer that lives as long as the plan: weights and the like.
+type Fixed struct {
+	Purpose string
+	Bytes   int64
+}
+
+// Plan is a complete schedule with all its storage.
+type Plan struct {
+	Program  *fuse.Program
+	Strategy string // "whole planes", "row streaming", "row streaming with spilling", "sections"
+	Sections []Section
+	Rings    []Ring
+	Arenas   []int64 // sizes of the device buffers that hold the rings
+	Fixed    []Fixed
+	Budget   int64 // 0: none
+	Peak     int64 // bytes of all device buffers together; nothing else is ever allocated
+	// HostBytes is what tensors spilled to the host occupy there. On a device
+	// that shares the host's memory nothing is spilled.
+	HostBytes int64
+	Cost      Cost
+
+	reads  []map[int]int32 // per step: ring of each tensor it reads
+	writes []int32         // per step: ring of its destination
+}
+
+// ReadRing is the index of the ring that step reads tensor from.
+func (p *Plan) ReadRing(step, tensor int) int { return int(p.reads[step][tensor]) }
+
+// WriteRing is the index of the ring that step writes its destination to.
+func (p *Plan) WriteRing(step int) int { return int(p.writes[step]) }
+
+// Cost is what a plan is expected to take.
+type Cost struct {
+	Launches      int
+	FLOPs         int64
+	UploadBytes   int64
+	DownloadBytes int64
+	Seconds       float64 // by the request's cost model
+}
+
+// CostModel prices a plan. Times in seconds, rates per second.
+type CostModel struct {
+	LaunchSeconds float64
+	FLOPRate      float64
+	LinkRate      float64 // bytes per second between host and device
+	// Saturation is how many output samples (rows × columns) of a convolution
+	// keep the device busy; a launch of fewer runs proportionally slower.
+	Saturation float64
+	// CacheBytes is the size above which a section's rings no longer stay in the
+	// cache; MissPenalty is the factor its work then costs.
+	CacheBytes  int64
+	MissPenalty float64
+}
+
+// Request is everything a plan depends on.
+type Request struct {
+	Program *fuse.Program
+	// RowBytes and RimBytes describe the layout of tensor t: the bytes of one
+	// row, and what a ring needs beyond its rows.
+	RowBytes func(t int) int64
+	RimBytes func(t int) int64
+	// Granule is the number of rows that step must be run in multiples of
+	// (except at the end of the plane), so that its result does not depend on
+	// how rows are divided.
+	Granule func(step int) int
+	// Scratch is the device memory one launch over rows rows needs besides its
+	// tensors, at least the smallest the step can work with.
+	Scratch func(step, rows int) int64
+
+	Fixed    []Fixed
+	Budget   int64 // bytes; 0: no limit
+	MaxAlloc int64 // largest single buffer; 0: no limit
+	Align    int64 // alignment of rings inside an arena; 0: 64
+	Unified  bool  // the device shares the host's memory: spilling saves nothing
+	Model    CostModel
+
+	// Rows, if not 0, forces row streaming with ticks of that height.
+	Rows int
+	// WholePlanes, if true, forces whole planes.
+	WholePlanes bool
+}

@@ -1,0 +1,233 @@
+package memplan
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"enhance/fuse"
+)
+
+// BudgetError reports that no plan fits the budget.
+type BudgetError struct {
+	Budget  int64
+	Minimum int64 // the smallest peak of any plan for this program and device
+}
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("memory budget of %d bytes is too small: this photo and model need at least %d bytes on this device", e.Budget, e.Minimum)
+}
+
+// Make returns the plan with the least expected time whose peak fits the budget,
+// or a *BudgetError that names the smallest budget that works, or an
+// *AllocError if no plan respects the largest allocation.
+func Make(req *Request) (*Plan, error) {
+	var best, smallest *Plan
+	var allocErr error
+	consider := func(p *Plan, err error) {
+		if err != nil {
+			allocErr = err
+			return
+		}
+		if smallest == nil || p.Peak < smallest.Peak {
+			smallest = p
+		}
+		if (req.Budget == 0 || p.Peak <= req.Budget) && (best == nil || p.Cost.Seconds < best.Cost.Seconds) {
+			best = p
+		}
+	}
+	if req.Rows == 0 {
+		consider(req.wholePlanes())
+	}
+	if !req.WholePlanes {
+		for _, rows := range req.tickHeights() {
+			p, err := req.streaming(rows, nil)
+			consider(p, err)
+			if err == nil && !req.Unified && req.Budget > 0 && p.Peak > req.Budget {
+				consider(req.spilling(rows, p))
+			}
+		}
+	}
+	if best != nil {
+		return best, nil
+	}
+	if smallest == nil {
+		return nil, allocErr
+	}
+	if !req.Unified && !req.WholePlanes { // the smallest budget may need every spill
+		for _, rows := range req.tickHeights() {
+			if p, err := req.streaming(rows, nil); err == nil {
+				r := *req
+				r.Budget = 1
+				consider(r.spilling(rows, p))
+			}
+		}
+	}
+	return nil, &BudgetError{Budget: req.Budget, Minimum: smallest.Peak}
+}
+
+// tickHeights lists the heights that row streaming is tried with.
+func (r *Request) tickHeights() []int {
+	if r.Rows > 0 {
+		return []int{r.Rows}
+	}
+	h := 1
+	for _, t := range r.Program.Tensors {
+		h = max(h, t.H)
+	}
+	hs := []int{2, 4, 8, 16, 32, 64, 128, 256, 512}
+	for len(hs) > 1 && hs[len(hs)-1] >= h {
+		hs = hs[:len(hs)-1]
+	}
+	return append(hs, h)
+}
+
+// wholePlanes runs one step after another over whole planes, each tensor on the
+// device from its first writer to its last reader.
+func (r *Request) wholePlanes() (*Plan, error) {
+	n := len(r.Program.Steps)
+	d := &draft{req: r, rows: make([]int, n), keep: make([]bool, len(r.Program.Tensors))}
+	for i := range n {
+		if i > 0 {
+			d.cuts = append(d.cuts, i)
+		}
+		d.rows[i] = math.MaxInt32
+	}
+	for t := range d.keep {
+		d.keep[t] = t != r.Program.Input
+	}
+	return d.finish("whole planes")
+}
+
+// streaming runs the whole program as one section.
+func (r *Request) streaming(rows int, spilled map[use]bool) (*Plan, error) {
+	d := &draft{req: r, rows: []int{rows}, keep: make([]bool, len(r.Program.Tensors)), spilled: spilled}
+	name := "row streaming"
+	if len(spilled) > 0 {
+		name += " with spilling"
+	}
+	return d.finish(name)
+}
+
+// spilling sends the reads that hold the most rows back through the host, the
+// most saved bytes per byte transferred first, until the plan fits.
+func (r *Request) spilling(rows int, p *Plan) (*Plan, error) {
+	type saving struct {
+		u     use
+		ratio float64
+	}
+	var all []saving
+	for i := range r.Program.Steps {
+		for t, ring := range p.reads[i] {
+			tensor := r.Program.Tensors[t]
+			held := int64(p.Rings[ring].Rows) * r.RowBytes(t)
+			if t == r.Program.Input || tensor.Storage != fuse.Activation || p.Rings[ring].Rows < 4*rows || p.Rings[ring].Rows < 16 {
+				continue
+			}
+			// Only a reader that lags behind the ring's writer is worth a ring of its own.
+			if lag := r.lag(i, t, ring, p); lag*2 > p.Rings[ring].Rows {
+				all = append(all, saving{use{i, t}, float64(held) / (float64(tensor.H) * float64(r.RowBytes(t)))})
+			}
+		}
+	}
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		if a.ratio != b.ratio {
+			return a.ratio > b.ratio
+		}
+		if a.u.step != b.u.step {
+			return a.u.step < b.u.step
+		}
+		return a.u.tensor < b.u.tensor
+	})
+	best := p
+	spilled := map[use]bool{}
+	for _, s := range all {
+		spilled[s.u] = true
+		q, err := r.streaming(rows, spilled)
+		if err != nil {
+			return nil, err
+		}
+		if best = q; q.Peak <= r.Budget {
+			break
+		}
+	}
+	return best, nil
+}
+
+// lag is the number of rows by which step i's reading of tensor t trails its
+// writer at the end of the first tick in which the reader runs.
+func (r *Request) lag(i, t int, ring int32, p *Plan) int {
+	written, lag := 0, 0
+	for _, m := range p.Sections[0].Moves {
+		if m.Kind != Run {
+			continue
+		}
+		if p.WriteRing(int(m.Index)) == int(ring) {
+			written = max(written, int(m.Y1))
+		}
+		if int(m.Index) == i {
+			lag = max(lag, written-r.Program.Oldest(&r.Program.Steps[i], t, int(m.Y0)))
+		}
+	}
+	return lag
+}
+
+// finish schedules the draft, gives its rings addresses and prices it.
+func (d *draft) finish(strategy string) (*Plan, error) {
+	p := d.schedule()
+	p.Strategy = strategy
+	if err := d.address(); err != nil {
+		return nil, err
+	}
+	d.settle()
+	return p, nil
+}
+
+// price adds one launch of step i over rows to the plan's cost.
+func (d *draft) price(st *progress, i, rows int) {
+	step, c, m := &d.req.Program.Steps[i], &d.plan.Cost, &d.req.Model
+	st.sec.Scratch = max(st.sec.Scratch, d.req.Scratch(i, rows))
+	flops := d.req.Program.FLOPs(step, rows)
+	c.Launches++
+	c.FLOPs += flops
+	c.Seconds += m.LaunchSeconds
+	if m.FLOPRate > 0 {
+		share := 1.0
+		if m.Saturation > 0 {
+			share = min(1, float64(rows)*float64(d.req.Program.Tensors[step.Dst.Tensor].W)/m.Saturation)
+		}
+		c.Seconds += float64(flops) / (m.FLOPRate * share)
+	}
+}
+
+// settle completes the cost with what depends on the finished layout.
+func (d *draft) settle() {
+	c, m := &d.plan.Cost, &d.req.Model
+	if m.CacheBytes > 0 && m.MissPenalty > 1 {
+		var rings int64
+		for _, a := range d.plan.Arenas {
+			rings += a
+		}
+		// From all hits at the cache's size to all misses at eight times it.
+		over := (math.Log2(float64(rings)) - math.Log2(float64(m.CacheBytes))) / 3
+		c.Seconds *= 1 + (m.MissPenalty-1)*min(max(over, 0), 1)
+	}
+	if m.LinkRate > 0 {
+		c.Seconds += float64(c.UploadBytes+c.DownloadBytes) / m.LinkRate
+	}
+	spilled := map[int]bool{}
+	for _, sec := range d.plan.Sections {
+		for _, mv := range sec.Moves {
+			if mv.Kind != Download {
+				continue
+			}
+			if t := d.plan.Rings[mv.Index].Tensor; t != d.req.Program.Output {
+				spilled[t] = true
+			}
+		}
+	}
+	for t := range spilled {
+		d.plan.HostBytes += int64(d.req.Program.Tensors[t].H) * d.req.RowBytes(t)
+	}
+}
