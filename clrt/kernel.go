@@ -53,6 +53,9 @@ func (p *Program) Kernel(name string) (*Kernel, error) {
 		return nil, err
 	}
 	defer p.ctx.done()
+	if strings.ContainsRune(name, 0) {
+		return nil, fmt.Errorf("clrt: kernel name %q contains a zero byte", name)
+	}
 	lib := p.ctx.lib
 	cname := append([]byte(name), 0)
 	var code int32
