@@ -127,3 +127,12 @@ func largest(v []float32) float32 {
 func finite(v float32) bool {
 	return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0)
 }
+
+// SetWhite sets the white level of all colours.
+func (m *Meta) SetWhite(v float32) { m.White = [3]float32{v, v, v} }
+
+// SetBlack sets one black level for all samples.
+func (m *Meta) SetBlack(v float32) {
+	m.BlackRows, m.BlackCols, m.Black = 1, 1, []float32{v}
+	m.BlackDeltaH, m.BlackDeltaV = nil, nil
+}

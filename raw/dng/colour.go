@@ -1,0 +1,186 @@
+package dng
+
+import (
+	"fmt"
+	"math"
+
+	"enhance/raw/rawerr"
+	"enhance/raw/tiff"
+)
+
+// owner is the directory that has the tag: colour facts belong into the first
+// one, but some writers put them beside the mosaic.
+func (s *source) owner(tag uint16) *tiff.IFD {
+	if !s.first.Has(tag) && s.raw.Has(tag) {
+		return s.raw
+	}
+	return s.first
+}
+
+// numbers reads exactly n finite values of a tag, nil if there is no such tag or
+// its values are 0/0, which some writers put for "unknown".
+func (s *source) numbers(tag uint16, n int) ([]float64, error) {
+	d := s.owner(tag)
+	if !d.Has(tag) {
+		return nil, nil
+	}
+	v, err := d.Floats(tag, 1<<12)
+	if err != nil {
+		return nil, err
+	}
+	if len(v) != n {
+		return nil, rawerr.Formatf("dng", "tag %d has %d values, want %d", tag, len(v), n)
+	}
+	for _, x := range v {
+		if math.IsNaN(x) {
+			s.warn("Tag %d has a value of 0/0 and was taken as absent.", tag)
+			return nil, nil
+		}
+		if math.IsInf(x, 0) {
+			return nil, rawerr.Formatf("dng", "tag %d has a value that is not a number: %v", tag, v)
+		}
+	}
+	return v, nil
+}
+
+// planes returns the plane number of each Colour: colour vectors in the file
+// are in plane order, which CFAPlaneColor may permute.
+func (s *source) planes() ([3]int, error) {
+	p := [3]int{0, 1, 2}
+	if !s.raw.Has(tagCFAPlaneColor) {
+		return p, nil
+	}
+	v, err := s.raw.Uints(tagCFAPlaneColor, 16)
+	if err != nil {
+		return p, err
+	}
+	seen := 0
+	for i, c := range v {
+		if c > 2 || len(v) != 3 {
+			return p, &rawerr.UnsupportedError{Feature: fmt.Sprintf("CFA colour planes %v", v), Advice: "only red, green and blue sensors are read"}
+		}
+		p[c] = i
+		seen |= 1 << c
+	}
+	if seen != 7 {
+		return p, rawerr.Formatf("dng", "CFAPlaneColor %v repeats a colour", v)
+	}
+	return p, nil
+}
+
+// colour reads white balance, matrices and exposure into Colour order.
+func (s *source) colour(im *Image, _ *layout) error {
+	m := &im.Meta
+	m.AnalogBalance = [3]float64{1, 1, 1}
+	if !s.isDNG() {
+		return nil
+	}
+	planes, err := s.planes()
+	if err != nil {
+		return err
+	}
+	if v, err := s.vector(tagAnalogBalance, planes); err != nil {
+		return err
+	} else if v != nil {
+		m.AnalogBalance = *v
+	}
+	// XYZ sides of a matrix stay in their order.
+	xyz := [3]int{0, 1, 2}
+	for _, c := range []struct {
+		tag        uint16
+		rows, cols [3]int
+		dst        **[3][3]float64
+	}{
+		{tagColorMatrix1, planes, xyz, &m.ColorMatrix1},
+		{tagColorMatrix2, planes, xyz, &m.ColorMatrix2},
+		{tagCameraCalibration1, planes, planes, &m.CameraCalibration1},
+		{tagCameraCalibration2, planes, planes, &m.CameraCalibration2},
+		{tagForwardMatrix1, xyz, planes, &m.ForwardMatrix1},
+		{tagForwardMatrix2, xyz, planes, &m.ForwardMatrix2},
+	} {
+		if *c.dst, err = s.matrix(c.tag, c.rows, c.cols); err != nil {
+			return err
+		}
+	}
+	for i, dst := range []*int{&m.Illuminant1, &m.Illuminant2} {
+		tag := uint16(tagIlluminant1 + i)
+		v, err := s.owner(tag).Uint(tag, 0)
+		if err != nil {
+			return err
+		}
+		*dst = int(min(v, math.MaxUint16))
+	}
+	if v, err := s.numbers(tagBaselineExposure, 1); err != nil {
+		return err
+	} else if v != nil {
+		m.BaselineExposure = v[0]
+	}
+	if d := s.owner(tagNoiseProfile); d.Has(tagNoiseProfile) {
+		if m.NoiseProfile, err = d.Floats(tagNoiseProfile, 16); err != nil {
+			return err
+		}
+	}
+	s.opcodes()
+	return s.asShot(im, planes)
+}
+
+// vector reads three values, one a plane, all positive.
+func (s *source) vector(tag uint16, planes [3]int) (*[3]float64, error) {
+	v, err := s.numbers(tag, 3)
+	if v == nil || err != nil {
+		return nil, err
+	}
+	var out [3]float64
+	for c, p := range planes {
+		if v[p] <= 0 {
+			return nil, rawerr.Formatf("dng", "tag %d has values %v, want positive ones", tag, v)
+		}
+		out[c] = v[p]
+	}
+	return &out, nil
+}
+
+func (s *source) matrix(tag uint16, rows, cols [3]int) (*[3][3]float64, error) {
+	v, err := s.numbers(tag, 9)
+	if v == nil || err != nil {
+		return nil, err
+	}
+	var out [3][3]float64
+	for i, r := range rows {
+		for j, c := range cols {
+			out[i][j] = v[3*r+c]
+		}
+	}
+	return &out, nil
+}
+
+// asShot reads the camera's white balance, as a neutral or as a chromaticity.
+func (s *source) asShot(im *Image, planes [3]int) error {
+	m := &im.Meta
+	var err error
+	if m.AsShot, err = s.vector(tagAsShotNeutral, planes); err != nil {
+		return err
+	}
+	xy, err := s.numbers(tagAsShotWhiteXY, 2)
+	if err != nil || xy == nil {
+		return err
+	}
+	m.AsShotWhiteXY = &[2]float64{xy[0], xy[1]}
+	if m.AsShot != nil {
+		return nil
+	}
+	if m.AsShot = m.NeutralFromXY(xy[0], xy[1]); m.AsShot == nil {
+		s.warn("AsShotWhiteXY %v gives no white balance with the file's ColorMatrix.", xy)
+	}
+	return nil
+}
+
+// opcodes warns about corrections that the file asks for and that are not done.
+func (s *source) opcodes() {
+	for i, tag := range []uint16{tagOpcodeList1, tagOpcodeList2, tagOpcodeList3} {
+		// A list of 4 bytes is a count of zero operations.
+		if e, ok := s.raw.Find(tag); ok && e.Count > 4 {
+			s.warn("OpcodeList%d (lens or sensor corrections) is not applied.", i+1)
+		}
+	}
+}

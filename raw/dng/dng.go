@@ -1,0 +1,150 @@
+// Package dng reads the colour filter array image of a DNG file (Adobe DNG
+// specification 1.7 and earlier) and of plain 16-bit gray TIFF files that hold
+// a mosaic, and writes DNG files.
+//
+// Open finds the main image among the directories, checks that all its samples
+// can be in the file, and collects the facts about the camera (mosaic.Meta).
+// ReadRows then decodes only the rows asked for:
+//
+//	tiff container -> select -> layout -> packed | jpegrows -> linearise -> crop
+//
+// Write is the reverse for tests and for tools that make DNG files.
+package dng
+
+import (
+	"fmt"
+	"io"
+
+	"enhance/raw/ljpeg"
+	"enhance/raw/mosaic"
+	"enhance/raw/rawerr"
+	"enhance/raw/tiff"
+)
+
+// Image is an open DNG or TIFF mosaic. It is not safe for concurrent use.
+type Image struct {
+	Meta   mosaic.Meta
+	rows   rowReader
+	active mosaic.Rect // in the stored image
+	linear []uint16    // LinearizationTable, or nil
+}
+
+// rowReader decodes rectangles of the stored image: rows y0 to y0+n-1, columns
+// x0 to x1-1, into dst row by row. The rectangle lies within the image.
+type rowReader interface {
+	readRows(y0, n, x0, x1 int, dst []uint16) error
+}
+
+// Open reads the directories of the file in the first size bytes of r. Samples
+// stay in the file. Meta.CFA is not valid for a plain TIFF, which does not say.
+func Open(r io.ReaderAt, size int64) (*Image, error) {
+	f, err := tiff.Parse(r, size)
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := f.Walk()
+	if err != nil {
+		return nil, err
+	}
+	if len(dirs) == 0 {
+		return nil, rawerr.Formatf("tiff", "no directory: the file is cut short or damaged")
+	}
+	src := &source{file: f, first: dirs[0]}
+	if err := src.choose(dirs); err != nil {
+		return nil, err
+	}
+	return src.open()
+}
+
+// source is a file whose image is being opened.
+type source struct {
+	file    *tiff.File
+	first   *tiff.IFD // camera and colour facts
+	raw     *tiff.IFD // the mosaic
+	version [4]byte   // DNGVersion; zero for plain TIFF
+
+	warnings []string
+}
+
+// maxWarnings bounds what a damaged file with thousands of bad tags can say.
+const maxWarnings = 16
+
+func (s *source) warn(format string, args ...any) {
+	if len(s.warnings) < maxWarnings {
+		s.warnings = append(s.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+func (s *source) isDNG() bool { return s.version[0] != 0 }
+
+func (s *source) open() (*Image, error) {
+	if err := s.refuse(); err != nil {
+		return nil, err
+	}
+	l, err := s.layout()
+	if err != nil {
+		return nil, err
+	}
+	im := &Image{}
+	codec, err := s.codec(l, im)
+	if err != nil {
+		return nil, err
+	}
+	im.Meta.Format = s.name() + ", " + codec
+	im.Meta.BitDepth = l.bits
+	for _, step := range []func(*Image, *layout) error{
+		s.area, s.linearization, s.levels, s.cfa, s.camera, s.colour, s.exif,
+	} {
+		if err := step(im, l); err != nil {
+			return nil, err
+		}
+	}
+	im.Meta.Warnings = s.warnings
+	return im, nil
+}
+
+// codec sets the row reader for the image's compression and names it.
+func (s *source) codec(l *layout, im *Image) (string, error) {
+	if l.compression == compNone {
+		im.rows = &packedRows{layout: l, file: s.file}
+		return fmt.Sprintf("uncompressed %d-bit", l.bits), nil
+	}
+	h, err := ljpeg.ReadHeader(s.file.ReaderAt(), l.chunks[0].off, l.chunks[0].size)
+	if err != nil {
+		return "", fmt.Errorf("%s 0: %w", l.unit, err)
+	}
+	l.bits = h.Precision
+	early := s.version[0] == 1 && s.version[1] == 0
+	im.rows = newJPEGRows(s.file.ReaderAt(), l, early)
+	return fmt.Sprintf("lossless JPEG %d-bit", h.Precision), nil
+}
+
+// name is the container in words: "DNG 1.4", "DNG 1.4 (BigTIFF)", "TIFF mosaic".
+func (s *source) name() string {
+	n := "TIFF mosaic"
+	if s.isDNG() {
+		n = fmt.Sprintf("DNG %d.%d", s.version[0], s.version[1])
+	}
+	if s.file.Big() {
+		n += " (BigTIFF)"
+	}
+	return n
+}
+
+// ReadRows reads rows y0 to y0+n-1 of the active area into dst, Meta.Width
+// samples a row, after LinearizationTable. Rows may be asked for in any order;
+// downwards is fast, and going back a little costs little.
+func (im *Image) ReadRows(y0, n int, dst []uint16) error {
+	a := im.active
+	if err := im.rows.readRows(a.Y0+y0, n, a.X0, a.X1, dst); err != nil {
+		return fmt.Errorf("dng: %w", err)
+	}
+	if im.linear == nil {
+		return nil
+	}
+	last := len(im.linear) - 1
+	for i, v := range dst[:n*a.Width()] {
+		dst[i] = im.linear[min(int(v), last)]
+	}
+	return nil
+}

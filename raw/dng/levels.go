@@ -1,0 +1,202 @@
+package dng
+
+import (
+	"fmt"
+	"math"
+
+	"enhance/raw/mosaic"
+	"enhance/raw/rawerr"
+)
+
+// area reads ActiveArea, the default crop and the orientation.
+func (s *source) area(im *Image, l *layout) error {
+	m := &im.Meta
+	im.active = mosaic.Rect{X1: l.w, Y1: l.h}
+	if s.isDNG() && s.raw.Has(tagActiveArea) {
+		v, err := s.raw.Uints(tagActiveArea, 4)
+		if err != nil {
+			return err
+		}
+		// Top, left, bottom, right.
+		if len(v) != 4 || v[0] >= v[2] || v[1] >= v[3] || v[2] > uint64(l.h) || v[3] > uint64(l.w) {
+			return rawerr.Formatf("dng", "ActiveArea %v is not a rectangle inside the %dx%d image", v, l.w, l.h)
+		}
+		im.active = mosaic.Rect{X0: int(v[1]), Y0: int(v[0]), X1: int(v[3]), Y1: int(v[2])}
+	}
+	m.Width, m.Height = im.active.Width(), im.active.Height()
+	m.Crop = mosaic.Rect{X1: m.Width, Y1: m.Height}
+	if err := s.crop(m); err != nil {
+		return err
+	}
+	o, err := s.first.Uint(tagOrientation, 1)
+	if err != nil {
+		return err
+	}
+	if o < 1 || o > 8 {
+		s.warn("Orientation %d is not 1 to 8 and is taken as 1 (upright).", o)
+		o = 1
+	}
+	m.Orientation = int(o)
+	return nil
+}
+
+// crop reads DefaultCropOrigin and DefaultCropSize, which count from the active
+// area's corner and may be fractions.
+func (s *source) crop(m *mosaic.Meta) error {
+	if !s.isDNG() || !s.raw.Has(tagDefaultCropSize) {
+		return nil
+	}
+	size, err := s.raw.Floats(tagDefaultCropSize, 2)
+	if err != nil {
+		return err
+	}
+	origin := []float64{0, 0}
+	if s.raw.Has(tagDefaultCropOrigin) {
+		if origin, err = s.raw.Floats(tagDefaultCropOrigin, 2); err != nil {
+			return err
+		}
+	}
+	if len(size) != 2 || len(origin) != 2 {
+		return rawerr.Formatf("dng", "default crop of size %v at %v, want two numbers each", size, origin)
+	}
+	full := m.Crop
+	x0, y0 := math.Round(origin[0]), math.Round(origin[1])
+	x1, y1 := math.Round(origin[0]+size[0]), math.Round(origin[1]+size[1])
+	inside := x0 >= 0 && y0 >= 0 && x0 < x1 && y0 < y1 && x0 < float64(full.X1) && y0 < float64(full.Y1)
+	if !inside { // false for NaN too
+		return rawerr.Formatf("dng", "default crop of size %v at %v is not inside the active area of %dx%d", size, origin, m.Width, m.Height)
+	}
+	if x1 > float64(full.X1) || y1 > float64(full.Y1) {
+		s.warn("The default crop of size %v at %v reaches beyond the active area and was cut to it.", size, origin)
+	}
+	m.Crop = mosaic.Rect{X0: int(x0), Y0: int(y0), X1: int(min(x1, float64(full.X1))), Y1: int(min(y1, float64(full.Y1)))}
+	if s.raw.Has(tagDefaultScale) {
+		v, err := s.raw.Floats(tagDefaultScale, 2)
+		if err != nil {
+			return err
+		}
+		if len(v) == 2 && v[0] != v[1] {
+			s.warn("Pixels are not square (DefaultScale %v); the picture is not stretched.", v)
+		}
+	}
+	return nil
+}
+
+func (s *source) linearization(im *Image, l *layout) error {
+	if !s.isDNG() || !s.raw.Has(tagLinearizationTable) {
+		return nil
+	}
+	v, err := s.raw.Uints(tagLinearizationTable, 1<<16)
+	if err != nil {
+		return err
+	}
+	im.linear = make([]uint16, len(v))
+	for i, x := range v {
+		if x > math.MaxUint16 {
+			return rawerr.Formatf("dng", "LinearizationTable has %d at %d, more than 16 bits", x, i)
+		}
+		im.linear[i] = uint16(x)
+	}
+	return nil
+}
+
+// levels reads black and white levels; defaults are 0 and the largest sample.
+func (s *source) levels(im *Image, l *layout) error {
+	m := &im.Meta
+	m.BlackRows, m.BlackCols, m.Black = 1, 1, []float32{0}
+	m.SetWhite(float32(uint(1)<<l.bits - 1))
+	if !s.isDNG() {
+		return nil
+	}
+	if s.raw.Has(tagWhiteLevel) {
+		v, err := s.raw.Floats(tagWhiteLevel, 1)
+		if err != nil {
+			return err
+		}
+		m.SetWhite(float32(v[0]))
+	}
+	if s.raw.Has(tagBlackLevelRepeatDim) {
+		v, err := s.raw.Uints(tagBlackLevelRepeatDim, 2)
+		if err != nil {
+			return err
+		}
+		if len(v) != 2 || v[0] < 1 || v[1] < 1 || v[0] > uint64(l.h) || v[1] > uint64(l.w) {
+			return rawerr.Formatf("dng", "BlackLevelRepeatDim %v in an image of %d rows, %d columns", v, l.h, l.w)
+		}
+		m.BlackRows, m.BlackCols = int(v[0]), int(v[1])
+	}
+	for _, c := range []struct {
+		tag  uint16
+		name string
+		want int
+		dst  *[]float32
+	}{
+		{tagBlackLevel, "BlackLevel", m.BlackRows * m.BlackCols, &m.Black},
+		{tagBlackLevelDeltaH, "BlackLevelDeltaH", m.Width, &m.BlackDeltaH},
+		{tagBlackLevelDeltaV, "BlackLevelDeltaV", m.Height, &m.BlackDeltaV},
+	} {
+		if !s.raw.Has(c.tag) {
+			continue
+		}
+		v, err := s.raw.Floats(c.tag, int64(c.want))
+		if err != nil {
+			return err
+		}
+		if len(v) != c.want {
+			return rawerr.Formatf("dng", "%s has %d values, want %d", c.name, len(v), c.want)
+		}
+		*c.dst = make([]float32, len(v))
+		for i, x := range v {
+			(*c.dst)[i] = float32(x)
+		}
+	}
+	if len(m.Black) != m.BlackRows*m.BlackCols { // no BlackLevel: zeros
+		m.BlackRows, m.BlackCols = 1, 1
+	}
+	return nil
+}
+
+// cfa reads the filter pattern, whose origin is the active area's corner.
+func (s *source) cfa(im *Image, _ *layout) error {
+	if !s.isDNG() {
+		return nil
+	}
+	dim, err := s.raw.Uints(tagCFARepeatPatternDim, 2)
+	if err != nil {
+		return err
+	}
+	if len(dim) != 2 || dim[0] < 1 || dim[1] < 1 || dim[0] > 64 || dim[1] > 64 {
+		return rawerr.Formatf("dng", "CFARepeatPatternDim %v", dim)
+	}
+	if dim[0] == 6 && dim[1] == 6 {
+		return &rawerr.UnsupportedError{Feature: "X-Trans sensor (6x6 CFA)", Advice: "only 2x2 Bayer sensors are read"}
+	}
+	n := int(dim[0] * dim[1])
+	v, err := s.raw.Uints(tagCFAPattern, int64(n))
+	if err != nil {
+		return err
+	}
+	if len(v) != n {
+		return rawerr.Formatf("dng", "CFAPattern has %d values, want %d", len(v), n)
+	}
+	rows, cols := int(dim[0]), int(dim[1])
+	var p mosaic.Pattern
+	for y := range 2 * rows {
+		for x := range 2 * cols {
+			c := v[y%rows*cols+x%cols]
+			if c > 2 {
+				return &rawerr.UnsupportedError{Feature: fmt.Sprintf("CFA with a filter colour other than red, green and blue (code %d)", c)}
+			}
+			if y < 2 && x < 2 {
+				p[y][x] = mosaic.Colour(c)
+			} else if p.At(y, x) != mosaic.Colour(c) {
+				return &rawerr.UnsupportedError{Feature: fmt.Sprintf("CFA pattern of %dx%d", rows, cols), Advice: "only 2x2 Bayer sensors are read"}
+			}
+		}
+	}
+	if !p.Valid() {
+		return &rawerr.UnsupportedError{Feature: "CFA pattern " + p.String(), Advice: "only the Bayer patterns RGGB, BGGR, GBRG and GRBG are read"}
+	}
+	im.Meta.CFA = p
+	return nil
+}

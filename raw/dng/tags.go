@@ -1,0 +1,84 @@
+package dng
+
+// Tags of TIFF 6.0, TIFF/EP and DNG that are read or written here.
+const (
+	tagNewSubfileType      = 254
+	tagImageWidth          = 256
+	tagImageLength         = 257
+	tagBitsPerSample       = 258
+	tagCompression         = 259
+	tagPhotometric         = 262
+	tagFillOrder           = 266
+	tagMake                = 271
+	tagModel               = 272
+	tagStripOffsets        = 273
+	tagOrientation         = 274
+	tagSamplesPerPixel     = 277
+	tagRowsPerStrip        = 278
+	tagStripByteCounts     = 279
+	tagSoftware            = 305
+	tagDateTime            = 306
+	tagArtist              = 315
+	tagTileWidth           = 322
+	tagTileLength          = 323
+	tagTileOffsets         = 324
+	tagTileByteCounts      = 325
+	tagSampleFormat        = 339
+	tagCFARepeatPatternDim = 33421
+	tagCFAPattern          = 33422
+	tagCopyright           = 33432
+	tagDNGVersion          = 50706
+	tagDNGBackwardVersion  = 50707
+	tagUniqueCameraModel   = 50708
+	tagCFAPlaneColor       = 50710
+	tagCFALayout           = 50711
+	tagLinearizationTable  = 50712
+	tagBlackLevelRepeatDim = 50713
+	tagBlackLevel          = 50714
+	tagBlackLevelDeltaH    = 50715
+	tagBlackLevelDeltaV    = 50716
+	tagWhiteLevel          = 50717
+	tagDefaultScale        = 50718
+	tagDefaultCropOrigin   = 50719
+	tagDefaultCropSize     = 50720
+	tagColorMatrix1        = 50721
+	tagColorMatrix2        = 50722
+	tagCameraCalibration1  = 50723
+	tagCameraCalibration2  = 50724
+	tagAnalogBalance       = 50727
+	tagAsShotNeutral       = 50728
+	tagAsShotWhiteXY       = 50729
+	tagBaselineExposure    = 50730
+	tagLensInfo            = 50736
+	tagIlluminant1         = 50778
+	tagIlluminant2         = 50779
+	tagActiveArea          = 50829
+	tagForwardMatrix1      = 50964
+	tagForwardMatrix2      = 50965
+	tagSubTileBlockSize    = 50974
+	tagRowInterleave       = 50975
+	tagOpcodeList1         = 51008
+	tagOpcodeList2         = 51009
+	tagOpcodeList3         = 51022
+	tagNoiseProfile        = 51041
+	tagColumnInterleave    = 52547
+)
+
+// Values of Photometric.
+const (
+	photoWhiteIsZero = 0
+	photoBlackIsZero = 1
+	photoCFA         = 32803
+	photoLinearRaw   = 34892
+)
+
+// Values of Compression.
+const (
+	compNone         = 1
+	compLZW          = 5
+	compLosslessJPEG = 7
+	compDeflate      = 8
+	compDeflateOld   = 32946
+	compLossyJPEG    = 34892
+	compJPEGXL       = 52546
+)

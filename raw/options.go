@@ -1,0 +1,65 @@
+package raw
+
+import (
+	"fmt"
+	"math"
+
+	"enhance/raw/rawerr"
+)
+
+// check refuses options that make no sense whatever the file.
+func (o *Options) check() error {
+	if (o.Width != 0 || o.Height != 0) && (o.Width < 1 || o.Height < 1) {
+		return &OptionError{Option: "raw-size", Problem: fmt.Sprintf("size %dx%d: both must be at least 1", o.Width, o.Height)}
+	}
+	if o.CFA != nil && !o.CFA.Valid() {
+		return &OptionError{Option: "cfa", Problem: "pattern " + o.CFA.String() + " is not one of RGGB, BGGR, GBRG, GRBG"}
+	}
+	for _, c := range []struct {
+		name string
+		v    *float64
+	}{{"black", o.Black}, {"white", o.White}} {
+		if c.v != nil && !isFinite(*c.v) {
+			return &OptionError{Option: c.name, Problem: fmt.Sprintf("%g is not a number", *c.v)}
+		}
+	}
+	if o.WB != nil {
+		for _, g := range o.WB {
+			if !(g > 0) || !isFinite(g) {
+				return &OptionError{Option: "wb", Problem: fmt.Sprintf("gains %v: all must be above 0", *o.WB)}
+			}
+		}
+	}
+	return nil
+}
+
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// apply puts the options over what the file said and checks that the result can
+// be used.
+func (o *Options) apply(m *Meta) error {
+	if o.CFA != nil {
+		m.CFA = *o.CFA
+	}
+	if !m.CFA.Valid() {
+		return &OptionError{Option: "cfa", Problem: "the file does not say its filter pattern: give it, for example RGGB"}
+	}
+	if o.Black != nil {
+		m.SetBlack(float32(*o.Black))
+	}
+	if o.White != nil {
+		m.SetWhite(float32(*o.White))
+	}
+	if o.WB != nil {
+		g := o.WB
+		m.AsShot = &[3]float64{g[1] / g[0], 1, g[1] / g[2]}
+		m.AsShotWhiteXY = nil
+	}
+	if err := m.CheckLevels(); err != nil {
+		if o.Black != nil || o.White != nil {
+			return &OptionError{Option: "black and --white", Problem: err.Error()}
+		}
+		return &rawerr.FormatError{Where: "raw", Problem: "unusable levels (--black and --white override them)", Err: err}
+	}
+	return nil
+}

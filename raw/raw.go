@@ -1,0 +1,182 @@
+// Package raw opens camera RAW photos and yields their mosaics: the sensor's
+// samples behind the colour filter array, with everything needed to interpret
+// them (black and white levels, filter phase, white balance, colour matrices,
+// crop, orientation, Exif).
+//
+// Start at Open. It reads DNG files, 16-bit gray TIFF and PNG files that hold a
+// mosaic, and headerless dumps when Options gives their size; it tells them
+// apart by content, never by name. Formats it does not read are refused by name
+// with what to do; an embedded preview is never taken in their place.
+//
+//	rawerr               the kinds of error
+//	mosaic               pattern, levels, camera facts; no files
+//	tiff, ljpeg          container and codec
+//	dng                  the DNG (and gray TIFF) reader and writer
+//	raw                  this: sniffing, PNG, headerless dumps, overrides
+package raw
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"enhance/raw/mosaic"
+	"enhance/raw/rawerr"
+)
+
+// The facts about a photo are defined in package mosaic.
+type (
+	Colour  = mosaic.Colour
+	Pattern = mosaic.Pattern
+	Rect    = mosaic.Rect
+	Meta    = mosaic.Meta
+)
+
+// Filter colours and Bayer phases.
+const (
+	Red   = mosaic.Red
+	Green = mosaic.Green
+	Blue  = mosaic.Blue
+)
+
+// ParsePattern reads "RGGB", "BGGR", "GBRG" or "GRBG".
+func ParsePattern(s string) (Pattern, error) { return mosaic.ParsePattern(s) }
+
+// The kinds of error that opening or reading can end in besides I/O errors.
+// Use errors.As to tell them apart.
+type (
+	FormatError      = rawerr.FormatError      // the file is damaged
+	UnsupportedError = rawerr.UnsupportedError // the file is of a kind that is not read
+	OptionError      = rawerr.OptionError      // an option is missing or contradicts the file
+)
+
+// Options say what the file does not, or override what it says. The zero value
+// takes everything from the file.
+type Options struct {
+	// Width and Height, both or neither, make the file a headerless dump of
+	// little-endian 16-bit samples, whatever its content looks like.
+	Width, Height int
+
+	// CFA is the filter pattern at the first sample. Needed for headerless
+	// dumps, PNG and plain TIFF.
+	CFA *Pattern
+
+	// Black and White replace the file's levels by one value for all samples.
+	Black, White *float64
+
+	// WB replaces the camera's white balance: gains for red, green and blue,
+	// any scale.
+	WB *[3]float64
+}
+
+// Photo is an open RAW photo. It is not safe for concurrent use.
+type Photo struct {
+	meta   Meta
+	rows   rowSource
+	closer io.Closer
+}
+
+// rowSource yields rows y0 to y0+n-1 of the active area; dst holds n rows of
+// Meta.Width samples.
+type rowSource interface {
+	ReadRows(y0, n int, dst []uint16) error
+}
+
+// Open opens the photo in the named file. The caller must Close it. Errors of
+// the file system come back as such (fs.ErrNotExist and so on).
+func Open(path string, opt Options) (*Photo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := openFile(f, path, opt)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	p.closer = f
+	return p, nil
+}
+
+func openFile(f *os.File, path string, opt Options) (*Photo, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file: copy the photo to a file first")}
+	}
+	return OpenReader(f, info.Size(), path, opt)
+}
+
+// OpenReader opens the photo in the first size bytes of r. name is used in
+// errors only. r must stay usable until the Photo is no longer read.
+func OpenReader(r io.ReaderAt, size int64, name string, opt Options) (*Photo, error) {
+	p, err := open(r, size, opt)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, nil
+}
+
+func open(r io.ReaderAt, size int64, opt Options) (*Photo, error) {
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	if size <= 0 {
+		return nil, rawerr.Formatf("raw", "the file is empty")
+	}
+	p := &Photo{}
+	var err error
+	if opt.Width > 0 {
+		err = p.openHeaderless(r, size, opt.Width, opt.Height)
+	} else {
+		err = p.sniff(r, size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, opt.apply(&p.meta)
+}
+
+// Close releases the file. It does nothing for a Photo of OpenReader.
+func (p *Photo) Close() error {
+	if p.closer == nil {
+		return nil
+	}
+	return p.closer.Close()
+}
+
+// Meta returns what is known about the photo. The caller must not change it.
+func (p *Photo) Meta() *Meta { return &p.meta }
+
+// ReadRows reads rows y0 to y0+n-1 of the active area into dst, Meta().Width
+// samples a row: integers as stored, after the file's linearization table. Rows
+// may be asked for in any order; downwards, with strips that overlap a little,
+// is fast. Only what is needed is read and decoded.
+func (p *Photo) ReadRows(y0, n int, dst []uint16) error {
+	m := &p.meta
+	if y0 < 0 || n < 0 || y0 > m.Height || n > m.Height-y0 {
+		return fmt.Errorf("raw: rows %d to %d of a photo of %d rows", y0, y0+n, m.Height)
+	}
+	if len(dst) < n*m.Width {
+		return fmt.Errorf("raw: room for %d samples, %d rows have %d", len(dst), n, n*m.Width)
+	}
+	if n == 0 {
+		return nil
+	}
+	return p.rows.ReadRows(y0, n, dst[:n*m.Width])
+}
+
+// Normalise maps the stored samples of row y from column x0 on to linear values:
+// dst[i] = (raw[i] - black) / (white - black), with the black level of each
+// sample. Nothing is clipped: noise below black stays negative. dst must be at
+// least as long as raw.
+func (p *Photo) Normalise(y, x0 int, raw []uint16, dst []float32) {
+	p.meta.Normalise(y, x0, raw, dst)
+}
