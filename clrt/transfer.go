@@ -53,7 +53,7 @@ func (q *Queue) ReadAsync(b *Buffer, off int64, p []byte) (*Event, error) {
 }
 
 // sweepEvery is the number of transfers after which the queue asks which have
-// ended, so that a caller that never waits does not pin ever more memory.
+// ended, so that a caller that never waits pins only what is under way.
 const sweepEvery = 64
 
 func (q *Queue) async(s symbol, op string, b *Buffer, off int64, p []byte) (*Event, error) {
@@ -90,8 +90,12 @@ func (q *Queue) async(s symbol, op string, b *Buffer, off int64, p []byte) (*Eve
 	return e, nil
 }
 
-// sweepLocked retires the transfers that the driver says have ended.
+// sweepLocked retires the transfers that the driver says have ended. It hands
+// the queue to the device first, as a driver may start nothing before that.
 func (q *Queue) sweepLocked() {
+	if int32(q.ctx.lib.call(symFlush, q.ref.id)) != 0 {
+		return // the next command will hear of it
+	}
 	mark := uint64(0)
 	for _, t := range q.pending {
 		status, err := eventStatus(q.ctx.lib, t.event)
