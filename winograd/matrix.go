@@ -112,3 +112,23 @@ func (m Matrix) dropCols(n int) Matrix {
 	}
 	return p
 }
+
+// pickRows is the rows of m with the given indices.
+func (m Matrix) pickRows(rows []int) Matrix {
+	p := make(Matrix, len(rows))
+	for i, r := range rows {
+		p[i] = m[r]
+	}
+	return p
+}
+
+// pickCols is the columns of m with the given indices.
+func (m Matrix) pickCols(cols []int) Matrix {
+	p := newMatrix(len(m), len(cols))
+	for i := range m {
+		for j, c := range cols {
+			p[i][j] = m[i][c]
+		}
+	}
+	return p
+}

@@ -42,15 +42,32 @@ func Nest(outer, inner *Transform) (*Transform, error) {
 }
 
 // Truncate is t for r < t.R taps: the missing last taps are zero, so the last
-// t.R−r inputs are not read. N stays as it is.
+// t.R−r inputs are not read, and products whose factor from the taps is always
+// zero are left out, which makes N smaller for nested transforms.
 func Truncate(t *Transform, r int) (*Transform, error) {
 	if r < 1 || r > t.R {
 		return nil, fmt.Errorf("winograd truncate %v to %d taps: need 1 to %d", t, r, t.R)
 	}
 	width := t.M + r - 1
-	u := &Transform{M: t.M, R: r, N: t.N, AT: t.AT, G: t.G.dropCols(r), BT: t.BT.dropCols(width), atFactors: t.atFactors}
-	if t.btFactors != nil {
-		u.btFactors = append([]Matrix{t.btFactors[0].dropCols(width)}, t.btFactors[1:]...)
+	g := t.G.dropCols(r)
+	var keep []int
+	for j, row := range g {
+		if squaresExact(row) > 0 {
+			keep = append(keep, j)
+		}
+	}
+	u := &Transform{
+		M: t.M, R: r, N: len(keep),
+		AT: t.AT.pickCols(keep), G: g.pickRows(keep), BT: t.BT.dropCols(width).pickRows(keep),
+	}
+	if n := len(t.btFactors); n > 0 {
+		u.btFactors = append([]Matrix(nil), t.btFactors...)
+		u.btFactors[0] = u.btFactors[0].dropCols(width)
+		u.btFactors[n-1] = u.btFactors[n-1].pickRows(keep)
+	}
+	if len(t.atFactors) > 0 {
+		u.atFactors = append([]Matrix(nil), t.atFactors...)
+		u.atFactors[0] = u.atFactors[0].pickCols(keep)
 	}
 	if err := u.Verify(); err != nil {
 		return nil, err

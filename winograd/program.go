@@ -77,7 +77,7 @@ func Compile(factors ...Matrix) (*Program, error) {
 			whole = p
 			continue
 		}
-		whole = whole.then(p)
+		whole = whole.then(p).withoutUnread()
 	}
 	whole.schedule()
 	return whole, nil
@@ -145,6 +145,28 @@ func (p *Program) then(q *Program) *Program {
 		r.Out = append(r.Out, at(o))
 	}
 	return r
+}
+
+// withoutUnread drops instructions whose value nobody reads.
+func (p *Program) withoutUnread() *Program {
+	needed := make([]bool, p.In+len(p.Code))
+	for _, o := range p.Out {
+		needed[o.V] = true
+	}
+	for i := len(p.Code) - 1; i >= 0; i-- {
+		if needed[p.In+i] {
+			for _, v := range p.Code[i].reads() {
+				needed[v] = true
+			}
+		}
+	}
+	var order []int
+	for i := range p.Code {
+		if needed[p.In+i] {
+			order = append(order, i)
+		}
+	}
+	return p.reordered(order)
 }
 
 // Counts reports the cost of the program in its present order.

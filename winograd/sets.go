@@ -82,8 +82,14 @@ func F4x5() *Transform { return must(Default(4, 5)) }
 // F6x9 is nested F(2,3)×F(3,3): 6 outputs of 9 taps by 20 products.
 func F6x9() *Transform { return must(Nest(F2x3(), F3x3())) }
 
-// F6x7 is F6x9 cut to 7 taps.
+// F6x7 is F6x9 cut to 7 taps: 19 products.
 func F6x7() *Transform { return must(Truncate(F6x9(), 7)) }
 
-// F6x5 is nested F(2,2)×F(3,3) cut to 5 taps: 6 outputs by 15 products.
+// F9x9 is nested F(3,3)×F(3,3): 9 outputs of 9 taps by 25 products.
+func F9x9() *Transform { return must(Nest(F3x3(), F3x3())) }
+
+// F9x7 is F9x9 cut to 7 taps: 24 products.
+func F9x7() *Transform { return must(Truncate(F9x9(), 7)) }
+
+// F6x5 is nested F(2,2)×F(3,3) cut to 5 taps: 6 outputs by 14 products.
 func F6x5() *Transform { return must(Truncate(must(Nest(F2x2(), F3x3())), 5)) }

@@ -203,7 +203,7 @@ func rowScale(row []Surd, gNorm float64) Surd {
 }
 
 func octavesOutside(norm float64) int {
-	return int(math.Round(max(0, math.Abs(math.Log2(norm))-rangeOctaves)))
+	return int(math.Ceil(max(0, math.Abs(math.Log2(norm))-rangeOctaves)))
 }
 
 // unitScale is the factor that leaves the fewest multiplications in a row.

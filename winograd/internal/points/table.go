@@ -19,6 +19,7 @@ func namedSets() []named {
 		{"F6x3", winograd.F6x3()}, {"F2x5", winograd.F2x5()}, {"F4x5", winograd.F4x5()},
 		{"F6x5 = F(2,2)×F(3,3)", winograd.F6x5()},
 		{"F6x7 = F(2,3)×F(3,3)", winograd.F6x7()}, {"F6x9 = F(2,3)×F(3,3)", winograd.F6x9()},
+		{"F9x7 = F(3,3)×F(3,3)", winograd.F9x7()}, {"F9x9 = F(3,3)×F(3,3)", winograd.F9x9()},
 	}
 }
 
@@ -79,9 +80,9 @@ func kernelTable(w io.Writer) error {
 		{3, 3, named{"F(2,3)", winograd.F2x3()}}, {3, 3, named{"F(4,3)", winograd.F4x3()}},
 		{5, 5, named{"F(2,5)", winograd.F2x5()}}, {5, 5, named{"F(4,5)", winograd.F4x5()}},
 		{5, 5, named{"F6x5 nested", winograd.F6x5()}}, {5, 3, named{"F(4,3)", winograd.F4x3()}},
-		{7, 7, named{"F6x7 nested", winograd.F6x7()}}, {7, 3, named{"F(4,3)", winograd.F4x3()}},
+		{7, 7, named{"F6x7 nested", winograd.F6x7()}}, {7, 7, named{"F9x7 nested", winograd.F9x7()}}, {7, 3, named{"F(4,3)", winograd.F4x3()}},
 		{7, 5, named{"F(4,5)", winograd.F4x5()}},
-		{9, 9, named{"F6x9 nested", winograd.F6x9()}}, {9, 3, named{"F(3,3)", winograd.F3x3()}},
+		{9, 9, named{"F6x9 nested", winograd.F6x9()}}, {9, 9, named{"F9x9 nested", winograd.F9x9()}}, {9, 3, named{"F(3,3)", winograd.F3x3()}},
 		{9, 3, named{"F(4,3)", winograd.F4x3()}}, {9, 5, named{"F(4,5)", winograd.F4x5()}},
 	} {
 		pieces, err := winograd.Decompose(row.k, row.r)
