@@ -76,6 +76,15 @@ func (d *Dir) Longs(tag uint16, v ...uint32) {
 	d.Raw(tag, Long, len(v), b)
 }
 
+// Long8s sets a tag to LONG8 values, which only BigTIFF has.
+func (d *Dir) Long8s(tag uint16, v ...uint64) {
+	var b []byte
+	for _, x := range v {
+		b = d.order.AppendUint64(b, x)
+	}
+	d.Raw(tag, Long8, len(v), b)
+}
+
 // Rationals sets a tag to SRATIONAL values with denominator 1,000,000, or 1
 // where a value is too large for that.
 func (d *Dir) Rationals(tag uint16, v ...float64) { d.rationals(tag, SRational, math.MaxInt32, v) }

@@ -1,0 +1,415 @@
+package dng
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"enhance/raw/mosaic"
+	"enhance/raw/rawerr"
+	"enhance/raw/tiff"
+)
+
+func readAll(im *Image) ([]uint16, error) {
+	out := make([]uint16, im.Meta.Width*im.Meta.Height)
+	return out, im.ReadRows(0, im.Meta.Height, out)
+}
+
+func TestVariants(t *testing.T) {
+	for _, v := range variants() {
+		t.Run(v.name, func(t *testing.T) {
+			im, err := openBytes(write(t, v.spec))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if im.Meta.BitDepth != v.spec.Bits || im.Meta.CFA != mosaic.RGGB {
+				t.Errorf("%d bits, CFA %v", im.Meta.BitDepth, im.Meta.CFA)
+			}
+			checkRows(t, im, v.spec.Samples)
+		})
+	}
+}
+
+// TestStreaming forces the row by row decoding that large chunks get.
+func TestStreaming(t *testing.T) {
+	for _, v := range variants() {
+		if v.spec.JPEG == nil {
+			continue
+		}
+		t.Run(v.name, func(t *testing.T) {
+			im, err := openBytes(write(t, v.spec))
+			if err != nil {
+				t.Fatal(err)
+			}
+			im.rows.(*jpegRows).whole = false
+			checkRows(t, im, v.spec.Samples)
+		})
+	}
+}
+
+// checkRows reads the image whole, in strips with a halo, upwards, and here and
+// there.
+func checkRows(t *testing.T, im *Image, want []uint16) {
+	t.Helper()
+	w, h := im.Meta.Width, im.Meta.Height
+	read := func(y, n int) {
+		t.Helper()
+		dst := make([]uint16, n*w)
+		if err := im.ReadRows(y, n, dst); err != nil {
+			t.Fatalf("rows %d to %d: %v", y, y+n, err)
+		}
+		if !slices.Equal(dst, want[y*w:][:n*w]) {
+			t.Fatalf("rows %d to %d differ", y, y+n)
+		}
+	}
+	read(0, h)
+	for y := 0; y < h; y += 4 {
+		top, bottom := max(0, y-3), min(h, y+7)
+		read(top, bottom-top)
+	}
+	for y := h - 1; y >= 0; y-- {
+		read(y, 1)
+	}
+	for _, y := range []int{h / 2, 0, h - 1, h / 3} {
+		read(y, 1)
+	}
+}
+
+// TestLongStream goes back and forth past several checkpoints.
+func TestLongStream(t *testing.T) {
+	s := spec(8, 700, 14)
+	s.JPEG = &JPEG{Components: 2, Predictor: 4}
+	im, err := openBytes(write(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	im.rows.(*jpegRows).whole = false
+	dst := make([]uint16, 8*50)
+	for _, y := range []int{600, 10, 640, 64, 63, 128, 0, 650, 300} {
+		if err := im.ReadRows(y, 50, dst); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(dst, s.Samples[y*8:][:len(dst)]) {
+			t.Fatalf("rows from %d differ", y)
+		}
+	}
+}
+
+// TestMeta writes every fact and expects all of them back.
+func TestMeta(t *testing.T) {
+	want := mosaic.Meta{
+		Make: "Maker", Model: "Model 1", Software: "soft", DateTime: "2024:01:02 03:04:05",
+		Crop: mosaic.Rect{X0: 1, Y0: 2, X1: 13, Y1: 9}, Orientation: 6, CFA: mosaic.GBRG,
+		BlackRows: 2, BlackCols: 2, Black: []float32{100, 101.5, 102, 103},
+		White:         [3]float32{4000, 4000, 4000},
+		AsShot:        &[3]float64{0.5, 1, 0.625},
+		AnalogBalance: [3]float64{1.5, 1, 1.25}, BaselineExposure: -0.5,
+		ColorMatrix1:       &[3][3]float64{{1, 2, 3}, {4, 5, -6}, {7, 8, 9}},
+		ColorMatrix2:       &[3][3]float64{{1.5, 2, 3}, {4, 5, -6}, {7, 8, 9}},
+		ForwardMatrix1:     &[3][3]float64{{0.25, 2, 3}, {4, 5, -6}, {7, 8, 9}},
+		ForwardMatrix2:     &[3][3]float64{{0.125, 2, 3}, {4, 5, -6}, {7, 8, 9}},
+		CameraCalibration1: &[3][3]float64{{1, 0, 0}, {0, 1.5, 0}, {0, 0, 2}},
+		CameraCalibration2: &[3][3]float64{{1, 0, 0.5}, {0, 1, 0}, {0, 0, 2}},
+		Illuminant1:        17, Illuminant2: 21,
+		NoiseProfile: []float64{1e-4, 2e-7},
+		BlackDeltaH:  make([]float32, 15), BlackDeltaV: make([]float32, 10),
+	}
+	for i := range want.BlackDeltaH {
+		want.BlackDeltaH[i] = float32(i) / 4
+	}
+	want.BlackDeltaV[3] = -2.5
+	for _, sub := range []bool{false, true} {
+		s := spec(20, 14, 12)
+		s.Meta, s.ActiveArea, s.InSubIFD = want, mosaic.Rect{X0: 3, Y0: 2, X1: 18, Y1: 12}, sub
+		im, err := openBytes(write(t, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		exp := want
+		exp.Width, exp.Height, exp.BitDepth, exp.Format = 15, 10, 12, "DNG 1.4, uncompressed 12-bit"
+		got := im.Meta
+		got.Exif = nil
+		if !reflect.DeepEqual(got, exp) {
+			t.Errorf("SubIFD %v: got\n%+v\nwant\n%+v", sub, got, exp)
+		}
+		var active []uint16
+		for y := 2; y < 12; y++ {
+			active = append(active, s.Samples[y*20+3:][:15]...)
+		}
+		checkRows(t, im, active)
+	}
+}
+
+func TestAsShotWhiteXY(t *testing.T) {
+	s := spec(4, 4, 12)
+	s.Meta.AsShotWhiteXY = &[2]float64{0.3127, 0.329}
+	// The camera sees linear sRGB: D65 is neutral (IEC 61966-2-1, XYZ to RGB).
+	s.Meta.ColorMatrix1 = &[3][3]float64{{3.2406, -1.5372, -0.4986}, {-0.9689, 1.8758, 0.0415}, {0.0557, -0.2040, 1.0570}}
+	im, err := openBytes(write(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := im.Meta.AsShot
+	if n == nil {
+		t.Fatal("no neutral")
+	}
+	for c := range n {
+		if n[c] < 0.999 || n[c] > 1.001 {
+			t.Errorf("neutral %v, want ones", *n)
+		}
+	}
+}
+
+func TestPlaneOrder(t *testing.T) {
+	s := spec(4, 4, 12)
+	s.Meta.AsShot = &[3]float64{1, 2, 3}
+	s.Meta.ColorMatrix1 = &[3][3]float64{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}
+	s.Edit = func(_, raw *tiff.Dir) { raw.Bytes(tagCFAPlaneColor, 2, 1, 0) } // blue first
+	im, err := openBytes(write(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *im.Meta.AsShot != [3]float64{3, 2, 1} || im.Meta.ColorMatrix1[0] != [3]float64{7, 8, 9} {
+		t.Errorf("neutral %v, matrix %v", *im.Meta.AsShot, *im.Meta.ColorMatrix1)
+	}
+}
+
+func TestLinearization(t *testing.T) {
+	s := spec(9, 5, 8)
+	for i := range 100 {
+		s.Linearization = append(s.Linearization, uint16(i*i))
+	}
+	im, err := openBytes(write(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]uint16, len(s.Samples))
+	for i, v := range s.Samples {
+		v = min(v, 99)
+		want[i] = v * v
+	}
+	checkRows(t, im, want)
+}
+
+func TestPointTransform(t *testing.T) {
+	s := spec(8, 6, 12)
+	s.JPEG = &JPEG{PointTransform: 2}
+	im, err := openBytes(write(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range s.Samples {
+		s.Samples[i] = v &^ 3
+	}
+	checkRows(t, im, s.Samples)
+}
+
+// TestUnsupported edits a good file into one that is refused by name.
+func TestUnsupported(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		edit func(d *tiff.Dir)
+	}{
+		{"X-Trans", func(d *tiff.Dir) { d.Shorts(tagCFARepeatPatternDim, 6, 6) }},
+		{"lossy DNG (compression 34892)", func(d *tiff.Dir) { d.Shorts(tagCompression, 34892) }},
+		{"JPEG XL", func(d *tiff.Dir) { d.Shorts(tagCompression, 52546) }},
+		{"deflate", func(d *tiff.Dir) { d.Shorts(tagCompression, 8) }},
+		{"linear (demosaiced) DNG", func(d *tiff.Dir) { d.Shorts(tagPhotometric, 34892) }},
+		{"lossy DNG", func(d *tiff.Dir) { d.Shorts(tagPhotometric, 34892); d.Shorts(tagCompression, 34892) }},
+		{"floating-point", func(d *tiff.Dir) { d.Shorts(tagSampleFormat, 3) }},
+		{"floating-point", func(d *tiff.Dir) { d.Shorts(tagPhotometric, 34892); d.Shorts(tagSampleFormat, 3) }},
+		{"not a mosaic", func(d *tiff.Dir) { d.Shorts(tagPhotometric, 2) }},
+		{"filter colour", func(d *tiff.Dir) { d.Bytes(tagCFAPattern, 3, 1, 1, 2) }},
+		{"RRGB", func(d *tiff.Dir) { d.Bytes(tagCFAPattern, 0, 0, 1, 2) }},
+		{"CFA pattern of 2x4", func(d *tiff.Dir) {
+			d.Shorts(tagCFARepeatPatternDim, 2, 4)
+			d.Bytes(tagCFAPattern, 0, 1, 1, 2, 1, 2, 0, 1)
+		}},
+		{"staggered", func(d *tiff.Dir) { d.Shorts(tagCFALayout, 2) }},
+		{"interleaved rows", func(d *tiff.Dir) { d.Shorts(tagRowInterleave, 2) }},
+		{"several samples", func(d *tiff.Dir) { d.Shorts(tagSamplesPerPixel, 3) }},
+		{"32-bit", func(d *tiff.Dir) { d.Shorts(tagBitsPerSample, 32) }},
+		{"version 2.0", func(d *tiff.Dir) { d.Bytes(tagDNGBackwardVersion, 2, 0, 0, 0) }},
+	} {
+		s := spec(8, 8, 16)
+		s.Edit = func(_, raw *tiff.Dir) { c.edit(raw) }
+		_, err := openBytes(write(t, s))
+		var ue *rawerr.UnsupportedError
+		if !errors.As(err, &ue) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("want %q, got %v", c.want, err)
+		}
+	}
+}
+
+// TestDamaged edits a good file into one that contradicts itself.
+func TestDamaged(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		edit func(d *tiff.Dir)
+	}{
+		{"width 0", func(d *tiff.Dir) { d.Longs(tagImageWidth, 0) }},
+		{"height 4294967295", func(d *tiff.Dir) { d.Longs(tagImageLength, 1<<32-1) }},
+		{"RowsPerStrip is 0", func(d *tiff.Dir) { d.Longs(tagRowsPerStrip, 0) }},
+		{"outside the file", func(d *tiff.Dir) { d.Longs(tagStripOffsets, 1<<31) }},
+		{"outside the file", func(d *tiff.Dir) { d.Longs(tagStripByteCounts, 1<<31) }},
+		{"at least", func(d *tiff.Dir) { d.Longs(tagStripByteCounts, 127) }},
+		{"1 to 1", func(d *tiff.Dir) { d.Longs(tagStripOffsets, 8, 8) }},
+		{"ActiveArea", func(d *tiff.Dir) { d.Longs(tagActiveArea, 0, 0, 9, 8) }},
+		{"ActiveArea", func(d *tiff.Dir) { d.Longs(tagActiveArea, 4, 4, 4, 8) }},
+		{"crop", func(d *tiff.Dir) { d.Longs(tagDefaultCropOrigin, 8, 0); d.Longs(tagDefaultCropSize, 1, 1) }},
+		{"crop", func(d *tiff.Dir) { d.Longs(tagDefaultCropSize, 0, 8) }},
+		{"BlackLevelRepeatDim", func(d *tiff.Dir) { d.Longs(tagBlackLevelRepeatDim, 0, 2) }},
+		{"BlackLevel has 1", func(d *tiff.Dir) { d.Shorts(tagBlackLevelRepeatDim, 2, 2); d.Shorts(tagBlackLevel, 1) }},
+		{"BlackLevelDeltaH has 2", func(d *tiff.Dir) { d.Rationals(tagBlackLevelDeltaH, 1, 2) }},
+		{"want 9", func(d *tiff.Dir) { d.Rationals(tagColorMatrix1, 1, 2, 3) }},
+		{"positive", func(d *tiff.Dir) { d.Rationals(tagAsShotNeutral, 1, 0, 1) }},
+		{"repeats a colour", func(d *tiff.Dir) { d.Bytes(tagCFAPlaneColor, 0, 1, 1) }},
+		{"want numbers", func(d *tiff.Dir) { d.Text(tagBaselineExposure, "x") }},
+		{"linked twice", func(d *tiff.Dir) { d.Longs(tiff.TagSubIFDs, 8) }},
+		{"DNGVersion is 0", func(d *tiff.Dir) { d.Bytes(tagDNGVersion, 0, 0, 0, 0) }},
+	} {
+		s := spec(8, 8, 16)
+		s.Edit = func(_, raw *tiff.Dir) { c.edit(raw) }
+		_, err := openBytes(write(t, s))
+		var fe *rawerr.FormatError
+		if !errors.As(err, &fe) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("want %q, got %v", c.want, err)
+		}
+	}
+}
+
+// TestTruncated cuts files at every byte: never a panic, and success only if
+// every sample is right.
+func TestTruncated(t *testing.T) {
+	for _, v := range variants() {
+		b := write(t, v.spec)
+		if len(b) > 3000 {
+			continue
+		}
+		for n := range b {
+			im, err := openBytes(b[:n])
+			if err == nil {
+				_, err = readAll(im)
+			}
+			var fe *rawerr.FormatError
+			if !errors.As(err, &fe) {
+				t.Fatalf("%s cut at %d of %d: error %v, want a FormatError", v.name, n, len(b), err)
+			}
+		}
+	}
+}
+
+// TestMemoryIsBounded opens small files that claim 60000x60000 samples.
+func TestMemoryIsBounded(t *testing.T) {
+	claim := func(w, h int, tiled bool) func(_, raw *tiff.Dir) {
+		return func(_, raw *tiff.Dir) {
+			raw.Longs(tagImageWidth, uint32(w))
+			raw.Longs(tagImageLength, uint32(h))
+			if tiled {
+				raw.Longs(tagTileWidth, uint32(w))
+				raw.Longs(tagTileLength, uint32(h))
+			} else {
+				raw.Longs(tagRowsPerStrip, uint32(h))
+			}
+		}
+	}
+	for _, jpeg := range []*JPEG{nil, {}} {
+		for _, tiled := range []bool{false, true} {
+			s := spec(16, 16, 16)
+			s.JPEG, s.Edit = jpeg, claim(60000, 60000, tiled)
+			if tiled {
+				s.TileWidth, s.TileHeight = 16, 16
+			}
+			b := write(t, s)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			im, err := openBytes(b)
+			if err == nil {
+				t.Errorf("jpeg %v, tiled %v: opened as %dx%d", jpeg != nil, tiled, im.Meta.Width, im.Meta.Height)
+			}
+			runtime.ReadMemStats(&after)
+			if used := after.TotalAlloc - before.TotalAlloc; used > 1<<20 {
+				t.Errorf("jpeg %v, tiled %v: %d bytes allocated for a file of %d", jpeg != nil, tiled, used, len(b))
+			}
+		}
+	}
+}
+
+// failAfter fails every read once armed.
+type failAfter struct {
+	io.ReaderAt
+	armed bool
+}
+
+var errDisk = errors.New("disk on fire")
+
+func (f *failAfter) ReadAt(b []byte, off int64) (int, error) {
+	if f.armed {
+		return 0, errDisk
+	}
+	return f.ReaderAt.ReadAt(b, off)
+}
+
+func TestIOErrors(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		for _, jpeg := range []*JPEG{nil, {}} {
+			s := spec(64, 64, 12)
+			s.JPEG = jpeg
+			b := write(t, s)
+			r := &failAfter{ReaderAt: strings.NewReader(string(b))}
+			im, err := Open(r, int64(len(b)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if j, ok := im.rows.(*jpegRows); ok {
+				j.whole = whole
+			}
+			r.armed = true
+			if _, err := readAll(im); !errors.Is(err, errDisk) {
+				t.Errorf("jpeg %v: error %v", jpeg != nil, err)
+			}
+			r.armed = false
+			if got, err := readAll(im); err != nil || !slices.Equal(got, s.Samples) {
+				t.Errorf("jpeg %v: after a failed read: %v", jpeg != nil, err)
+			}
+		}
+	}
+}
+
+func BenchmarkReadRows(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		jpeg *JPEG
+		tile int
+		bits int
+	}{{"uncompressed16", nil, 0, 16}, {"uncompressed14", nil, 0, 14}, {"jpegTiles", &JPEG{Components: 2}, 256, 14}, {"jpegStrip", &JPEG{Components: 2}, 0, 14}} {
+		b.Run(c.name, func(b *testing.B) {
+			s := spec(2048, 1024, c.bits)
+			s.JPEG, s.TileWidth, s.TileHeight = c.jpeg, c.tile, c.tile
+			file := write(b, s)
+			dst := make([]uint16, 2048*64)
+			for b.Loop() {
+				im, err := openBytes(file)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for y := 0; y < 1024; y += 64 {
+					if err := im.ReadRows(y, 64, dst); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(len(s.Samples))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Msample/s")
+		})
+	}
+}
+
+func Example() {
+	fmt.Println(mosaic.RGGB.Shift(0, 1))
+	// Output: GRBG
+}
