@@ -127,3 +127,13 @@ func (c *Convention) fromMeta(meta map[string]string) error {
 	}
 	return c.validate()
 }
+
+// PaddedSides gives the sides that packed planes of h×w are padded to at the
+// bottom and right before the network: multiples of Multiple, at least MinSide.
+func (c *Convention) PaddedSides(h, w int) (int, int) {
+	pad := func(n int) int {
+		n = max(n, c.MinSide)
+		return (n + c.Multiple - 1) / c.Multiple * c.Multiple
+	}
+	return pad(h), pad(w)
+}
