@@ -10,6 +10,9 @@ import (
 // along, and, with instance norm, the steps that finish it.
 func (f *fuser) lowerConv(i int) error {
 	n, t := f.g.Nodes[i], f.tails[i]
+	if len(f.val[n.In[0]]) > MaxSources {
+		f.gather(n.In[0])
+	}
 	end := t.last
 	if t.join >= 0 {
 		end = t.join

@@ -72,6 +72,10 @@ type Tensor struct {
 // View is a range of a stored tensor's channels.
 type View struct{ Tensor, C0, C int }
 
+// MaxSources is the most tensors that one step reads as a concatenation; a
+// longer one is copied into a tensor of its own.
+const MaxSources = 4
+
 // None is the index of a tensor that is not there.
 const None = -1
 

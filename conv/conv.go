@@ -1,0 +1,149 @@
+// Package conv holds the convolution algorithms that run on OpenCL devices, and
+// in conv/ops the other steps of a network.
+//
+// An [Algo] says whether it can do a [Shape] on a device ([Caps]) and gives an
+// [Impl] for it: the kernel sources to compile, the weights in the order the
+// kernels want, the scratch and row granule the planner must respect, and the
+// launch. What an algorithm computes for an output depends on the shape alone,
+// never on which rows a launch covers: that is what lets the planner cut a
+// picture anywhere.
+//
+// Kernels are .cl files beside the Go code that launches them; each opens with
+// its purpose, its layouts and the definitions it expects.
+package conv
+
+import (
+	"fmt"
+	"strings"
+
+	"enhance/clrt"
+	"enhance/fuse"
+	"enhance/planar"
+)
+
+// MaxSources is how many tensors a convolution reads as one concatenation.
+const MaxSources = fuse.MaxSources
+
+// Caps is what algorithms need to know of a device.
+type Caps struct {
+	CPU          bool // one work-item per core: no local memory, explicit vectors
+	Vector       int  // float32 lanes of the native vector
+	LocalMem     int64
+	MaxWorkGroup int
+}
+
+// CapsOf reads them off a device.
+func CapsOf(i *clrt.DeviceInfo) Caps {
+	return Caps{CPU: i.Type == clrt.CPU, Vector: i.NativeVectorFloat, LocalMem: i.LocalMem, MaxWorkGroup: i.MaxWorkGroup}
+}
+
+// Shape is a convolution: a square kernel of side K over the concatenation of
+// sources with SrcC channels, to OutC channels of an H×W plane.
+type Shape struct {
+	K    int
+	SrcC []int
+	OutC int
+	H, W int
+}
+
+// InC is the number of channels read.
+func (s Shape) InC() int {
+	n := 0
+	for _, c := range s.SrcC {
+		n += c
+	}
+	return n
+}
+
+func (s Shape) String() string { return fmt.Sprintf("%d,%d,%d,%d,%d", s.InC(), s.H, s.W, s.K, s.OutC) }
+
+// Args is one launch: rows [Y0,Y1) of Dst.
+type Args struct {
+	Src     []planar.Ring
+	Dst     planar.Ring
+	Res     planar.Ring // Buf nil if there is no residual
+	Y0, Y1  int
+	Act     fuse.Act
+	Slope   float32
+	Scratch *clrt.Buffer
+}
+
+// Kernel is a kernel's name and its source text, without the prelude.
+type Kernel struct{ Name, Source string }
+
+// Algo is a way to compute convolutions.
+type Algo interface {
+	Name() string
+	// New returns the algorithm for one shape, or an error that says what it
+	// cannot do.
+	New(Caps, Shape, planar.Precision) (Impl, error)
+}
+
+// Impl is an algorithm for one shape on one device.
+type Impl interface {
+	Kernels() []Kernel
+	// Pack lays out weights (OutC×InC×K×K, row-major) and bias (OutC) as the
+	// kernels read them; the result has PackedLen values.
+	Pack(weights, bias []float32) []float32
+	PackedLen() int
+	// Granule is the number of rows launches must start at multiples of.
+	Granule() int
+	// Scratch is the device memory in bytes that a launch of rows rows uses.
+	Scratch(rows int) int64
+	// Launch enqueues the convolution; k are the compiled Kernels, packed what
+	// Pack returned.
+	Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error
+}
+
+// Direct is the plain algorithm of the device's kind: always applicable.
+func Direct(c Caps) Algo {
+	if c.CPU {
+		return Rows{}
+	}
+	return Tile{}
+}
+
+// block packs weights as [block][channel][k][k][lanes] followed by the bias as
+// [block][lanes], absent outputs zero.
+func block(s Shape, lanes int, weights, bias []float32) []float32 {
+	blocks, inC, kk := (s.OutC+lanes-1)/lanes, s.InC(), s.K*s.K
+	out := make([]float32, blocks*lanes*(inC*kk+1))
+	for o := range s.OutC {
+		b, lane := o/lanes, o%lanes
+		for i := range inC * kk {
+			out[(b*inC*kk+i)*lanes+lane] = weights[o*inC*kk+i]
+		}
+		out[blocks*lanes*inC*kk+o] = bias[o]
+	}
+	return out
+}
+
+// define puts macro definitions before a kernel text and removes them after it.
+func define(text string, defs ...any) string {
+	var b, undef strings.Builder
+	for i := 0; i < len(defs); i += 2 {
+		fmt.Fprintf(&b, "#define %v %v\n", defs[i], defs[i+1])
+		fmt.Fprintf(&undef, "#undef %v\n", defs[i])
+	}
+	return b.String() + text + undef.String()
+}
+
+// direct lists the arguments that the direct kernels share, up to y0; bias is its
+// offset in weights.
+func (a *Args) direct(weights *clrt.Buffer, bias int32, rest ...any) []any {
+	args := make([]any, 0, 20)
+	for i := range MaxSources {
+		src := a.Src[0].Slice(0, 0)
+		if i < len(a.Src) {
+			src = a.Src[i]
+		}
+		args = append(args, src.Buf, src.Arg())
+	}
+	args = append(args, weights, bias)
+	if a.Res.Buf != nil {
+		args = append(args, a.Res.Buf, a.Res.Arg())
+	} else {
+		args = append(args, nil, a.Dst.Arg())
+	}
+	return append(append(args, a.Dst.Buf, a.Dst.Arg()), rest...)
+}

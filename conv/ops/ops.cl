@@ -1,0 +1,65 @@
+// Steps that are not convolutions: pooling, enlargement, pointwise arithmetic,
+// pixel shuffle. One work-item makes one output sample: dimension 0 is the
+// column, 1 the channel, 2 the row. Expects the prelude.
+
+// Maximum of each 2×2 block.
+__kernel void ops_max_pool(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0) {
+    const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
+    if (x >= R_W(rd)) return;
+    __global const data_t *a = src + ring_row(rs, 2 * y) + (size_t)c * R_PITCH(rs) + 2 * x;
+    __global const data_t *b = src + ring_row(rs, 2 * y + 1) + (size_t)c * R_PITCH(rs) + 2 * x;
+    const float v = fmax(fmax(LD1(a, 0), LD1(a, 1)), fmax(LD1(b, 0), LD1(b, 1)));
+    put(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), v);
+}
+
+// Source index and weight of the next one for output index i of a line of n
+// enlarged by two; exact, so that it only depends on the global coordinate.
+static int enlarge(int i, int n, int align_corners, float *weight) {
+    if (align_corners) {
+        // i·(n-1) < 2n² stays below 2^31 for n < 32768.
+        const uint p = (uint)i * (uint)(n - 1), den = 2u * (uint)n - 1u;
+        *weight = (float)(p % den) / (float)den;
+        return (int)(p / den);
+    }
+    const int q = max(2 * i - 1, 0);
+    *weight = (float)(q & 3) * 0.25f;
+    return q >> 2;
+}
+
+// Bilinear ×2: columns first, then rows.
+__kernel void ops_upsample(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0, int align_corners) {
+    const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
+    if (x >= R_W(rd)) return;
+    float wx, wy;
+    const int h = R_H(rs), w = R_W(rs);
+    const int sx = enlarge(x, w, align_corners, &wx), sy = enlarge(y, h, align_corners, &wy);
+    const int sx1 = min(sx + 1, w - 1);
+    __global const data_t *a = src + ring_row(rs, sy) + (size_t)c * R_PITCH(rs);
+    __global const data_t *b = src + ring_row(rs, min(sy + 1, h - 1)) + (size_t)c * R_PITCH(rs);
+    const float top = fma(wx, LD1(a, sx1), (1.0f - wx) * LD1(a, sx));
+    const float low = fma(wx, LD1(b, sx1), (1.0f - wx) * LD1(b, sx));
+    put(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), fma(wy, low, (1.0f - wy) * top));
+}
+
+// dst = act(src·scale[c] + shift[c]) + res; scales (may be null) holds `all`
+// scales and then as many shifts, the step's first at c0. In place is allowed.
+__kernel void ops_pointwise(__global const data_t *src, ring_t rs, __global const float *scales, int c0, int all,
+                            __global const data_t *res, ring_t rr, __global data_t *dst, ring_t rd,
+                            int y0, int act, float slope) {
+    const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
+    if (x >= R_W(rd)) return;
+    float v = LD1(src, ring_row(rs, y) + (size_t)c * R_PITCH(rs) + x);
+    if (scales) v = fma(v, scales[c0 + c], scales[all + c0 + c]);
+    v = activate(v, act, slope);
+    if (res) v += LD1(res, ring_row(rr, y) + (size_t)c * R_PITCH(rr) + x);
+    put(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), v);
+}
+
+// Channel 4c+2i+j at (y,x) becomes channel c at (2y+i, 2x+j).
+__kernel void ops_shuffle(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0) {
+    const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
+    if (x >= R_W(rd)) return;
+    const int from = 4 * c + 2 * (y & 1) + (x & 1);
+    const float v = LD1(src, ring_row(rs, y >> 1) + (size_t)from * R_PITCH(rs) + (x >> 1));
+    put(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), v);
+}

@@ -1,0 +1,135 @@
+// Package ops holds the steps of a network that are not convolutions: pooling,
+// enlargement, pointwise arithmetic, pixel shuffle and instance normalisation.
+package ops
+
+import (
+	_ "embed"
+	"fmt"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/fuse"
+	"enhance/planar"
+)
+
+//go:embed ops.cl
+var opsCL string
+
+//go:embed norm.cl
+var normCL string
+
+// Source is the text of all kernels of the package, without the prelude.
+func Source(c conv.Caps) string {
+	return opsCL + fmt.Sprintf("#define LS %d\n", reduceItems(c)) + normCL + "#undef LS\n"
+}
+
+// reduceItems is the number of work-items that share a reduction.
+func reduceItems(c conv.Caps) int {
+	if c.CPU || c.MaxWorkGroup < 64 {
+		return 1
+	}
+	return 64
+}
+
+// columns is the local size along a line: whole vectors for a CPU, whose work-item
+// loop the compiler vectorises, and a warp or two for a GPU.
+func columns(c conv.Caps) int { return min(64, max(c.MaxWorkGroup, 1)) }
+
+// Ops are the package's kernels, compiled.
+type Ops struct {
+	caps                               conv.Caps
+	pool, upsample, pointwise, shuffle *clrt.Kernel
+	rowStats, affine                   *clrt.Kernel
+	q                                  *clrt.Queue
+}
+
+// New takes the kernels from a program built with Source.
+func New(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Ops, error) {
+	o := &Ops{caps: c, q: q}
+	for _, k := range []struct {
+		name string
+		to   **clrt.Kernel
+	}{{"ops_max_pool", &o.pool}, {"ops_upsample", &o.upsample}, {"ops_pointwise", &o.pointwise},
+		{"ops_shuffle", &o.shuffle}, {"norm_row_stats", &o.rowStats}, {"norm_affine", &o.affine}} {
+		kernel, err := p.Kernel(k.name)
+		if err != nil {
+			o.Close()
+			return nil, err
+		}
+		*k.to = kernel
+	}
+	return o, nil
+}
+
+// Close releases the kernels.
+func (o *Ops) Close() {
+	for _, k := range []*clrt.Kernel{o.pool, o.upsample, o.pointwise, o.shuffle, o.rowStats, o.affine} {
+		if k != nil {
+			k.Close()
+		}
+	}
+}
+
+// samples launches k with one work-item per sample of rows [y0,y1) of dst.
+func (o *Ops) samples(k *clrt.Kernel, dst planar.Ring, y0, y1 int, args ...any) error {
+	if err := k.SetArgs(args...); err != nil {
+		return err
+	}
+	lx := columns(o.caps)
+	return o.q.LaunchQuiet(k, []int{(dst.W + lx - 1) / lx * lx, dst.C, y1 - y0}, []int{lx, 1, 1})
+}
+
+// MaxPool makes rows [y0,y1) of dst, each sample the largest of a 2×2 block of src.
+func (o *Ops) MaxPool(src, dst planar.Ring, y0, y1 int) error {
+	return o.samples(o.pool, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0))
+}
+
+// Upsample makes rows [y0,y1) of dst by bilinear enlargement of src.
+func (o *Ops) Upsample(src, dst planar.Ring, y0, y1 int, alignCorners bool) error {
+	align := int32(0)
+	if alignCorners {
+		align = 1
+	}
+	return o.samples(o.upsample, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0), align)
+}
+
+// Scales are the scale and shift of all channels that an Affine step made.
+type Scales struct {
+	Buf     *clrt.Buffer
+	C0, All int // first channel wanted, channels in Buf
+}
+
+// Pointwise makes rows [y0,y1) of dst = act(src·scale+shift) + res. scales.Buf and
+// res.Buf may be nil.
+func (o *Ops) Pointwise(src planar.Ring, scales Scales, res, dst planar.Ring, y0, y1 int, act fuse.Act, slope float32) error {
+	if res.Buf == nil {
+		res = dst
+		res.Buf = nil
+	}
+	return o.samples(o.pointwise, dst, y0, y1, src.Buf, src.Arg(), scales.Buf, int32(scales.C0), int32(scales.All),
+		res.Buf, res.Arg(), dst.Buf, dst.Arg(), int32(y0), int32(act), slope)
+}
+
+// Shuffle makes rows [y0,y1) of dst by the pixel shuffle of src.
+func (o *Ops) Shuffle(src, dst planar.Ring, y0, y1 int) error {
+	return o.samples(o.shuffle, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0))
+}
+
+// RowStats writes the statistics of rows [y0,y1) of src to slots of stats.
+func (o *Ops) RowStats(src planar.Ring, stats *clrt.Buffer, slots, y0, y1 int) error {
+	if err := o.rowStats.SetArgs(src.Buf, src.Arg(), stats, int32(slots), int32(y0)); err != nil {
+		return err
+	}
+	ls := reduceItems(o.caps)
+	return o.q.LaunchQuiet(o.rowStats, []int{ls, src.C, y1 - y0}, []int{ls, 1, 1})
+}
+
+// Affine merges the h rows of statistics of all channels of a plane of width w
+// into scales of channels [c0,c0+n); params holds n weights, then n biases.
+func (o *Ops) Affine(stats *clrt.Buffer, all, h, w, c0 int, params *clrt.Buffer, n int, eps float32, scales *clrt.Buffer) error {
+	if err := o.affine.SetArgs(stats, int32(all), int32(h), int32(w), int32(c0), params, int32(n), eps, scales); err != nil {
+		return err
+	}
+	ls := reduceItems(o.caps)
+	return o.q.LaunchQuiet(o.affine, []int{ls, n}, []int{ls, 1})
+}

@@ -1,0 +1,106 @@
+package conv
+
+import (
+	_ "embed"
+	"fmt"
+
+	"enhance/clrt"
+	"enhance/planar"
+)
+
+//go:embed rows.cl
+var rowsCL string
+
+// Rows is direct convolution for CPUs: register tiles of output channels by
+// vectors of columns, no local memory, no barriers. It computes
+//
+//	for o, y, x: acc = bias[o]
+//	    for c, ky, kx: acc = fma(w[o][c][ky][kx], src[c][reflect(y+ky-k/2)][x+kx-k/2], acc)
+//	    dst[o][y][x] = act(acc) + res[o][y][x]
+type Rows struct{}
+
+func (Rows) Name() string { return "direct-rows" }
+
+func (Rows) New(c Caps, s Shape, _ planar.Precision) (Impl, error) {
+	if s.K/2 > planar.Rim {
+		return nil, fmt.Errorf("conv: direct-rows does kernels up to %d×%[1]d, not %d×%[2]d", 2*planar.Rim+1, s.K)
+	}
+	r := &rowsImpl{shape: s, vector: 8}
+	switch {
+	case c.Vector >= 16:
+		r.vector = 16
+	case c.Vector > 0 && c.Vector < 8:
+		r.vector = 4
+	}
+	r.lanes, r.tile = registerTile(s, r.vector)
+	return r, nil
+}
+
+type rowsImpl struct {
+	shape               Shape
+	vector, lanes, tile int // floats per vector, outputs per block, vectors per tile
+}
+
+// registerTile chooses how many outputs and how many vectors of columns to keep
+// in registers. AVX-512 has 32 vector registers, everything else 16 that matter
+// (or 32 of 4 floats): lanes×tile accumulators, tile inputs and one weight must
+// fit. Less padding of outputs and columns wins, then fewer loads per
+// multiply-add.
+func registerTile(s Shape, vector int) (lanes, tile int) {
+	registers := 16
+	if vector != 8 {
+		registers = 32
+	}
+	columns := (s.W + vector - 1) / vector
+	best := 0.0
+	for _, t := range []int{1, 2, 3, 4} {
+		for l := 1; l <= 16; l++ {
+			if l*t+t+1 > registers-1 || l > s.OutC {
+				continue
+			}
+			blocks, tiles := (s.OutC+l-1)/l, (columns+t-1)/t
+			useful := float64(s.OutC) / float64(blocks*l) * float64(columns) / float64(tiles*t)
+			// Two loads (inputs, and weights by broadcast) and two multiply-adds
+			// start in a cycle; short dependency chains leave units idle.
+			loads := float64(t+l) / float64(l*t)
+			busy := min(1, float64(l*t)/10)
+			if score := useful * busy / (1 + loads/2); score > best {
+				best, lanes, tile = score, l, t
+			}
+		}
+	}
+	return lanes, tile
+}
+
+func (r *rowsImpl) name() string {
+	return fmt.Sprintf("conv_rows_k%d_o%d_v%dx%d", r.shape.K, r.lanes, r.tile, r.vector)
+}
+
+func (r *rowsImpl) Kernels() []Kernel {
+	n := r.name()
+	return []Kernel{{n, define(rowsCL, "NAME", n, "KS", r.shape.K, "VB", r.lanes, "XV", r.tile, "VW", r.vector)}}
+}
+
+func (r *rowsImpl) blocks() int { return (r.shape.OutC + r.lanes - 1) / r.lanes }
+
+func (r *rowsImpl) PackedLen() int {
+	return r.blocks() * r.lanes * (r.shape.InC()*r.shape.K*r.shape.K + 1)
+}
+
+func (r *rowsImpl) Pack(weights, bias []float32) []float32 {
+	return block(r.shape, r.lanes, weights, bias)
+}
+
+func (r *rowsImpl) Granule() int      { return 1 }
+func (r *rowsImpl) Scratch(int) int64 { return 0 }
+func (r *rowsImpl) biasAt() (offset int) {
+	return r.blocks() * r.lanes * r.shape.InC() * r.shape.K * r.shape.K
+}
+
+func (r *rowsImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
+	args := a.direct(packed, int32(r.biasAt()), int32(a.Y0), int32(a.Act), a.Slope)
+	if err := k[0].SetArgs(args...); err != nil {
+		return err
+	}
+	return q.LaunchQuiet(k[0], []int{r.blocks(), a.Y1 - a.Y0}, []int{1, 1})
+}

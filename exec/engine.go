@@ -1,0 +1,264 @@
+package exec
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/conv/ops"
+	"enhance/fuse"
+	"enhance/memplan"
+	"enhance/planar"
+)
+
+// Engine is a job with its memory and kernels on a device. It runs one picture
+// at a time.
+type Engine struct {
+	*Job
+	ctx     *clrt.Context
+	q       *clrt.Queue
+	prog    *clrt.Program
+	ops     *ops.Ops
+	arenas  []*clrt.Buffer
+	weights *clrt.Buffer
+	params  [][]*clrt.Buffer // by step: a view per packed convolution or norm slice
+	rings   []planar.Ring
+	scratch []*clrt.Buffer // by section
+	kernels [][]*clrt.Kernel
+	spill   map[int][]byte // host rows of spilled tensors
+}
+
+// Open allocates the plan's memory on the device of ctx, which must be the one
+// the job was prepared for and hold no other buffers, and compiles the kernels.
+func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
+	if live := ctx.Live(); live != 0 {
+		return nil, fmt.Errorf("exec: the context already holds %d bytes in buffers; an engine needs one of its own", live)
+	}
+	ctx.ResetPeak()
+	e = &Engine{Job: j, ctx: ctx, spill: map[int][]byte{}}
+	defer func() {
+		if err != nil {
+			e.Close()
+			e = nil
+		}
+	}()
+	if e.q, err = ctx.NewQueue(); err != nil {
+		return
+	}
+	if err = e.compile(); err != nil {
+		return
+	}
+	if err = e.allocate(); err != nil {
+		return
+	}
+	err = e.loadWeights()
+	return
+}
+
+// compile builds one program with the kernels of all steps.
+func (e *Engine) compile() error {
+	var src strings.Builder
+	src.WriteString(planar.Source(e.opt.Precision))
+	src.WriteString(ops.Source(e.caps))
+	seen := map[string]bool{}
+	for _, c := range e.convs {
+		if c == nil {
+			continue
+		}
+		for _, k := range c.Kernels() {
+			if !seen[k.Name] {
+				seen[k.Name] = true
+				src.WriteString(k.Source)
+			}
+		}
+	}
+	var err error
+	if e.prog, err = e.ctx.Build(src.String(), "-cl-std=CL1.2"); err != nil {
+		return err
+	}
+	if e.ops, err = ops.New(e.prog, e.q, e.caps); err != nil {
+		return err
+	}
+	shared := map[string]*clrt.Kernel{}
+	e.kernels = make([][]*clrt.Kernel, len(e.convs))
+	for i, c := range e.convs {
+		if c == nil {
+			continue
+		}
+		for _, k := range c.Kernels() {
+			if shared[k.Name] == nil {
+				if shared[k.Name], err = e.prog.Kernel(k.Name); err != nil {
+					return err
+				}
+			}
+			e.kernels[i] = append(e.kernels[i], shared[k.Name])
+		}
+	}
+	return nil
+}
+
+// allocate creates every buffer of the plan and touches it, so that a device
+// that cannot hold them says so now.
+func (e *Engine) allocate() error {
+	newBuffer := func(n int64, purpose string) (*clrt.Buffer, error) {
+		b, err := e.ctx.NewBuffer(n, purpose)
+		if err != nil {
+			return nil, err
+		}
+		return b, b.Touch(e.q)
+	}
+	var err error
+	for i, n := range e.Plan.Arenas {
+		b, err := newBuffer(n, fmt.Sprintf("activations %d", i))
+		if err != nil {
+			return err
+		}
+		e.arenas = append(e.arenas, b)
+	}
+	if e.weights, err = newBuffer(e.packed, "weights"); err != nil {
+		return err
+	}
+	for _, r := range e.Plan.Rings {
+		b, err := e.arenas[r.Arena].Sub(r.Offset, r.Bytes)
+		if err != nil {
+			return err
+		}
+		e.rings = append(e.rings, planar.NewRing(b, e.Program.Tensors[r.Tensor], r.Rows))
+	}
+	e.scratch = make([]*clrt.Buffer, len(e.Plan.Sections))
+	for s, sec := range e.Plan.Sections {
+		if sec.Scratch > 0 {
+			if e.scratch[s], err = e.arenas[sec.ScratchArena].Sub(sec.ScratchOffset, sec.Scratch); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// loadWeights packs every step's parameters and copies them to the device.
+func (e *Engine) loadWeights() error {
+	align := int64(max(e.Info.BaseAlign, 64))
+	e.params = make([][]*clrt.Buffer, len(e.Program.Steps))
+	for i := range e.Program.Steps {
+		s := &e.Program.Steps[i]
+		off := e.Job.weights[i].off
+		put := func(v []float32) error {
+			b, err := e.weights.Sub(off, int64(len(v))*4)
+			if err != nil {
+				return err
+			}
+			e.params[i] = append(e.params[i], b)
+			raw := make([]byte, len(v)*4)
+			for k, x := range v {
+				binary.LittleEndian.PutUint32(raw[4*k:], math.Float32bits(x))
+			}
+			return e.q.Write(e.weights, off, raw)
+		}
+		if c := e.convs[i]; c != nil {
+			if err := put(c.Pack(e.Model.Params[s.Weight].Data, e.Model.Params[s.Bias].Data)); err != nil {
+				return err
+			}
+		}
+		for _, n := range s.Norm {
+			off = (off + align - 1) / align * align
+			if err := put(append(append([]float32(nil), e.Model.Params[n.Weight].Data...), e.Model.Params[n.Bias].Data...)); err != nil {
+				return err
+			}
+			off += int64(n.C) * 8
+		}
+	}
+	return nil
+}
+
+// Peak is the largest number of device bytes that were live at any moment.
+func (e *Engine) Peak() int64 { return e.ctx.Peak() }
+
+// Close releases everything the engine made; the context stays open.
+func (e *Engine) Close() error {
+	var first error
+	note := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	if e.q != nil {
+		note(e.q.Finish())
+	}
+	closed := map[*clrt.Kernel]bool{}
+	for _, ks := range e.kernels {
+		for _, k := range ks {
+			if k != nil && !closed[k] {
+				closed[k] = true
+				note(k.Close())
+			}
+		}
+	}
+	if e.ops != nil {
+		e.ops.Close()
+	}
+	if e.prog != nil {
+		note(e.prog.Close())
+	}
+	for _, a := range append(e.arenas, e.weights) {
+		if a != nil {
+			note(a.Close())
+		}
+	}
+	if e.q != nil {
+		note(e.q.Close())
+	}
+	return first
+}
+
+// ring is the ring that holds a view of a tensor read by step i.
+func (e *Engine) source(i int, v fuse.View) planar.Ring {
+	return e.rings[e.Plan.ReadRing(i, v.Tensor)].Slice(v.C0, v.C)
+}
+
+// launch enqueues step i over rows [y0,y1) of its destination.
+func (e *Engine) launch(section, i, y0, y1 int) error {
+	s := &e.Program.Steps[i]
+	dst := e.rings[e.Plan.WriteRing(i)].Slice(s.Dst.C0, s.Dst.C)
+	src := make([]planar.Ring, len(s.Src))
+	for k, v := range s.Src {
+		src[k] = e.source(i, v)
+	}
+	var res planar.Ring
+	if s.Res.Tensor != fuse.None {
+		res = e.source(i, s.Res)
+	}
+	switch s.Kind {
+	case fuse.Conv:
+		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Act: s.Act, Slope: s.Slope, Scratch: e.scratch[section]}
+		return e.convs[i].Launch(e.q, e.kernels[i], e.params[i][0], a)
+	case fuse.MaxPool:
+		return e.ops.MaxPool(src[0], dst, y0, y1)
+	case fuse.Upsample:
+		return e.ops.Upsample(src[0], dst, y0, y1, s.AlignCorners)
+	case fuse.Shuffle:
+		return e.ops.Shuffle(src[0], dst, y0, y1)
+	case fuse.Pointwise:
+		var sc ops.Scales
+		if s.Affine != fuse.None {
+			sc = ops.Scales{Buf: e.rings[e.Plan.ReadRing(i, s.Affine)].Buf, C0: s.Src[0].C0, All: e.Program.Tensors[s.Affine].C}
+		}
+		return e.ops.Pointwise(src[0], sc, res, dst, y0, y1, s.Act, s.Slope)
+	case fuse.RowStats:
+		return e.ops.RowStats(src[0], dst.Buf, dst.Rows, y0, y1)
+	case fuse.Affine:
+		stats := e.Program.Tensors[s.Src[0].Tensor]
+		for k, n := range s.Norm {
+			if err := e.ops.Affine(src[0].Buf, stats.C, stats.H, stats.W, n.C0, e.params[i][k], n.C, n.Eps, dst.Buf); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("exec: step %s: kind %s is not known", s.Name, s.Kind)
+}
+
+var _ = memplan.Run

@@ -1,0 +1,123 @@
+package exec_test
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"os"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/exec"
+	"enhance/model"
+)
+
+// device is the first OpenCL device, or the test is skipped.
+func device(t testing.TB) *clrt.Device {
+	t.Helper()
+	ds, err := clrt.Devices()
+	if err != nil {
+		if os.Getenv("ENHANCE_REQUIRE_OPENCL") != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("needs an OpenCL device: %v", err)
+	}
+	return ds[0]
+}
+
+// planar is a Source and a Sink over whole planes in memory.
+type tensor struct {
+	c, h, w int
+	v       []float32
+	rows    int
+}
+
+func (p *tensor) at(c, y int) []float32 { return p.v[(c*p.h+y)*p.w:][:p.w] }
+
+type source struct{ *tensor }
+
+func (s source) Row(y int, planes [][]float32) error {
+	for c := range planes {
+		copy(planes[c], s.at(c, y))
+	}
+	return nil
+}
+
+type sink struct{ *tensor }
+
+func (s sink) Row(y int, planes [][]float32) error {
+	for c := range planes {
+		copy(s.at(c, y), planes[c])
+	}
+	s.rows++
+	return nil
+}
+
+func readFloats(t testing.TB, path string) []float32 {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := make([]float32, len(b)/4)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return v
+}
+
+// run computes in through the model and checks that the measured peak is the
+// plan's.
+func run(t testing.TB, m *model.Model, in *tensor, opt exec.Options) *tensor {
+	t.Helper()
+	dev := device(t)
+	job, err := exec.Prepare(m, in.h, in.w, dev.Info(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, err := clrt.NewContext(dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ctx.Close()
+	e, err := job.Open(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	o := job.Program.Tensors[job.Program.Output]
+	out := &tensor{c: o.C, h: o.H, w: o.W, v: make([]float32, o.Elems())}
+	if err := e.Run(context.Background(), source{in}, sink{out}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if out.rows != out.h {
+		t.Errorf("%d of %d rows were delivered", out.rows, out.h)
+	}
+	if e.Peak() != job.Plan.Peak {
+		t.Errorf("measured peak %d, planned %d", e.Peak(), job.Plan.Peak)
+	}
+	return out
+}
+
+func TestPyNETSGolden(t *testing.T) {
+	m, err := model.Load("pynet-s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := readFloats(t, "../testdata/golden/pynet_s_96x128.x.f32")
+	want := readFloats(t, "../testdata/golden/pynet_s_96x128.y.f32")
+	for _, opt := range []exec.Options{{Poison: true}, {Poison: true, WholePlanes: true}, {Poison: true, Rows: 2}, {Poison: true, Rows: 3}, {Poison: true, Rows: 16}} {
+		got := run(t, m, &tensor{c: 4, h: 96, w: 128, v: x}, opt)
+		worst := 0.0
+		for i, v := range got.v {
+			d := math.Abs(float64(v) - float64(want[i]))
+			if !(d <= worst) {
+				worst = d
+			}
+		}
+		t.Logf("%+v: max abs error %.3g", opt, worst)
+		if !(worst <= 1e-4) {
+			t.Errorf("%+v: max abs error %g", opt, worst)
+		}
+	}
+}

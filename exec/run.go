@@ -1,0 +1,215 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+
+	"enhance/clrt"
+	"enhance/memplan"
+	"enhance/planar"
+)
+
+// Source gives the network's input: Row fills planes (one line per channel) with
+// row y. Rows are asked for in ascending order, but a plan may start again from
+// row 0. Calls come from one goroutine at a time.
+type Source interface {
+	Row(y int, planes [][]float32) error
+}
+
+// Sink takes the network's result: planes holds one line per channel of row y,
+// valid during the call. Every row comes once, in ascending order.
+type Sink interface {
+	Row(y int, planes [][]float32) error
+}
+
+// Progress is told how many of total floating-point operations are done.
+type Progress func(done, total int64)
+
+// pace is how much work is queued before the host waits for some of it to end:
+// enough to keep the device busy, little enough to stop soon when asked to.
+const paceLaunches = 24
+
+// Run computes one picture. It returns when all rows are with the sink, or with
+// the first error of source, sink, device or ctx.
+func (e *Engine) Run(ctx context.Context, src Source, sink Sink, progress Progress) (err error) {
+	if e.opt.Poison {
+		for _, a := range e.arenas {
+			if err := e.q.Fill(a, 0, a.Size(), []byte{0xff, 0xff, 0xff, 0xff}); err != nil {
+				return err
+			}
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &run{Engine: e, ctx: ctx, progress: progress, total: e.Plan.Cost.FLOPs}
+	r.feed = newFeeder(ctx, e, src)
+	r.drain = newDrain(e, sink, cancel)
+	err = r.moves()
+	if derr := r.drain.close(); err == nil {
+		err = derr
+	}
+	if err == nil {
+		err = e.q.Finish()
+	} else {
+		e.q.Finish() // memory handed to the device must be free of it
+	}
+	cancel(nil)
+	r.feed.wait()
+	if cause := context.Cause(ctx); err == nil && cause != nil && cause != context.Canceled {
+		err = cause
+	}
+	if err == nil && progress != nil {
+		progress(r.total, r.total)
+	}
+	return err
+}
+
+// run is the state of one Run.
+type run struct {
+	*Engine
+	ctx         context.Context
+	feed        *feeder
+	drain       *drain
+	progress    Progress
+	done, total int64 // operations queued, all
+	launched    int
+	marks       []mark
+}
+
+// mark is a point in the queue and the operations queued before it.
+type mark struct {
+	ev   *clrt.Event
+	done int64
+}
+
+func (r *run) moves() error {
+	for s := range r.Plan.Sections {
+		for _, m := range r.Plan.Sections[s].Moves {
+			if err := context.Cause(r.ctx); err != nil {
+				return err
+			}
+			var err error
+			switch m.Kind {
+			case memplan.Run:
+				err = r.step(s, m)
+			case memplan.Upload:
+				err = r.upload(m)
+			case memplan.Download:
+				err = r.download(m)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for _, k := range r.marks {
+		if err := r.reach(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) step(section int, m memplan.Move) error {
+	if err := r.launch(section, int(m.Index), int(m.Y0), int(m.Y1)); err != nil {
+		return fmt.Errorf("step %s, rows %d to %d: %w", r.Program.Steps[m.Index].Name, m.Y0, m.Y1, err)
+	}
+	r.done += r.Program.FLOPs(&r.Program.Steps[m.Index], int(m.Y1-m.Y0))
+	if r.launched++; r.launched%paceLaunches != 0 {
+		return nil
+	}
+	ev, err := r.q.Marker()
+	if err != nil {
+		return err
+	}
+	if err := r.q.Flush(); err != nil {
+		return err
+	}
+	r.marks = append(r.marks, mark{ev, r.done})
+	if len(r.marks) > 2 {
+		k := r.marks[0]
+		r.marks = r.marks[1:]
+		return r.reach(k)
+	}
+	return nil
+}
+
+// reach waits until the device has come to a mark.
+func (r *run) reach(k mark) error {
+	defer k.ev.Close()
+	if err := k.ev.Wait(); err != nil {
+		return err
+	}
+	if r.progress != nil {
+		r.progress(k.done, r.total)
+	}
+	return nil
+}
+
+// slots calls do for the at most two runs of consecutive slots that rows
+// [y0,y1) of a ring occupy: byte offset in the ring, first row, rows.
+func slots(ring planar.Ring, rowBytes int64, y0, y1 int, do func(off int64, y, n int) error) error {
+	for y := y0; y < y1; {
+		slot := y % ring.Rows
+		n := min(y1-y, ring.Rows-slot)
+		if err := do(int64(slot)*rowBytes, y, n); err != nil {
+			return err
+		}
+		y += n
+	}
+	return nil
+}
+
+func (r *run) upload(m memplan.Move) error {
+	t := r.Plan.Rings[m.Index].Tensor
+	ring := r.rings[m.Index]
+	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
+	if t != r.Program.Input {
+		return r.reload(t, ring, rowBytes, m)
+	}
+	chunk, err := r.feed.next(int(m.Y0), int(m.Y1))
+	if err != nil {
+		return err
+	}
+	return slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
+		at := int64(y-int(m.Y0)) * rowBytes
+		ev, err := r.q.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes])
+		if err != nil {
+			return err
+		}
+		r.feed.sent(chunk, ev)
+		return nil
+	})
+}
+
+// reload copies rows of a spilled tensor back to the device.
+func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move) error {
+	host := r.spill[t]
+	return slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
+		ev, err := r.q.WriteAsync(ring.Buf, off, host[int64(y)*rowBytes:int64(y+n)*rowBytes])
+		if err != nil {
+			return err
+		}
+		return ev.Close()
+	})
+}
+
+func (r *run) download(m memplan.Move) error {
+	t := r.Plan.Rings[m.Index].Tensor
+	ring := r.rings[m.Index]
+	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
+	if t == r.Program.Output {
+		return r.drain.rows(ring, rowBytes, int(m.Y0), int(m.Y1))
+	}
+	if r.spill[t] == nil {
+		r.spill[t] = make([]byte, int64(r.Program.Tensors[t].H)*rowBytes)
+	}
+	host := r.spill[t]
+	return slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
+		ev, err := r.q.ReadAsync(ring.Buf, off, host[int64(y)*rowBytes:int64(y+n)*rowBytes])
+		if err != nil {
+			return err
+		}
+		return ev.Close()
+	})
+}

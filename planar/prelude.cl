@@ -1,0 +1,77 @@
+// Prelude: storage type and row addressing. See package planar for the layout.
+// Expects STORE_HALF to be defined for fp16 storage; arithmetic is always float.
+
+#ifdef STORE_HALF
+typedef half data_t;
+#define LD1(p, i) vload_half((size_t)(i), (p))
+#define LD4(p) vload_half4(0, (p))
+#define LD8(p) vload_half8(0, (p))
+#define LD16(p) vload_half16(0, (p))
+#define ST1(v, p, i) vstore_half((v), (size_t)(i), (p))
+#define ST4(v, p) vstore_half4((v), 0, (p))
+#define ST8(v, p) vstore_half8((v), 0, (p))
+#define ST16(v, p) vstore_half16((v), 0, (p))
+#else
+typedef float data_t;
+#define LD1(p, i) ((p)[i])
+#define LD4(p) vload4(0, (p))
+#define LD8(p) vload8(0, (p))
+#define LD16(p) vload16(0, (p))
+#define ST1(v, p, i) ((p)[i] = (v))
+#define ST4(v, p) vstore4((v), 0, (p))
+#define ST8(v, p) vstore8((v), 0, (p))
+#define ST16(v, p) vstore16((v), 0, (p))
+#endif
+
+#define PAD 16
+#define RIM 4
+
+// A ring of rows, or some channels of it, by value: s0 slots, s1 samples per
+// slot, s2 first sample of the view in a slot, s3 channels, s4 height, s5 width,
+// s6 pitch.
+typedef int8 ring_t;
+#define R_SLOTS(r) (r).s0
+#define R_C(r) (r).s3
+#define R_H(r) (r).s4
+#define R_W(r) (r).s5
+#define R_PITCH(r) (r).s6
+
+// Sample offset of column 0 of channel 0 of the view in row y.
+static size_t ring_row(ring_t r, int y) {
+    return (size_t)(y % r.s0) * (size_t)r.s1 + (size_t)(r.s2 + PAD);
+}
+
+// Index after reflection that does not repeat the edge; period 2n-2.
+static int reflect(int i, int n) {
+    if (n == 1) return 0;
+    int period = 2 * n - 2;
+    i %= period;
+    if (i < 0) i += period;
+    return i < n ? i : period - i;
+}
+
+// Writes column x of a line and whatever columns of the rim mirror it.
+static void put(__global data_t *line, int x, int w, float v) {
+    ST1(v, line, x);
+    if (x > RIM && x < w - 1 - RIM) return;
+    for (int b = 1; b <= RIM; b++) {
+        if (reflect(-b, w) == x) ST1(v, line, -b);
+        if (reflect(w - 1 + b, w) == x) ST1(v, line, w - 1 + b);
+    }
+}
+
+// Writes the rim of a finished line.
+static void put_rim(__global data_t *line, int w) {
+    for (int b = 1; b <= RIM; b++) {
+        float l = LD1(line, reflect(-b, w)), r = LD1(line, reflect(w - 1 + b, w));
+        ST1(l, line, -b);
+        ST1(r, line, w - 1 + b);
+    }
+}
+
+// Activations: 0 none, 1 leaky ReLU, 2 sigmoid.
+static float activate(float v, int act, float slope) {
+    if (act == 1) return v >= 0.0f ? v : v * slope;
+    if (act == 2) return 1.0f / (1.0f + exp(-v));
+    return v;
+}
