@@ -1,0 +1,115 @@
+package imgio
+
+import (
+	"compress/flate"
+	"runtime"
+)
+
+// blockBytes is how much picture is compressed at a time. Blocks share no
+// history, which costs about 1 % of size; in return they run side by side, and
+// the bytes depend on this constant only, never on the number of cores.
+const blockBytes = 256 << 10
+
+// maxParallel bounds the blocks in flight, and thereby memory: each holds its
+// samples, their filtered copy, the result and a compressor, about 2 MB.
+const maxParallel = 16
+
+// blockRows is how many rows make a block of a picture.
+func blockRows(h Header) int {
+	return int(min(max(1, blockBytes/h.rowBytes()), int64(h.Height)))
+}
+
+// inOrder runs jobs side by side and hands their results to emit in the order
+// in which the jobs came. emit runs on the caller's goroutine.
+type inOrder[T any] struct {
+	emit    func(T) error
+	pending []chan T
+	err     error
+}
+
+// do starts a job, first waiting for the oldest if too many are in flight.
+func (q *inOrder[T]) do(job func() T) error {
+	for len(q.pending) > min(runtime.GOMAXPROCS(0), maxParallel) {
+		q.take()
+	}
+	if q.err != nil {
+		return q.err
+	}
+	// A buffered channel lets the job end even if nobody waits for it any more.
+	done := make(chan T, 1)
+	q.pending = append(q.pending, done)
+	go func() { done <- job() }()
+	return nil
+}
+
+func (q *inOrder[T]) take() {
+	r := <-q.pending[0]
+	q.pending = q.pending[1:]
+	if q.err == nil {
+		q.err = q.emit(r)
+	}
+}
+
+// drain waits for every job.
+func (q *inOrder[T]) drain() error {
+	for len(q.pending) > 0 {
+		q.take()
+	}
+	return q.err
+}
+
+// deflater compresses blocks; a writer keeps a pool of them. It is an io.Writer
+// for its own flate.Writer.
+type deflater struct {
+	out      []byte
+	filtered []byte
+	rows     filterRows
+	fw       *flate.Writer
+}
+
+func newDeflater(level int) *deflater {
+	d := new(deflater)
+	fw, err := flate.NewWriter(d, level)
+	if err != nil {
+		panic("imgio: " + err.Error()) // the level is a constant of this package
+	}
+	d.fw = fw
+	return d
+}
+
+func (d *deflater) Write(p []byte) (int, error) {
+	d.out = append(d.out, p...)
+	return len(p), nil
+}
+
+// compress appends the deflate blocks of data to d.out. Unless last they end at
+// a byte boundary with the stream still open, so that the next ones can follow.
+func (d *deflater) compress(data []byte, last bool) {
+	d.fw.Reset(d)
+	_, err := d.fw.Write(data)
+	if err == nil && last {
+		err = d.fw.Close()
+	} else if err == nil {
+		err = d.fw.Flush()
+	}
+	if err != nil {
+		panic("imgio: " + err.Error()) // writing to memory cannot fail
+	}
+}
+
+// zlibHeader opens a zlib stream (RFC 1950) of deflate with a 32 KiB window,
+// marked as fastest compression.
+var zlibHeader = [2]byte{0x78, 0x01}
+
+// adlerCombine returns the Adler-32 of two pieces joined, from theirs and the
+// length of the second (RFC 1950, section 8: both sums are linear modulo 65521).
+func adlerCombine(first, second uint32, secondLen int) uint32 {
+	const m = 65521
+	n := uint64(secondLen % m)
+	a1, b1 := uint64(first&0xffff), uint64(first>>16)
+	a2, b2 := uint64(second&0xffff), uint64(second>>16)
+	// The second piece was summed from a = 1; in place it starts from a1.
+	a := (a1 + a2 + m - 1) % m
+	b := (b1 + b2 + n*(a1+m-1)) % m
+	return uint32(b<<16 | a)
+}

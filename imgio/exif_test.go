@@ -1,0 +1,194 @@
+package imgio
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var testTags = ExifTags{
+	Make: "Canon", Model: "Canon EOS 550D", LensModel: "EF-S18-55mm", Software: "enhance",
+	Artist: "A. Nonymous", Copyright: "none", DateTimeOriginal: "2011:12:13 14:15:16",
+	ExposureTime: [2]uint32{1, 125}, FNumber: [2]uint32{56, 10}, FocalLength: [2]uint32{35, 1}, ISO: 400, Width: 24, Height: 17,
+}
+
+// bigEndianExif is a block as another program might make it: MM, rotated, with a
+// thumbnail directory, and an odd length.
+func bigEndianExif() []byte {
+	be := binary.BigEndian
+	d := directory{order: be}
+	d.ascii(tagMake, "NIKON CORPORATION")
+	d.short(tagOrientation, 6)
+	d.long(tagWidth, 160)
+	b := be.AppendUint32([]byte("MM\x00*"), 8)
+	dir, _ := d.encode(8)
+	be.PutUint32(dir[2+12*len(d.fields):], uint32(8+len(dir))) // the next directory
+	thumb := directory{order: be}
+	thumb.short(tagCompression, 6)
+	second, _ := thumb.encode(uint32(8 + len(dir)))
+	return append(append(append(b, dir...), second...), 'x')
+}
+
+func TestCleanExif(t *testing.T) {
+	blob := bigEndianExif()
+	before := bytes.Clone(blob)
+	e, err := cleanExif(blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(blob, before) {
+		t.Error("the caller's block was changed")
+	}
+	again, err := cleanExif(e.blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range again.fields {
+		if f.tag == tagOrientation && (f.kind != typeShort || f.count != 1 || e.order.Uint16(f.values) != 1) {
+			t.Errorf("orientation is %+v", f)
+		}
+	}
+	end := 8 + 2 + 12*len(e.fields)
+	if next := e.order.Uint32(e.blob[end:]); next != 0 {
+		t.Errorf("the thumbnail is still linked at %d", next)
+	}
+}
+
+func TestExifErrors(t *testing.T) {
+	good := testTags.Encode()
+	for name, b := range map[string][]byte{
+		"Short":     []byte("II*"),
+		"Magic":     []byte("XX*\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00"),
+		"NoIFD":     []byte("II*\x00\x08\x00\x00\x00"),
+		"IFDBefore": []byte("II*\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00"),
+		"IFDBeyond": []byte("II*\x00\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00"),
+		"Truncated": good[:len(good)/2],
+		"CutValues": good[:len(good)-2],
+		"CutDir":    good[:40],
+	} {
+		if _, err := cleanExif(b); !errors.Is(err, ErrExif) {
+			t.Errorf("%s: %v, want ErrExif", name, err)
+		}
+	}
+}
+
+func FuzzCleanExif(f *testing.F) {
+	f.Add(testTags.Encode())
+	f.Add(bigEndianExif())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, err := cleanExif(b)
+		if err != nil {
+			if !errors.Is(err, ErrExif) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if len(e.bytes()) != len(b) {
+			t.Fatalf("%d bytes became %d", len(b), len(e.bytes()))
+		}
+		// Whatever passes must leave a readable TIFF.
+		var out seekBuffer
+		w, err := NewTIFF(&out, Header{Width: 2, Height: 1, Bits: 16, Exif: b}, TIFFDeflate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := picture(2, 1)
+		writeRows(t, w, m)
+		wantSame(t, decode(t, out.data), m)
+	})
+}
+
+func TestExiftoolReadsAll(t *testing.T) {
+	tool, err := exec.LookPath("exiftool")
+	if err != nil {
+		t.Skip("exiftool is not installed: EXIF, ICC and chunk contents are not cross-checked")
+	}
+	type tags map[string]any
+	m := picture(24, 17)
+	for _, w := range writers {
+		for name, exif := range map[string][]byte{"II": testTags.Encode(), "MM": bigEndianExif()} {
+			var out seekBuffer
+			rw, err := w.make(&out, Header{Width: 24, Height: 17, Bits: w.bits, Exif: exif, Description: "A test"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeRows(t, rw, m)
+			if name == "MM" {
+				if w.lossless && w.bits == 16 {
+					wantSame(t, decode(t, out.data), m)
+				}
+			}
+			path := filepath.Join(t.TempDir(), "picture")
+			if err := os.WriteFile(path, out.data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text, err := exec.Command(tool, "-j", "-G0", "-n", "-validate", "-warning", "-error", "-all", path).Output()
+			var got []tags
+			if err != nil || json.Unmarshal(text, &got) != nil || len(got) != 1 {
+				t.Fatalf("%s: exiftool: %v\n%s", w.name, err, text)
+			}
+			want := tags{"EXIF:Make": "NIKON CORPORATION", "EXIF:Orientation": 1.0}
+			if name == "II" {
+				want = tags{"EXIF:Make": "Canon", "EXIF:Model": "Canon EOS 550D", "EXIF:ISO": 400.0, "EXIF:FNumber": 5.6,
+					"EXIF:ExposureTime": 0.008, "EXIF:DateTimeOriginal": "2011:12:13 14:15:16", "EXIF:Orientation": 1.0,
+					"EXIF:LensModel": "EF-S18-55mm", "EXIF:FocalLength": 35.0, "EXIF:ColorSpace": 1.0, "EXIF:ExifImageWidth": 24.0}
+			}
+			switch {
+			case strings.HasPrefix(w.name, "PNG"):
+				want["PNG:SRGBRendering"], want["PNG:Gamma"], want["PNG:Description"] = 0.0, 2.2, "A test"
+			case strings.HasPrefix(w.name, "TIFF"):
+				want["EXIF:ImageDescription"] = "A test"
+				want["ICC_Profile:ProfileDescription"] = "sRGB IEC61966-2.1"
+			default:
+				want["File:Comment"], want["ICC_Profile:ProfileDescription"] = "A test", "sRGB IEC61966-2.1"
+			}
+			for k, v := range want {
+				if got[0][k] != v {
+					t.Errorf("%s %s: %s is %v, want %v", w.name, name, k, got[0][k], v)
+				}
+			}
+			for k, v := range got[0] {
+				// Deflate is TIFF's (Technical Note 3) but not in EXIF's list for cameras;
+				// the rest is a matter of taste.
+				if s := fmt.Sprint(v); strings.Contains(s, "[minor]") || strings.HasSuffix(s, "tag 0x0103 Compression") {
+					continue
+				}
+				if strings.Contains(k, "Warning") || strings.HasSuffix(k, ":Error") {
+					t.Errorf("%s %s: %s: %v", w.name, name, k, v)
+				}
+			}
+		}
+	}
+}
+
+func TestSRGBProfileStructure(t *testing.T) {
+	p, be := SRGBProfile(), binary.BigEndian
+	if int(be.Uint32(p)) != len(p) || string(p[36:40]) != "acsp" || len(p)%4 != 0 {
+		t.Fatalf("header: size %d of %d, signature %q", be.Uint32(p), len(p), p[36:40])
+	}
+	var sum [3]float64 // of the three colorants
+	for i := range be.Uint32(p[128:]) {
+		entry := p[132+12*i:]
+		name, at, n := string(entry[:4]), be.Uint32(entry[4:]), be.Uint32(entry[8:])
+		if at%4 != 0 || int(at+n) > len(p) {
+			t.Fatalf("tag %s at %d+%d of %d", name, at, n, len(p))
+		}
+		if strings.HasSuffix(name, "XYZ") {
+			for k := range sum {
+				sum[k] += float64(int32(be.Uint32(p[at+8+4*uint32(k):]))) / 65536
+			}
+		}
+	}
+	for k, want := range [3]float64{0.9642, 1, 0.8249} { // the connection space's white
+		if d := sum[k] - want; d > 3e-5 || d < -3e-5 {
+			t.Errorf("the colorants add up to %.5f in component %d, want %.4f", sum[k], k, want)
+		}
+	}
+}

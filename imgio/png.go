@@ -1,0 +1,205 @@
+package imgio
+
+import (
+	"compress/flate"
+	"encoding/binary"
+	"fmt"
+	"hash/adler32"
+	"hash/crc32"
+	"io"
+	"sync"
+)
+
+// pngLevel is the deflate level. On photographs (kodak, 8 bits, 2 cores of an AMD
+// EPYC) level 1 writes 29 MP/s at 14.35 bits per pixel, level 2 21 MP/s at 13.85,
+// level 6 7 MP/s at 13.49. Huffman coding alone does 46 MP/s at 14.13, but gives
+// skies and flat areas four times the size.
+const pngLevel = flate.BestSpeed
+
+// pngBlock is a finished piece of the zlib stream.
+type pngBlock struct {
+	d     *deflater
+	raw   []byte // free again
+	adler uint32 // of the filtered bytes
+	n     int    // their number
+	last  bool
+}
+
+// pngWriter cuts the picture into blocks of rows. Each is filtered and deflated
+// on its own and becomes one IDAT chunk; together they are one zlib stream.
+type pngWriter struct {
+	progress
+	w        io.Writer
+	rowBytes int
+	perBlock int
+	raw      []byte // the row before the block, then the block's rows so far
+	free     [][]byte
+	queue    inOrder[pngBlock]
+	pool     sync.Pool
+	adler    uint32
+	started  bool
+}
+
+// NewPNG starts a PNG of 8 or 16 bits per sample and writes its header, with
+// sRGB, gAMA and cHRM chunks, and eXIf and a description where h has them.
+//
+// Memory is about 2 MB per core (at most 17 blocks of 256 KiB in flight, or of
+// one row if that is longer), whatever the picture's height.
+func NewPNG(w io.Writer, h Header) (RowWriter, error) {
+	if err := h.validate("PNG"); err != nil {
+		return nil, err
+	}
+	if h.rowBytes() >= maxSide {
+		return nil, fmt.Errorf("PNG rows of %d bytes: %w: at most %d", h.rowBytes(), ErrTooLarge, maxSide)
+	}
+	exif, err := cleanExif(h.Exif)
+	if err != nil {
+		return nil, fmt.Errorf("PNG: %w", err)
+	}
+	p := &pngWriter{
+		progress: progress{format: "PNG", h: h},
+		w:        w,
+		rowBytes: int(h.rowBytes()),
+		perBlock: blockRows(h),
+		adler:    1,
+	}
+	p.pool.New = func() any { return newDeflater(pngLevel) }
+	p.queue.emit = p.emit
+	p.raw = p.newRaw(make([]byte, p.rowBytes))
+	if err := p.writeHead(exif.bytes()); err != nil {
+		return nil, p.fail(err)
+	}
+	return p, nil
+}
+
+// newRaw returns an empty block that follows row prev.
+func (p *pngWriter) newRaw(prev []byte) []byte {
+	if n := len(p.free); n > 0 {
+		raw := p.free[n-1]
+		p.free = p.free[:n-1]
+		return append(raw[:0], prev...)
+	}
+	return append(make([]byte, 0, (1+p.perBlock)*p.rowBytes), prev...)
+}
+
+func (p *pngWriter) writeHead(exif []byte) error {
+	if _, err := io.WriteString(p.w, "\x89PNG\r\n\x1a\n"); err != nil {
+		return err
+	}
+	be := binary.BigEndian
+	ihdr := be.AppendUint32(nil, uint32(p.h.Width))
+	ihdr = be.AppendUint32(ihdr, uint32(p.h.Height))
+	ihdr = append(ihdr, byte(p.h.Bits), 2, 0, 0, 0) // truecolour; deflate, five filters, not interlaced
+	var chrm []byte
+	for _, v := range []uint32{31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000} { // white, R, G, B · 100000
+		chrm = be.AppendUint32(chrm, v)
+	}
+	chunks := []struct {
+		kind string
+		data []byte
+	}{
+		{"IHDR", ihdr},
+		{"sRGB", []byte{0}},                   // perceptual intent
+		{"gAMA", be.AppendUint32(nil, 45455)}, // for readers that do not know sRGB
+		{"cHRM", chrm},                        // likewise
+		{"eXIf", exif},                        // if any
+		{"iTXt", pngText(p.h.Description)},    // if any
+	}
+	for _, c := range chunks {
+		if len(c.data) == 0 {
+			continue
+		}
+		if err := p.chunk(c.kind, c.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pngText is the contents of an uncompressed iTXt chunk with the keyword
+// Description, or nil.
+func pngText(s string) []byte {
+	if s == "" {
+		return nil
+	}
+	return append([]byte("Description\x00\x00\x00\x00\x00"), s...)
+}
+
+// chunk writes one chunk whose data is the parts joined.
+func (p *pngWriter) chunk(kind string, parts ...[]byte) error {
+	n, crc := 0, crc32.ChecksumIEEE([]byte(kind))
+	for _, part := range parts {
+		n += len(part)
+		crc = crc32.Update(crc, crc32.IEEETable, part)
+	}
+	if n > maxSide {
+		return fmt.Errorf("%s chunk of %d bytes: %w", kind, n, ErrTooLarge)
+	}
+	head := append(binary.BigEndian.AppendUint32(nil, uint32(n)), kind...)
+	if _, err := p.w.Write(head); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if _, err := p.w.Write(part); err != nil {
+			return err
+		}
+	}
+	_, err := p.w.Write(binary.BigEndian.AppendUint32(nil, crc))
+	return err
+}
+
+func (p *pngWriter) WriteRow(rgb []uint16) error {
+	if err := p.next(rgb); err != nil {
+		return err
+	}
+	n := len(p.raw)
+	p.raw = p.raw[:n+p.rowBytes]
+	packRow(p.raw[n:], rgb, p.h.Bits)
+	last := p.rows == p.h.Height
+	if len(p.raw) < cap(p.raw) && !last {
+		return nil
+	}
+	raw := p.raw
+	p.raw = nil
+	if !last {
+		p.raw = p.newRaw(raw[len(raw)-p.rowBytes:])
+	}
+	return p.fail(p.queue.do(func() pngBlock { return p.encode(raw, last) }))
+}
+
+// encode runs beside the caller: it touches nothing of p that changes.
+func (p *pngWriter) encode(raw []byte, last bool) pngBlock {
+	d := p.pool.Get().(*deflater)
+	d.out = d.out[:0]
+	d.filtered = d.rows.filterBlock(d.filtered[:0], raw, p.rowBytes, 3*p.h.Bits/8)
+	d.compress(d.filtered, last)
+	return pngBlock{d, raw, adler32.Checksum(d.filtered), len(d.filtered), last}
+}
+
+func (p *pngWriter) emit(b pngBlock) error {
+	defer p.pool.Put(b.d)
+	p.free = append(p.free, b.raw)
+	p.adler = adlerCombine(p.adler, b.adler, b.n)
+	var head, tail []byte
+	if !p.started {
+		p.started = true
+		head = zlibHeader[:]
+	}
+	if b.last {
+		tail = binary.BigEndian.AppendUint32(nil, p.adler)
+	}
+	return p.chunk("IDAT", head, b.d.out, tail)
+}
+
+func (p *pngWriter) Close() error {
+	if err := p.finish(); err != nil {
+		return err
+	}
+	if err := p.queue.drain(); err != nil {
+		return p.fail(err)
+	}
+	if err := p.chunk("IEND"); err != nil {
+		return p.fail(err)
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package imgio
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/adler32"
+	"image"
+	"image/png"
+	"io"
+	"testing"
+)
+
+// chunks splits a PNG into its chunks' types and data.
+func chunks(t *testing.T, data []byte) (kinds []string, bodies [][]byte) {
+	t.Helper()
+	data = data[8:]
+	for len(data) > 0 {
+		n := binary.BigEndian.Uint32(data)
+		kinds = append(kinds, string(data[4:8]))
+		bodies = append(bodies, data[8:8+n])
+		data = data[12+n:]
+	}
+	return kinds, bodies
+}
+
+func TestPNGChunks(t *testing.T) {
+	m := picture(300, 600) // two blocks of 8-bit rows and a rest
+	var out bytes.Buffer
+	w, err := NewPNG(&out, Header{Width: 300, Height: 600, Bits: 8, Exif: testTags.Encode(), Description: "Schnee und Eis"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeRows(t, w, m)
+	kinds, bodies := chunks(t, out.Bytes())
+	want := "[IHDR sRGB gAMA cHRM eXIf iTXt IDAT IDAT IDAT IEND]"
+	if got := fmt.Sprint(kinds); got != want {
+		t.Errorf("chunks %s, want %s", got, want)
+	}
+	if !bytes.Equal(bodies[4], testTags.Encode()) {
+		t.Error("the EXIF block is not in eXIf")
+	}
+	if got := string(bodies[5]); got != "Description\x00\x00\x00\x00\x00Schnee und Eis" {
+		t.Errorf("iTXt holds %q", got)
+	}
+}
+
+// TestFiltersAreUndone holds each filter against the standard library's decoder
+// by a picture on which it must be chosen.
+func TestFiltersAreUndone(t *testing.T) {
+	used := map[byte]int{}
+	rows := []func(x, c int, up byte) byte{
+		func(x, c int, up byte) byte { return byte(x & 1) },
+		func(x, c int, up byte) byte { return byte(x*37 + c) },
+		func(x, c int, up byte) byte { return byte(x*x*31 + x*7919>>3 + c*80) },
+		func(x, c int, up byte) byte { return up + 1 },
+		func(x, c int, up byte) byte { return byte((int(up) + x*3) / 2) },
+		func(x, c int, up byte) byte { return up + byte(x*5) },
+	}
+	const w = 211
+	raw := make([]byte, 3*w)
+	for range 4 {
+		for _, f := range rows {
+			prev := raw[len(raw)-3*w:]
+			for i := range 3 * w {
+				raw = append(raw, f(i/3, i%3, prev[i]))
+			}
+		}
+	}
+	var f filterRows
+	out := f.filterBlock(nil, raw, 3*w, 3)
+	for y := 0; y < len(out); y += 3*w + 1 {
+		used[out[y]]++
+	}
+	if len(used) < 4 {
+		t.Errorf("filters used: %v; the picture is too plain to test them", used)
+	}
+	m := &RGB16{Width: w, Height: len(raw)/(3*w) - 1, Bits: 8}
+	for _, v := range raw[3*w:] {
+		m.Pix = append(m.Pix, uint16(v)*257)
+	}
+	var file bytes.Buffer
+	pw, err := NewPNG(&file, Header{Width: w, Height: m.Height, Bits: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeRows(t, pw, m)
+	wantSame(t, decode(t, file.Bytes()), m)
+}
+
+func TestPaethAgainstDefinition(t *testing.T) {
+	dist := func(p, v int) int { return max(p-v, v-p) }
+	for a := 0; a < 256; a += 5 {
+		for b := 0; b < 256; b += 3 {
+			for c := 0; c < 256; c += 7 {
+				p, want := a+b-c, c
+				if pa := dist(p, a); pa <= dist(p, b) && pa <= dist(p, c) {
+					want = a
+				} else if dist(p, b) <= dist(p, c) {
+					want = b
+				}
+				if got := paethPredict(a, b, c); int(got) != want {
+					t.Fatalf("paeth(%d,%d,%d) = %d, want %d", a, b, c, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestAdlerCombine(t *testing.T) {
+	data := bytes.Repeat([]byte{255, 254, 0, 17}, 50000)
+	for _, cut := range []int{0, 1, 5551, 65521, 65522, 131042, len(data) - 1, len(data)} {
+		got := adlerCombine(adler32.Checksum(data[:cut]), adler32.Checksum(data[cut:]), len(data)-cut)
+		if want := adler32.Checksum(data); got != want {
+			t.Errorf("cut at %d: %08x, want %08x", cut, got, want)
+		}
+	}
+}
+
+func benchmarkWriter(b *testing.B, w, h int, open func(io.Writer, Header) (RowWriter, error), bits int) {
+	// Smooth shading and noise of 1 %, as in a photograph.
+	m := picture(w, 64)
+	for i := range m.Pix {
+		m.Pix[i] = m.Pix[i]/64 + uint16((i/3%w)*60000/w)
+	}
+	var size int64
+	for b.Loop() {
+		out := new(countingSeeker)
+		rw, err := open(out, Header{Width: w, Height: h, Bits: bits})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for y := range h {
+			if err := rw.WriteRow(m.Row(y % 64)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := rw.Close(); err != nil {
+			b.Fatal(err)
+		}
+		size = out.n
+	}
+	b.ReportMetric(float64(b.N)*float64(w*h)/1e6/b.Elapsed().Seconds(), "MP/s")
+	b.ReportMetric(8*float64(size)/float64(w*h), "bits/pixel")
+	b.ReportMetric(0, "ns/op")
+}
+
+// countingSeeker counts what is written and keeps nothing.
+type countingSeeker struct{ n int64 }
+
+func (c *countingSeeker) Write(p []byte) (int, error)    { c.n += int64(len(p)); return len(p), nil }
+func (c *countingSeeker) Seek(int64, int) (int64, error) { return 0, nil }
+
+// BenchmarkWriters writes 12 megapixels.
+func BenchmarkWriters(b *testing.B) {
+	tiff := func(c TIFFCompression) func(io.Writer, Header) (RowWriter, error) {
+		return func(w io.Writer, h Header) (RowWriter, error) { return NewTIFF(w, h, c) }
+	}
+	jpeg := func(w io.Writer, h Header) (RowWriter, error) { return NewJPEG(w, h, 95) }
+	for _, bb := range []struct {
+		name string
+		open func(io.Writer, Header) (RowWriter, error)
+		bits int
+	}{
+		{"PNG8", NewPNG, 8}, {"PNG16", NewPNG, 16},
+		{"TIFF8", tiff(TIFFNone), 8}, {"TIFF16", tiff(TIFFNone), 16},
+		{"TIFFDeflate8", tiff(TIFFDeflate), 8}, {"TIFFDeflate16", tiff(TIFFDeflate), 16},
+		{"JPEG95", jpeg, 8},
+	} {
+		b.Run(bb.name, func(b *testing.B) { benchmarkWriter(b, 4000, 3000, bb.open, bb.bits) })
+	}
+}
+
+// BenchmarkStandardPNG is the standard library on a like picture, to compare.
+func BenchmarkStandardPNG(b *testing.B) {
+	im := image.NewNRGBA(image.Rect(0, 0, 4000, 3000))
+	m := picture(4000, 64)
+	for i := range m.Pix {
+		v := m.Pix[i]/64 + uint16((i/3%4000)*60000/4000)
+		for y := i / 12000; y < 3000; y += 64 {
+			im.Pix[y*im.Stride+i/3%4000*4+i%3], im.Pix[y*im.Stride+i/3%4000*4+3] = to8(v), 255
+		}
+	}
+	var out countingSeeker
+	for b.Loop() {
+		out.n = 0
+		if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&out, im); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*12/b.Elapsed().Seconds(), "MP/s")
+	b.ReportMetric(8*float64(out.n)/12e6, "bits/pixel")
+}

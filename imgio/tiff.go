@@ -1,0 +1,294 @@
+package imgio
+
+import (
+	"compress/flate"
+	"encoding/binary"
+	"fmt"
+	"hash/adler32"
+	"io"
+	"math"
+	"slices"
+	"sync"
+)
+
+// TIFFCompression selects how strips are stored.
+type TIFFCompression uint16
+
+const (
+	// TIFFNone stores samples as they are and needs only an io.Writer.
+	TIFFNone TIFFCompression = 1
+	// TIFFDeflate stores horizontal differences in zlib streams (compression 8,
+	// predictor 2). The strips' sizes are known last but stand first, so that the
+	// writer must be an io.WriteSeeker, such as an atomicfile.File.
+	TIFFDeflate TIFFCompression = 8
+)
+
+// tiffStrip is an encoded strip.
+type tiffStrip struct {
+	d   *deflater // d.out is the strip
+	raw []byte    // free again
+}
+
+// tiffWriter puts the directory before the strips:
+//
+//	header or EXIF block | directory | its values | strip 0 | strip 1 | ...
+//
+// An EXIF block is a TIFF structure with offsets from its own start. Standing at
+// the start of the file, with its header turned to the picture's directory, all
+// of its offsets hold as they are, maker notes included.
+type tiffWriter struct {
+	progress
+	w           io.Writer
+	order       byteOrder
+	compression TIFFCompression
+	perStrip    int
+	raw         []byte
+	free        [][]byte
+	queue       inOrder[tiffStrip]
+	pool        sync.Pool
+
+	at       map[uint16]uint32 // where each tag's values stand
+	end      int64             // of the file so far
+	offsets  []uint32          // of the strips so far
+	counts   []uint32
+	totalNum int // strips in the picture
+}
+
+const (
+	// maxTIFF is the largest file whose offsets fit TIFF's 32 bits.
+	maxTIFF = math.MaxUint32
+	// maxDeflate is the most that deflate can compress: 258 bytes in two bits.
+	maxDeflate = 1032
+)
+
+// NewTIFF starts a TIFF of 8 or 16 bits per sample and writes everything that
+// precedes the samples: baseline RGB tags, orientation 1, the sRGB profile, and
+// the EXIF block and description of h. Samples of 16 bits stand in the byte
+// order of the EXIF block, little-endian without one.
+//
+// A picture that cannot fit 4 GiB is refused with ErrTooLarge: at once if
+// uncompressed, else when its strips pass the limit. Memory is as for NewPNG.
+func NewTIFF(w io.Writer, h Header, c TIFFCompression) (RowWriter, error) {
+	if err := h.validate("TIFF"); err != nil {
+		return nil, err
+	}
+	if _, ok := w.(io.WriteSeeker); !ok && c == TIFFDeflate {
+		return nil, fmt.Errorf("TIFF with deflate: %w: the output cannot seek; write to a file or without compression", ErrUnsupported)
+	}
+	if c != TIFFNone && c != TIFFDeflate {
+		return nil, fmt.Errorf("TIFF compression %d: %w: choose none (1) or deflate (8)", c, ErrUnsupported)
+	}
+	size := h.rowBytes() * int64(h.Height)
+	if h.rowBytes() >= maxSide || size/maxDeflate > maxTIFF || (c == TIFFNone && size > maxTIFF) {
+		return nil, fmt.Errorf("TIFF of %dx%d pixels of %d bits: %w: offsets end at 4 GiB; write PNG instead", h.Width, h.Height, h.Bits, ErrTooLarge)
+	}
+	exif, err := cleanExif(h.Exif)
+	if err != nil {
+		return nil, fmt.Errorf("TIFF: %w", err)
+	}
+	t := &tiffWriter{
+		progress:    progress{format: "TIFF", h: h},
+		w:           w,
+		order:       binary.LittleEndian,
+		compression: c,
+		perStrip:    blockRows(h),
+	}
+	t.totalNum = (h.Height + t.perStrip - 1) / t.perStrip
+	t.pool.New = func() any { return newDeflater(flate.BestSpeed) }
+	t.queue.emit = t.emit
+	if err := t.writeHead(exif); err != nil {
+		return nil, t.fail(err)
+	}
+	return t, nil
+}
+
+// keptTags are what the main directory of an EXIF block says about the
+// photograph; the rest of it is about how another picture was stored.
+var keptTags = []uint16{tagDescription, tagMake, tagModel, tagSoftware, tagDateTime, tagArtist, tagCopyright, tagExifIFD, tagGPSIFD}
+
+func (t *tiffWriter) tags(exif *exifBlock) directory {
+	d := directory{order: t.order}
+	if exif != nil {
+		for _, f := range exif.fields {
+			known := slices.ContainsFunc(d.fields, func(g field) bool { return g.tag == f.tag })
+			replaced := f.tag == tagDescription && t.h.Description != ""
+			if slices.Contains(keptTags, f.tag) && !known && !replaced {
+				d.fields = append(d.fields, f)
+			}
+		}
+	}
+	bits := uint16(t.h.Bits)
+	d.long(tagWidth, uint32(t.h.Width))
+	d.long(tagHeight, uint32(t.h.Height))
+	d.short(tagBitsPerSample, bits, bits, bits)
+	d.short(tagCompression, uint16(t.compression))
+	d.short(tagPhotometric, 2) // RGB
+	d.ascii(tagDescription, t.h.Description)
+	d.long(tagStripOffsets, make([]uint32, t.totalNum)...)
+	d.short(tagOrientation, 1)
+	d.short(tagSamplesPerPixel, 3)
+	d.long(tagRowsPerStrip, uint32(t.perStrip))
+	d.long(tagStripByteCounts, make([]uint32, t.totalNum)...)
+	d.rational(tagXResolution, [2]uint32{72, 1}) // required by the baseline; means nothing here
+	d.rational(tagYResolution, [2]uint32{72, 1})
+	d.short(tagPlanar, 1) // interleaved
+	d.short(tagResolutionUnit, 2)
+	if t.compression == TIFFDeflate {
+		d.short(tagPredictor, 2)
+	}
+	profile := SRGBProfile()
+	d.add(tagICCProfile, typeUndefined, len(profile), profile)
+	return d
+}
+
+// writeHead writes all up to the first strip.
+func (t *tiffWriter) writeHead(exif *exifBlock) error {
+	head := []byte("II*\x00\x00\x00\x00\x00")
+	if exif != nil {
+		t.order, head = exif.order, exif.blob
+		if len(head)%2 != 0 {
+			head = append(head, 0)
+		}
+	}
+	base := uint32(len(head))
+	t.order.PutUint32(head[4:], base)
+	dir := t.tags(exif)
+	b, at := dir.encode(base)
+	t.at, t.end = at, int64(len(head))+int64(len(b))
+	if t.compression == TIFFNone {
+		if err := t.planStrips(); err != nil {
+			return err
+		}
+		t.patch(b, base)
+	}
+	_, err := t.w.Write(append(head, b...))
+	return err
+}
+
+// planStrips computes where uncompressed strips will stand.
+func (t *tiffWriter) planStrips() error {
+	for at, row := t.end, 0; row < t.h.Height; row += t.perStrip {
+		n := int64(min(t.perStrip, t.h.Height-row)) * t.h.rowBytes()
+		if at+n > maxTIFF {
+			return fmt.Errorf("%w: offsets end at 4 GiB; write PNG instead", ErrTooLarge)
+		}
+		t.offsets, t.counts = append(t.offsets, uint32(at)), append(t.counts, uint32(n))
+		at += n
+	}
+	return nil
+}
+
+// patch fills the strips' offsets and sizes into a directory encoded at base.
+func (t *tiffWriter) patch(b []byte, base uint32) {
+	for i := range t.offsets {
+		t.order.PutUint32(b[t.at[tagStripOffsets]-base+4*uint32(i):], t.offsets[i])
+		t.order.PutUint32(b[t.at[tagStripByteCounts]-base+4*uint32(i):], t.counts[i])
+	}
+}
+
+func (t *tiffWriter) WriteRow(rgb []uint16) error {
+	if err := t.next(rgb); err != nil {
+		return err
+	}
+	if n := len(t.free); t.raw == nil && n > 0 {
+		t.raw, t.free = t.free[n-1][:0], t.free[:n-1]
+	} else if t.raw == nil {
+		t.raw = make([]byte, 0, t.perStrip*int(t.h.rowBytes()))
+	}
+	n := len(t.raw)
+	t.raw = t.raw[:n+int(t.h.rowBytes())]
+	t.pack(t.raw[n:], rgb)
+	if len(t.raw) < cap(t.raw) && t.rows < t.h.Height {
+		return nil
+	}
+	raw := t.raw
+	t.raw = nil
+	if t.compression == TIFFNone {
+		_, err := t.w.Write(raw)
+		t.raw = raw[:0]
+		return t.fail(err)
+	}
+	return t.fail(t.queue.do(func() tiffStrip { return t.deflate(raw) }))
+}
+
+// pack stores a row, as differences if it is going to be compressed.
+func (t *tiffWriter) pack(dst []byte, rgb []uint16) {
+	differ := t.compression == TIFFDeflate
+	if t.h.Bits == 8 {
+		packRow(dst, rgb, 8)
+		for i := len(dst) - 1; differ && i >= 3; i-- {
+			dst[i] -= dst[i-3]
+		}
+		return
+	}
+	for i, v := range rgb {
+		if differ && i >= 3 {
+			v -= rgb[i-3]
+		}
+		t.order.PutUint16(dst[2*i:], v)
+	}
+}
+
+// deflate runs beside the caller.
+func (t *tiffWriter) deflate(raw []byte) tiffStrip {
+	d := t.pool.Get().(*deflater)
+	d.out = append(d.out[:0], zlibHeader[:]...)
+	d.compress(raw, true)
+	d.out = binary.BigEndian.AppendUint32(d.out, adler32.Checksum(raw))
+	return tiffStrip{d, raw}
+}
+
+func (t *tiffWriter) emit(s tiffStrip) error {
+	defer t.pool.Put(s.d)
+	t.free = append(t.free, s.raw)
+	data, n := s.d.out, len(s.d.out)
+	if len(data)%2 != 0 { // offsets of strips are even, as good manners have it
+		data = append(data, 0)
+	}
+	if t.end+int64(len(data)) > maxTIFF {
+		return fmt.Errorf("%w: offsets end at 4 GiB; write PNG instead", ErrTooLarge)
+	}
+	t.offsets, t.counts = append(t.offsets, uint32(t.end)), append(t.counts, uint32(n))
+	t.end += int64(len(data))
+	_, err := t.w.Write(data)
+	return err
+}
+
+func (t *tiffWriter) Close() error {
+	if err := t.finish(); err != nil {
+		return err
+	}
+	if t.compression == TIFFNone {
+		return nil
+	}
+	if err := t.queue.drain(); err != nil {
+		return t.fail(err)
+	}
+	if err := t.writeTables(); err != nil {
+		return t.fail(err)
+	}
+	return nil
+}
+
+// writeTables goes back to fill in the strips' offsets and sizes.
+func (t *tiffWriter) writeTables() error {
+	s := t.w.(io.WriteSeeker) // checked by NewTIFF
+	for tag, values := range map[uint16][]uint32{tagStripOffsets: t.offsets, tagStripByteCounts: t.counts} {
+		var b []byte
+		for _, v := range values {
+			b = t.order.AppendUint32(b, v)
+		}
+		// The distance is taken back from the end, so that the TIFF may stand after
+		// other data.
+		if _, err := s.Seek(int64(t.at[tag])-t.end, io.SeekCurrent); err != nil {
+			return err
+		}
+		if _, err := s.Write(b); err != nil {
+			return err
+		}
+		if _, err := s.Seek(t.end-int64(t.at[tag])-int64(len(b)), io.SeekCurrent); err != nil {
+			return err
+		}
+	}
+	return nil
+}

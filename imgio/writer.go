@@ -1,0 +1,123 @@
+package imgio
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors that callers may tell apart with errors.Is.
+var (
+	ErrHeader      = errors.New("impossible picture header")
+	ErrRows        = errors.New("wrong rows")
+	ErrTooLarge    = errors.New("picture too large")
+	ErrUnsupported = errors.New("unsupported picture")
+	ErrCorrupt     = errors.New("damaged picture")
+	ErrFormat      = errors.New("not a PNG, TIFF or JPEG file")
+	ErrExif        = errors.New("malformed EXIF block")
+)
+
+// RowWriter takes a picture from top to bottom.
+type RowWriter interface {
+	// WriteRow takes the next row: Width pixels of R, G, B, 65535 being full
+	// scale. The slice is not kept. After an error every call returns it.
+	WriteRow(rgb []uint16) error
+	// Close completes the file; it does not close the underlying writer. It
+	// reports ErrRows if fewer rows came than the header declared.
+	Close() error
+}
+
+// Header describes the picture to be written.
+type Header struct {
+	Width, Height int // pixels, at least 1
+	// Bits is the depth of the stored samples, 8 or 16. For 8 the 16-bit samples
+	// are rounded to the nearest of 256 levels, v·255/65535, without dither.
+	Bits int
+	// Exif is an EXIF block: a TIFF structure from its byte order mark on, without
+	// the "Exif\0\0" of JPEG. Empty for none. Its orientation is written as 1
+	// (upright) and its thumbnail is cut off, for the picture is another now.
+	Exif []byte
+	// Description is the picture's caption; empty for none. PNG stores it as
+	// iTXt, TIFF as ImageDescription, JPEG as a comment.
+	Description string
+}
+
+// maxSide keeps every size computed from a header within 64 bits, and is the
+// most that PNG allows.
+const maxSide = 1<<31 - 1
+
+func (h Header) validate(format string) error {
+	if h.Width < 1 || h.Height < 1 || h.Width > maxSide || h.Height > maxSide {
+		return fmt.Errorf("%s of %dx%d pixels: %w: sides must be 1..%d", format, h.Width, h.Height, ErrHeader, maxSide)
+	}
+	if h.Bits != 8 && h.Bits != 16 {
+		return fmt.Errorf("%s of %d bits: %w: bits must be 8 or 16", format, h.Bits, ErrHeader)
+	}
+	return nil
+}
+
+// rowBytes is the size of a packed row.
+func (h Header) rowBytes() int64 { return int64(h.Width) * 3 * int64(h.Bits/8) }
+
+// progress holds a writer to its contract: the declared rows, then Close, and
+// nothing after a failure.
+type progress struct {
+	format string
+	h      Header
+	rows   int // taken so far
+	err    error
+}
+
+// next checks one more row.
+func (p *progress) next(rgb []uint16) error {
+	switch {
+	case p.err != nil:
+	case p.rows == p.h.Height:
+		p.err = fmt.Errorf("%s: %w: more than the %d declared", p.format, ErrRows, p.h.Height)
+	case len(rgb) != 3*p.h.Width:
+		p.err = fmt.Errorf("%s: %w: row %d has %d samples, not 3·%d", p.format, ErrRows, p.rows, len(rgb), p.h.Width)
+	default:
+		p.rows++
+	}
+	return p.err
+}
+
+// finish checks that a Close is due, and makes any later call fail.
+func (p *progress) finish() error {
+	if p.err != nil {
+		return p.err
+	}
+	if p.rows < p.h.Height {
+		p.err = fmt.Errorf("%s: %w: closed after %d of %d", p.format, ErrRows, p.rows, p.h.Height)
+		return p.err
+	}
+	p.err = fmt.Errorf("%s: %w: already closed", p.format, ErrRows)
+	return nil
+}
+
+// fail remembers the writer's first error, with the format's name.
+func (p *progress) fail(err error) error {
+	if err != nil {
+		p.err = fmt.Errorf("write %s: %w", p.format, err)
+		return p.err
+	}
+	return nil
+}
+
+// to8 rounds a 16-bit sample to 8 bits: the nearest k with k·65535/255 ≈ v. The
+// quotient is never a half, for 65535 is odd.
+func to8(v uint16) byte { return byte((uint32(v)*255 + 32767) / 65535) }
+
+// packRow stores a row with 8-bit samples or 16-bit big-endian ones.
+func packRow(dst []byte, rgb []uint16, bits int) {
+	if bits == 8 {
+		dst = dst[:len(rgb)]
+		for i, v := range rgb {
+			dst[i] = to8(v)
+		}
+		return
+	}
+	dst = dst[:2*len(rgb)]
+	for i, v := range rgb {
+		dst[2*i], dst[2*i+1] = byte(v>>8), byte(v)
+	}
+}
