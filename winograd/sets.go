@@ -9,7 +9,7 @@ import "fmt"
 func DefaultPoints(m, r int) ([]Point, error) {
 	switch [2]int{m, r} {
 	case [2]int{2, 2}:
-		return pointSet(false, Int(1)), nil
+		return pointSet(false, Frac(2, 3)), nil
 	case [2]int{2, 3}, [2]int{3, 2}:
 		return pointSet(true, Int(1)), nil
 	case [2]int{3, 3}, [2]int{4, 2}:

@@ -83,7 +83,7 @@ func (t Tiling) SplitRows(rows, cols int, s Scratch, limit int64) ([]Range, erro
 		return nil, fmt.Errorf("winograd split: grid of %d×%d tiles is empty", rows, cols)
 	}
 	one := s.Bytes(t, int64(cols))
-	if one > limit {
+	if one > limit || one == math.MaxInt64 {
 		return nil, &CapError{Cap: limit, Smallest: one, What: fmt.Sprintf("one row of %d tiles", cols)}
 	}
 	return evenRanges(rows, int(min(limit/one, int64(rows)))), nil

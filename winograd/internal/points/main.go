@@ -132,6 +132,9 @@ func search(w io.Writer, m, r, top, channels int) error {
 	if m < 1 || r < 1 || m > winograd.MaxProducts || r > winograd.MaxProducts {
 		return fmt.Errorf("m and r must be 1 to %d", winograd.MaxProducts)
 	}
+	if m+r-1 > winograd.MaxProducts || top < 1 {
+		return fmt.Errorf("at most %d points (m+r-1), at least 1 row to print", winograd.MaxProducts)
+	}
 	var all []scored
 	for _, set := range candidates(m + r - 1) {
 		t, err := winograd.New(m, r, set)
