@@ -62,28 +62,34 @@ func (m *Meta) Normalise(y, x0 int, raw []uint16, dst []float32) {
 }
 
 // normalisePeriodic is Normalise for rows whose black level, in dst on entry,
-// repeats every BlackCols samples. It divides once a period, not once a sample.
+// repeats every BlackCols samples.
 func (m *Meta) normalisePeriodic(white [2]float32, raw []uint16, dst []float32) {
+	// Whole periods up to a length that makes the loop below long enough.
 	period := 2 * m.BlackCols
-	if period > len(dst) {
-		period = len(dst)
+	period *= max(1, tableLen/period)
+	period = min(period, len(dst))
+	var fixed [2][tableLen]float32
+	black, span := fixed[0][:], fixed[1][:]
+	if period > tableLen {
+		black, span = make([]float32, period), make([]float32, period)
 	}
-	var fixed [2][16]float32
-	black, scale := fixed[0][:], fixed[1][:]
-	if period > len(black) {
-		black, scale = make([]float32, period), make([]float32, period)
-	}
+	black, span = black[:period], span[:period]
 	for i := range period {
 		black[i] = dst[i]
-		scale[i] = 1 / (white[i&1] - dst[i])
+		span[i] = white[i&1] - dst[i]
 	}
-	for i := 0; i < len(raw); i += period {
-		n := min(period, len(raw)-i)
-		for k := range n {
-			dst[i+k] = (float32(raw[i+k]) - black[k]) * scale[k]
+	for len(raw) > 0 {
+		n := min(period, len(raw))
+		out := dst[:n]
+		for k, v := range raw[:n] {
+			out[k] = (float32(v) - black[k]) / span[k]
 		}
+		raw, dst = raw[n:], dst[n:]
 	}
 }
+
+// tableLen is how many black levels and spans normalisePeriodic has at hand.
+const tableLen = 64
 
 // CheckLevels reports levels that cannot be used: not finite, of the wrong
 // count, or a black level somewhere not below white.

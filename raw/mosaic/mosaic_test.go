@@ -1,0 +1,153 @@
+package mosaic
+
+import (
+	"math"
+	"testing"
+)
+
+func TestPattern(t *testing.T) {
+	for _, s := range []string{"RGGB", "BGGR", "GBRG", "GRBG"} {
+		p, err := ParsePattern(s)
+		if err != nil || p.String() != s || !p.Valid() {
+			t.Errorf("%s: %v, %v", s, p, err)
+		}
+	}
+	for _, s := range []string{"", "rggb", "RGB", "RGGBX", "GGRB", "RRGB"} {
+		if _, err := ParsePattern(s); err == nil {
+			t.Errorf("%q: no error", s)
+		}
+	}
+	if RGGB.At(3, 2) != Green || RGGB.At(2, 2) != Red || RGGB.At(7, 7) != Blue {
+		t.Error("RGGB.At")
+	}
+	if RGGB.Shift(1, 1) != BGGR || RGGB.Shift(0, 1) != GRBG || RGGB.Shift(1, 0) != GBRG || RGGB.Shift(2, 4) != RGGB {
+		t.Error("Shift")
+	}
+	if (Pattern{}).Valid() {
+		t.Error("the zero Pattern is valid")
+	}
+	if Colour(9).String() != "Colour(9)" {
+		t.Error(Colour(9))
+	}
+}
+
+// levelCases have every kind of black level.
+func levelCases() map[string]*Meta {
+	base := func() *Meta {
+		m := &Meta{Width: 11, Height: 7, CFA: GBRG}
+		m.SetBlack(64)
+		m.White = [3]float32{1000, 2000, 3000}
+		return m
+	}
+	out := map[string]*Meta{"one": base()}
+	m := base()
+	m.BlackRows, m.BlackCols, m.Black = 2, 3, []float32{1, 2, 3, 4, 5, 6}
+	out["2x3"] = m
+	m = base()
+	m.BlackRows, m.BlackCols, m.Black = 1, 11, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+	out["1x11"] = m
+	m = base()
+	m.BlackDeltaV = []float32{0, 1, 2, 3, -4, 5, 6}
+	out["deltaV"] = m
+	m = base()
+	m.BlackDeltaV = []float32{0, 1, 2, 3, -4, 5, 6}
+	m.BlackDeltaH = []float32{0, 1, 2, 3, -4, 5, 6, 7, 8, 9, 1}
+	m.BlackRows, m.BlackCols, m.Black = 2, 2, []float32{10, 20, 30, 40}
+	out["all"] = m
+	return out
+}
+
+// TestNormalise holds the row forms against the definition, sample by sample.
+func TestNormalise(t *testing.T) {
+	for name, m := range levelCases() {
+		for y := range m.Height {
+			for x0 := range m.Width {
+				raw := make([]uint16, m.Width-x0)
+				for i := range raw {
+					raw[i] = uint16(i * 251)
+				}
+				black, got := make([]float32, len(raw)), make([]float32, len(raw)+1)
+				got[len(raw)] = 42
+				m.BlackRow(y, x0, black)
+				m.Normalise(y, x0, raw, got)
+				for i := range raw {
+					b, w := m.BlackAt(y, x0+i), m.White[m.CFA.At(y, x0+i)]
+					if black[i] != b {
+						t.Fatalf("%s: black of row %d column %d is %g, want %g", name, y, x0+i, black[i], b)
+					}
+					want := (float32(raw[i]) - b) / (w - b)
+					if got[i] != want {
+						t.Fatalf("%s: row %d column %d is %g, want %g", name, y, x0+i, got[i], want)
+					}
+				}
+				if got[len(raw)] != 42 {
+					t.Fatalf("%s: wrote past the row", name)
+				}
+			}
+		}
+		if err := m.CheckLevels(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCheckLevels(t *testing.T) {
+	nan := float32(math.NaN())
+	for name, edit := range map[string]func(m *Meta){
+		"no black":    func(m *Meta) { m.Black = nil },
+		"count":       func(m *Meta) { m.BlackRows = 2 },
+		"white 0":     func(m *Meta) { m.SetWhite(0) },
+		"inverted":    func(m *Meta) { m.SetBlack(1000) },
+		"equal":       func(m *Meta) { m.SetBlack(999); m.BlackDeltaV = []float32{0, 0, 0, 1, 0, 0, 0} },
+		"delta H":     func(m *Meta) { m.BlackDeltaH = []float32{1} },
+		"delta V":     func(m *Meta) { m.BlackDeltaV = []float32{1} },
+		"NaN":         func(m *Meta) { m.SetBlack(nan) },
+		"NaN white":   func(m *Meta) { m.White[2] = nan },
+		"NaN delta":   func(m *Meta) { m.BlackDeltaV = []float32{0, 0, 0, nan, 0, 0, 0} },
+		"infinite":    func(m *Meta) { m.SetWhite(float32(math.Inf(1))) },
+		"no repeat":   func(m *Meta) { m.BlackCols = 0 },
+		"negative":    func(m *Meta) { m.BlackRows = -1 },
+		"black above": func(m *Meta) { m.SetBlack(1e9) },
+	} {
+		m := levelCases()["one"]
+		edit(m)
+		if m.CheckLevels() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestNeutralFromXY(t *testing.T) {
+	m := &Meta{AnalogBalance: [3]float64{2, 1, 1}, Illuminant1: 17, Illuminant2: 21}
+	if m.NeutralFromXY(0.3127, 0.329) != nil {
+		t.Error("a neutral without a ColorMatrix")
+	}
+	m.ColorMatrix1 = &[3][3]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
+	m.ColorMatrix2 = &[3][3]float64{{3, 0, 0}, {0, 1, 0}, {0, 0, 1}}
+	// At either illuminant its own matrix alone counts.
+	for _, c := range []struct{ x, y, scale float64 }{{0.44757, 0.40745, 1}, {0.31271, 0.32902, 3}} {
+		n := m.NeutralFromXY(c.x, c.y)
+		want := 2 * c.scale * c.x / c.y
+		if n == nil || math.Abs(n[0]/want-1) > 0.01 || n[1] != 1 {
+			t.Errorf("xy %g, %g: %v, want red %g", c.x, c.y, n, want)
+		}
+	}
+	for _, xy := range [][2]float64{{0, 0.3}, {0.3, 0}, {0.6, 0.6}, {math.NaN(), 0.3}} {
+		if n := m.NeutralFromXY(xy[0], xy[1]); n != nil {
+			t.Errorf("xy %v: neutral %v", xy, *n)
+		}
+	}
+}
+
+func BenchmarkNormalise(b *testing.B) {
+	for _, name := range []string{"one", "2x3"} {
+		b.Run(name, func(b *testing.B) {
+			m := levelCases()[name]
+			raw, dst := make([]uint16, 6000), make([]float32, 6000)
+			for b.Loop() {
+				m.Normalise(1, 0, raw, dst)
+			}
+			b.ReportMetric(6000*float64(b.N)/b.Elapsed().Seconds()/1e6, "Msample/s")
+		})
+	}
+}
