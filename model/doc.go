@@ -7,8 +7,8 @@
 //     makes a graph valid, and the size of every value for a given input.
 //   - build.go, pynet.go, pynets.go: making graphs; the two architectures.
 //   - params.go, formula.go: parameters and their checks; weights made from a formula.
-//   - load.go, convention.go, save.go: from a name or a file to a Model, and back.
-//   - info.go: what a model costs in work, parameters and memory.
+//   - load.go, load_pynet.go, convention.go, save.go: from a name or a file to a Model, and back.
+//   - cost.go, info.go: what a model costs in work, parameters and memory.
 //
 // Package ref runs a Model on the host and is the definition of every operation;
 // packages safetensors and pickle read weight files. Nothing here knows OpenCL.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"enhance/model/pickle"
 	"enhance/model/safetensors"
 )
 
@@ -46,7 +47,9 @@ func (e *WeightsError) Unwrap() error { return e.Err }
 //   - "pynet-random:SEED", with any of ",level=N" (0..5), ",norm1=false",
 //     ",norm=false" and ",width=W" (2..64) after it: PyNET with weights from
 //     FormulaParams, for tests and benchmarks;
-//   - the path of a .safetensors file.
+//   - the path of a .safetensors file;
+//   - the path of a .pth or .pt file: a PyTorch state dict. It may hold the
+//     outputs of other levels, and its names may begin with "module.".
 //
 // It returns a *SpecError, a *WeightsError, or the error of reading the file.
 func Load(spec string) (*Model, error) { return LoadLevel(spec, AnyLevel) }
@@ -62,19 +65,28 @@ func LoadLevel(spec string, level int) (*Model, error) {
 	}
 	if spec == "" || spec == "pynet-s" {
 		f, err := safetensors.Read(strings.NewReader(embedded), int64(len(embedded)))
-		return assembleSafetensors("pynet-s (embedded)", f, err, level)
+		return assembleFrom("pynet-s (embedded)", f, err, level)
 	}
 	switch strings.ToLower(filepath.Ext(spec)) {
 	case ".safetensors":
 		f, err := safetensors.ReadFile(spec)
-		return assembleSafetensors(spec, f, err, level)
+		return assembleFrom(spec, f, err, level)
+	case ".pth", ".pt":
+		tensors, err := pickle.ReadFile(spec)
+		f := &safetensors.File{Tensors: make(map[string]*safetensors.Tensor, len(tensors))}
+		for name, t := range tensors {
+			f.Tensors[name] = (*safetensors.Tensor)(t)
+		}
+		return assembleFrom(spec, f, err, level)
 	}
-	return nil, &SpecError{spec, "want pynet-s, pynet-random:SEED, or a file named .safetensors"}
+	return nil, &SpecError{spec, "want pynet-s, pynet-random:SEED, or a file named .safetensors, .pth or .pt"}
 }
 
-func assembleSafetensors(source string, f *safetensors.File, err error, level int) (*Model, error) {
-	var format safetensors.FormatError
-	if errors.As(err, &format) {
+// assembleFrom makes a model of what was read from source, or explains err.
+func assembleFrom(source string, f *safetensors.File, err error, level int) (*Model, error) {
+	var notSafetensors safetensors.FormatError
+	var notStateDict pickle.FormatError
+	if errors.As(err, &notSafetensors) || errors.As(err, &notStateDict) {
 		return nil, &WeightsError{source, err}
 	}
 	if err != nil {
