@@ -44,6 +44,7 @@ type Shape struct {
 	SrcC []int
 	OutC int
 	H, W int
+	Act  fuse.Act
 }
 
 // InC is the number of channels read.
@@ -63,8 +64,7 @@ type Args struct {
 	Dst     planar.Ring
 	Res     planar.Ring // Buf nil if there is no residual
 	Y0, Y1  int
-	Act     fuse.Act
-	Slope   float32
+	Slope   float32 // of the leaky ReLU
 	Scratch *clrt.Buffer
 }
 

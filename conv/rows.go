@@ -3,13 +3,35 @@ package conv
 import (
 	_ "embed"
 	"fmt"
+	"strings"
+	"text/template"
 
 	"enhance/clrt"
+	"enhance/fuse"
 	"enhance/planar"
 )
 
-//go:embed rows.cl
-var rowsCL string
+//go:embed rows.cl.tmpl
+var rowsText string
+
+var rowsTemplate = template.Must(template.New("rows").Funcs(template.FuncMap{
+	"seq": func(n int) []int {
+		s := make([]int, n)
+		for i := range s {
+			s[i] = i
+		}
+		return s
+	},
+	"mul": func(a ...int) int {
+		p := 1
+		for _, v := range a {
+			p *= v
+		}
+		return p
+	},
+	"add":  func(a, b int) int { return a + b },
+	"half": func(a int) int { return a / 2 },
+}).Parse(rowsText))
 
 // Rows is direct convolution for CPUs: register tiles of output channels by
 // vectors of columns, no local memory, no barriers. It computes
@@ -73,12 +95,24 @@ func registerTile(s Shape, vector int) (lanes, tile int) {
 }
 
 func (r *rowsImpl) name() string {
-	return fmt.Sprintf("conv_rows_k%d_o%d_v%dx%d", r.shape.K, r.lanes, r.tile, r.vector)
+	name := fmt.Sprintf("conv_rows_k%d_o%d_v%dx%d", r.shape.K, r.lanes, r.tile, r.vector)
+	if r.shape.Act == fuse.Sigmoid {
+		name += "_sigmoid" // exp makes long code: only where it is needed
+	}
+	return name
 }
 
 func (r *rowsImpl) Kernels() []Kernel {
-	n := r.name()
-	return []Kernel{{n, define(rowsCL, "NAME", n, "KS", r.shape.K, "VB", r.lanes, "XV", r.tile, "VW", r.vector)}}
+	var b strings.Builder
+	err := rowsTemplate.Execute(&b, struct {
+		Name                   string
+		K, Lanes, Tile, Vector int
+		Sigmoid                bool
+	}{r.name(), r.shape.K, r.lanes, r.tile, r.vector, r.shape.Act == fuse.Sigmoid})
+	if err != nil {
+		panic("conv: rows.cl.tmpl: " + err.Error()) // the template is part of the program
+	}
+	return []Kernel{{r.name(), b.String()}}
 }
 
 func (r *rowsImpl) blocks() int { return (r.shape.OutC + r.lanes - 1) / r.lanes }
@@ -98,7 +132,7 @@ func (r *rowsImpl) biasAt() (offset int) {
 }
 
 func (r *rowsImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
-	args := a.direct(packed, int32(r.biasAt()), int32(a.Y0), int32(a.Act), a.Slope)
+	args := a.direct(packed, int32(r.biasAt()), int32(a.Y0), int32(r.shape.Act), a.Slope)
 	if err := k[0].SetArgs(args...); err != nil {
 		return err
 	}

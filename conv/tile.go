@@ -78,7 +78,7 @@ func (t *tileImpl) Scratch(int) int64 { return 0 }
 
 func (t *tileImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
 	bias := t.blocks() * t.lanes * t.shape.InC() * t.shape.K * t.shape.K
-	args := a.direct(packed, int32(bias), int32(a.Y0), int32(a.Y1), int32(a.Act), a.Slope)
+	args := a.direct(packed, int32(bias), int32(a.Y0), int32(a.Y1), int32(t.shape.Act), a.Slope)
 	if err := k[0].SetArgs(args...); err != nil {
 		return err
 	}

@@ -233,7 +233,7 @@ func (e *Engine) launch(section, i, y0, y1 int) error {
 	}
 	switch s.Kind {
 	case fuse.Conv:
-		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Act: s.Act, Slope: s.Slope, Scratch: e.scratch[section]}
+		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Slope: s.Slope, Scratch: e.scratch[section]}
 		return e.convs[i].Launch(e.q, e.kernels[i], e.params[i][0], a)
 	case fuse.MaxPool:
 		return e.ops.MaxPool(src[0], dst, y0, y1)

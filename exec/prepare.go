@@ -91,7 +91,7 @@ func (j *Job) chooseAlgos() error {
 		if s.Kind != fuse.Conv {
 			continue
 		}
-		shape := conv.Shape{K: s.K, OutC: s.Dst.C, H: p.Tensors[s.Dst.Tensor].H, W: p.Tensors[s.Dst.Tensor].W}
+		shape := conv.Shape{K: s.K, OutC: s.Dst.C, Act: s.Act, H: p.Tensors[s.Dst.Tensor].H, W: p.Tensors[s.Dst.Tensor].W}
 		for _, v := range s.Src {
 			shape.SrcC = append(shape.SrcC, v.C)
 		}

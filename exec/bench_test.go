@@ -1,0 +1,63 @@
+package exec_test
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/exec"
+	"enhance/model"
+)
+
+// BenchmarkPyNETS runs the embedded network on a 1184×1888 mosaic.
+func BenchmarkPyNETS(b *testing.B) {
+	m, err := model.Load("pynet-s")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, rows := range []int{0, 8, 32, 128} {
+		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) { benchNet(b, m, 592, 944, exec.Options{Rows: rows}) })
+	}
+	b.Run("planes", func(b *testing.B) { benchNet(b, m, 592, 944, exec.Options{WholePlanes: true}) })
+}
+
+func benchNet(b *testing.B, m *model.Model, h, w int, opt exec.Options) {
+	dev := device(b)
+	job, err := exec.Prepare(m, h, w, dev.Info(), opt)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, err := clrt.NewContext(dev)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer ctx.Close()
+	e, err := job.Open(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
+	o := job.Program.Tensors[job.Program.Output]
+	out := &tensor{c: o.C, h: o.H, w: o.W, v: make([]float32, o.Elems())}
+	cpu := cpuSeconds()
+	for b.Loop() {
+		if err := e.Run(context.Background(), source{in}, sink{out}, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	cpu = cpuSeconds() - cpu
+	b.ReportMetric(float64(job.Plan.Cost.FLOPs)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	b.ReportMetric(float64(e.Peak())/(1<<20), "MiB-peak")
+	b.ReportMetric(float64(job.Plan.Cost.FLOPs)*float64(b.N)/cpu/1e9, "GFLOP/cpu-s")
+}
+
+// cpuSeconds is the processor time of the process: on a CPU device it measures
+// kernels even while other programs share the cores.
+func cpuSeconds() float64 {
+	var u syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
