@@ -12,8 +12,13 @@ func Fuse(g *model.Graph, h, w int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fuser{g: g, shapes: shapes, p: &Program{}, val: make([][]View, len(g.Nodes)), users: make([][]int, len(g.Nodes))}
+	f := &fuser{g: g, shapes: shapes, p: &Program{}, val: make([][]View, len(g.Nodes)), users: make([][]int, len(g.Nodes)), joins: map[int]int{}}
+	needed := g.Needed()
+	needed[0] = true // the host fills it even if the result is a constant
 	for i, n := range g.Nodes {
+		if !needed[i] {
+			continue
+		}
 		for _, in := range n.In {
 			f.users[in] = append(f.users[in], i)
 		}
@@ -21,6 +26,9 @@ func Fuse(g *model.Graph, h, w int) (*Program, error) {
 	f.users[g.Out] = append(f.users[g.Out], -1) // the host reads it: never absorbed away
 	f.planTails()
 	for i := range g.Nodes {
+		if !needed[i] {
+			continue
+		}
 		if err := f.lower(i); err != nil {
 			return nil, err
 		}
@@ -38,7 +46,9 @@ type fuser struct {
 	p      *Program
 	val    [][]View
 	users  [][]int
-	tails  []*tail // by producing node: what its step takes along
+	tails  []*tail     // by producing node: what its step takes along
+	joins  map[int]int // stored concatenation -> the tensor its first branch made
+	taken  []bool      // by node: a convolution's tail makes its value
 }
 
 // tail is the chain of nodes behind a convolution that its step absorbs.
@@ -95,17 +105,44 @@ func (f *fuser) planTails() {
 			f.planAdd(i, chainEnd)
 		}
 	}
+	f.taken = make([]bool, len(g.Nodes))
+	for c, t := range f.tails {
+		if t == nil {
+			continue
+		}
+		for j := c; j != t.final(); {
+			j = f.users[j][0]
+			f.taken[j] = true
+		}
+	}
+}
+
+// end is the node whose value the convolution's tensor holds before residuals.
+func (t *tail) end() int {
+	if t.join >= 0 {
+		return t.join
+	}
+	return t.last
+}
+
+// final is the last node of the tail.
+func (t *tail) final() int {
+	if t.add >= 0 {
+		return t.add
+	}
+	return t.end()
 }
 
 // planJoin marks concatenation i as stored if its inputs are conv chains that
-// nobody else reads and that agree on norm and activation.
+// nobody else reads and that agree on norm and activation. A stored
+// concatenation inside another one keeps a tensor of its own.
 func (f *fuser) planJoin(i int, chainEnd map[int]int) {
 	n := f.g.Nodes[i]
 	var first *tail
 	seen := map[int]bool{}
 	for _, in := range n.In {
 		c, ok := chainEnd[in]
-		if !ok || f.only(in) != i || seen[c] {
+		if !ok || f.g.Nodes[in].Op == model.OpConcat || f.only(in) != i || seen[c] {
 			return
 		}
 		seen[c] = true
@@ -180,8 +217,8 @@ func (f *fuser) step(s Step) {
 
 func (f *fuser) lower(i int) error {
 	n := f.g.Nodes[i]
-	if f.val[i] != nil {
-		return nil // already stored by a convolution that absorbed it
+	if f.taken[i] {
+		return nil
 	}
 	switch n.Op {
 	case model.OpInput:

@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"fmt"
+	"slices"
 
 	"enhance/model"
 )
@@ -13,25 +14,20 @@ func (f *fuser) lowerConv(i int) error {
 	if len(f.val[n.In[0]]) > MaxSources {
 		f.gather(n.In[0])
 	}
-	end := t.last
-	if t.join >= 0 {
-		end = t.join
-	}
-	final := end // the node whose value this chain completes
-	if t.add >= 0 {
-		final = t.add
-	}
+	end, final := t.end(), t.final()
 	raw := final // what the convolution itself writes
 	name := f.g.Nodes[final].Name
 	if t.norm >= 0 {
 		raw, name = end, f.g.Nodes[end].Name+".raw"
 	}
-	first := t.join < 0 || t.slot == 0
-	var dst View
-	if first {
-		dst = View{f.tensor(name, Activation, f.shapes[end]), 0, n.C}
+	dst := View{C0: t.slot, C: n.C}
+	if t.join < 0 {
+		dst.Tensor = f.tensor(name, Activation, f.shapes[end])
+	} else if made, ok := f.joins[t.join]; ok {
+		dst.Tensor = made
 	} else {
-		dst = View{f.joined(t.join, name), t.slot, n.C}
+		dst.Tensor = f.tensor(name, Activation, f.shapes[end])
+		f.joins[t.join] = dst.Tensor
 	}
 	s := Step{Name: f.g.Nodes[t.last].Name, Kind: Conv, Src: f.val[n.In[0]], Dst: dst, Res: View{Tensor: None},
 		K: n.K, Weight: n.Weight, Bias: n.Bias}
@@ -55,16 +51,6 @@ func (f *fuser) lowerConv(i int) error {
 		f.val[j] = f.val[raw]
 	}
 	return nil
-}
-
-// joined finds the tensor that the first branch of a stored concatenation made.
-func (f *fuser) joined(join int, name string) int {
-	for t := len(f.p.Tensors) - 1; t >= 0; t-- {
-		if f.p.Tensors[t].Name == name {
-			return t
-		}
-	}
-	panic(fmt.Sprintf("fuse: concatenation %s has no tensor", f.g.Nodes[join].Name))
 }
 
 // slice finds channels [c0,c0+c) of node i's value. A range that straddles
@@ -107,7 +93,7 @@ func (f *fuser) finishNorm(i, raw, end, final int) {
 		for _, in := range f.g.Nodes[t.join].In {
 			branches = append(branches, f.convOfChain(in))
 		}
-		if branches[len(branches)-1] != i {
+		if slices.Max(branches) != i { // steps run in node order, whatever the order of the slices
 			return
 		}
 	}
