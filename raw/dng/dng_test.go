@@ -2,10 +2,8 @@ package dng
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -304,42 +302,6 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded opens small files that claim 60000x60000 samples.
-func TestMemoryIsBounded(t *testing.T) {
-	claim := func(w, h int, tiled bool) func(_, raw *tiff.Dir) {
-		return func(_, raw *tiff.Dir) {
-			raw.Longs(tagImageWidth, uint32(w))
-			raw.Longs(tagImageLength, uint32(h))
-			if tiled {
-				raw.Longs(tagTileWidth, uint32(w))
-				raw.Longs(tagTileLength, uint32(h))
-			} else {
-				raw.Longs(tagRowsPerStrip, uint32(h))
-			}
-		}
-	}
-	for _, jpeg := range []*JPEG{nil, {}} {
-		for _, tiled := range []bool{false, true} {
-			s := spec(16, 16, 16)
-			s.JPEG, s.Edit = jpeg, claim(60000, 60000, tiled)
-			if tiled {
-				s.TileWidth, s.TileHeight = 16, 16
-			}
-			b := write(t, s)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			im, err := openBytes(b)
-			if err == nil {
-				t.Errorf("jpeg %v, tiled %v: opened as %dx%d", jpeg != nil, tiled, im.Meta.Width, im.Meta.Height)
-			}
-			runtime.ReadMemStats(&after)
-			if used := after.TotalAlloc - before.TotalAlloc; used > 1<<20 {
-				t.Errorf("jpeg %v, tiled %v: %d bytes allocated for a file of %d", jpeg != nil, tiled, used, len(b))
-			}
-		}
-	}
-}
-
 // failAfter fails every read once armed.
 type failAfter struct {
 	io.ReaderAt
@@ -379,37 +341,4 @@ func TestIOErrors(t *testing.T) {
 			}
 		}
 	}
-}
-
-func BenchmarkReadRows(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		jpeg *JPEG
-		tile int
-		bits int
-	}{{"uncompressed16", nil, 0, 16}, {"uncompressed14", nil, 0, 14}, {"jpegTiles", &JPEG{Components: 2}, 256, 14}, {"jpegStrip", &JPEG{Components: 2}, 0, 14}} {
-		b.Run(c.name, func(b *testing.B) {
-			s := spec(2048, 1024, c.bits)
-			s.JPEG, s.TileWidth, s.TileHeight = c.jpeg, c.tile, c.tile
-			file := write(b, s)
-			dst := make([]uint16, 2048*64)
-			for b.Loop() {
-				im, err := openBytes(file)
-				if err != nil {
-					b.Fatal(err)
-				}
-				for y := 0; y < 1024; y += 64 {
-					if err := im.ReadRows(y, 64, dst); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-			b.ReportMetric(float64(len(s.Samples))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Msample/s")
-		})
-	}
-}
-
-func Example() {
-	fmt.Println(mosaic.RGGB.Shift(0, 1))
-	// Output: GRBG
 }

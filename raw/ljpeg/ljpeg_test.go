@@ -233,11 +233,11 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-type failingReader struct{ after int64 }
+type failingReader struct{}
 
 var errDisk = errors.New("disk on fire")
 
-func (f failingReader) ReadAt(p []byte, off int64) (int, error) { return 0, errDisk }
+func (failingReader) ReadAt(p []byte, off int64) (int, error) { return 0, errDisk }
 
 func TestIOErrorStays(t *testing.T) {
 	_, err := NewDecoder(failingReader{}, 0, 100)
