@@ -3,12 +3,15 @@ package exec_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"enhance/clrt"
 	"enhance/exec"
 	"enhance/model"
+	"enhance/planar"
 )
 
 // BenchmarkPyNETS runs the embedded network on a 1184×1888 mosaic.
@@ -21,6 +24,49 @@ func BenchmarkPyNETS(b *testing.B) {
 		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) { benchNet(b, m, 592, 944, exec.Options{Rows: rows}) })
 	}
 	b.Run("planes", func(b *testing.B) { benchNet(b, m, 592, 944, exec.Options{WholePlanes: true}) })
+}
+
+// BenchmarkPhoto12MP runs networks on a 12 MP photo: for a GPU.
+func BenchmarkPhoto12MP(b *testing.B) {
+	if device(b).Info().Type == clrt.CPU && os.Getenv("ENHANCE_LONG") == "" {
+		b.Skip("takes minutes on a CPU; set ENHANCE_LONG=1 to run it there")
+	}
+	for _, spec := range []string{"pynet-s", "pynet-random:gold"} {
+		m, err := model.Load(spec)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+			b.Run(fmt.Sprintf("%s/%s", spec, p), func(b *testing.B) { benchNet(b, m, 1440, 1984, exec.Options{Precision: p}) })
+		}
+	}
+}
+
+// TestProfile prints where the time of a network goes, by step. It is a tool:
+// set ENHANCE_PROFILE to a model and a packed size, "pynet-s 592 944".
+func TestProfile(t *testing.T) {
+	var spec string
+	var h, w int
+	if n, _ := fmt.Sscanf(os.Getenv("ENHANCE_PROFILE"), "%s %d %d", &spec, &h, &w); n != 3 {
+		t.Skip("set ENHANCE_PROFILE, for example to \"pynet-s 592 944\"")
+	}
+	m, err := model.Load(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := map[int]time.Duration{}
+	opt := exec.Options{WholePlanes: true, Profile: func(step, _, _ int, d time.Duration) { took[step] += d }}
+	job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, m, &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}, opt)
+	for i := range job.Program.Steps {
+		s := &job.Program.Steps[i]
+		d := job.Program.Tensors[s.Dst.Tensor]
+		t.Logf("%-26s %-10s %4d→%-4d k%d %4d×%-4d %9.3f ms %8.1f GFLOP/s %s", s.Name, s.Kind, s.Src[0].C, s.Dst.C, s.K, d.H, d.W,
+			took[i].Seconds()*1e3, float64(job.Program.FLOPs(s, d.H))/took[i].Seconds()/1e9, job.Algo(i))
+	}
 }
 
 func benchNet(b *testing.B, m *model.Model, h, w int, opt exec.Options) {

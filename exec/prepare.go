@@ -8,6 +8,7 @@ package exec
 
 import (
 	"fmt"
+	"time"
 
 	"enhance/clrt"
 	"enhance/conv"
@@ -27,6 +28,10 @@ type Options struct {
 	WholePlanes bool
 	// Algo chooses an algorithm for a convolution; nil takes the default.
 	Algo func(step string, s conv.Shape) conv.Algo
+	// Profile, if set, is told how long every launch took, from its start to the
+	// end of all its kernels. The host then waits after each launch, so the whole
+	// run is slower.
+	Profile func(step int, y0, y1 int, took time.Duration)
 	// Poison fills all device memory with NaN before a run, for tests.
 	Poison bool
 }

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"enhance/clrt"
 	"enhance/memplan"
@@ -111,7 +112,8 @@ func (r *run) moves() error {
 }
 
 func (r *run) step(section int, m memplan.Move) error {
-	if err := r.launch(section, int(m.Index), int(m.Y0), int(m.Y1)); err != nil {
+	err := r.timed(m, func() error { return r.launch(section, int(m.Index), int(m.Y0), int(m.Y1)) })
+	if err != nil {
 		return fmt.Errorf("step %s, rows %d to %d: %w", r.Program.Steps[m.Index].Name, m.Y0, m.Y1, err)
 	}
 	r.done += r.Program.FLOPs(&r.Program.Steps[m.Index], int(m.Y1-m.Y0))
@@ -132,6 +134,23 @@ func (r *run) step(section int, m memplan.Move) error {
 		return r.reach(k)
 	}
 	return nil
+}
+
+// timed does one launch, alone on the device if the run is profiled.
+func (r *run) timed(m memplan.Move, launch func() error) error {
+	if r.opt.Profile == nil {
+		return launch()
+	}
+	if err := r.q.Finish(); err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := launch(); err != nil {
+		return err
+	}
+	err := r.q.Finish()
+	r.opt.Profile(int(m.Index), int(m.Y0), int(m.Y1), time.Since(start))
+	return err
 }
 
 // reach waits until the device has come to a mark.
