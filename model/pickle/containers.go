@@ -97,10 +97,13 @@ func (m *machine) setItems(items []value) error {
 	return nil
 }
 
+// operandWidth is the bytes of the number after an opcode of stepMemo.
+var operandWidth = map[byte]int64{opBinPut: 1, opLongBinPut: 4, opBinGet: 1, opLongBinGet: 4, opProto: 1, opFrame: 8}
+
 // stepMemo runs the opcodes that number values and fetch them again, and those
 // that only announce the form of the pickle.
 func (m *machine) stepMemo(op byte) (known bool, err error) {
-	width := map[byte]int64{opBinPut: 1, opLongBinPut: 4, opBinGet: 1, opLongBinGet: 4, opProto: 1, opFrame: 8}[op]
+	width := operandWidth[op]
 	if width == 0 && op != opMemoize {
 		return false, nil
 	}
