@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"enhance/clrt"
+	"enhance/pipeline"
+)
+
+// writePlanned says what was decided, before the work.
+func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
+	item := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-8s%s\n", name, fmt.Sprintf(format, args...))
+	}
+	p := &r.Photo
+	camera := strings.TrimSpace(p.Model)
+	if !strings.HasPrefix(camera, p.Make) {
+		camera = strings.TrimSpace(p.Make + " " + camera)
+	}
+	if camera == "" {
+		camera = "unknown camera"
+	}
+	item("photo", "%s: %s, %s", filepath.Base(r.Input), camera, p.Format)
+	item("", "%dx%d of %dx%d, %s, black %s, white %s%s", p.Crop[2]-p.Crop[0], p.Crop[3]-p.Crop[1],
+		p.Width, p.Height, p.CFA, levels(p.Black), levels(p.White[:]), orientation(p.Orientation))
+	item("", "%s", colourLine(&r.Colour))
+	item("device", "%s (%s)", deviceName(&r.Device), r.Device.Why)
+	item("model", "%s, %s", r.Model.Name, r.Plan.Precision)
+	item("plan", "%s", planLine(&r.Plan))
+	item("", "%s", budgetLine(r))
+	if r.Output.Path != "" || !r.DryRun {
+		name := r.Output.Path
+		if name == "" {
+			name = "standard output"
+		}
+		item("output", "%s: %s, %d bits, %dx%d", name, r.Output.Format, r.Output.Bits, r.Output.Width, r.Output.Height)
+	}
+	for _, text := range r.Warnings {
+		item("note", "%s", oneLine(text))
+	}
+	if verbose {
+		writeVerbose(w, r)
+	}
+}
+
+// writeVerbose adds what only a study needs.
+func writeVerbose(w io.Writer, r *pipeline.Report) {
+	for i, row := range r.Colour.Matrix {
+		name := ""
+		if i == 0 {
+			name = "matrix"
+		}
+		fmt.Fprintf(w, "%-8s%9.5f %9.5f %9.5f\n", name, row[0], row[1], row[2])
+	}
+	if d := r.Device.Info; d != nil {
+		fmt.Fprintf(w, "%-8s%s, driver %s, %d compute units, %s global, %s a buffer, %s local\n", "", d.Version, d.DriverVersion,
+			d.ComputeUnits, pipeline.Bytes(d.GlobalMem), pipeline.Bytes(d.MaxAlloc), pipeline.Bytes(d.LocalMem))
+	}
+	if plan, ok := any(r.Plan.Full).(fmt.Stringer); ok && r.Plan.Full != nil {
+		fmt.Fprintln(w, strings.TrimRight(plan.String(), "\n"))
+	}
+}
+
+func levels(v []float32) string {
+	v = slices.Compact(slices.Clone(v))
+	if len(v) > 4 {
+		return fmt.Sprintf("%s to %s", number(float64(slices.Min(v))), number(float64(slices.Max(v))))
+	}
+	var s []string
+	for _, x := range v {
+		s = append(s, number(float64(x)))
+	}
+	return strings.Join(s, "/")
+}
+
+func orientation(o int) string {
+	if o <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(", orientation %d", o)
+}
+
+func colourLine(c *pipeline.ColourFacts) string {
+	s := "white balance " + c.WhiteBalance
+	if c.Gains != ([3]float64{}) {
+		s += fmt.Sprintf(" (gains %s, %s, %s)", number(c.Gains[0]), number(c.Gains[1]), number(c.Gains[2]))
+	}
+	if c.Temperature > 0 {
+		s += fmt.Sprintf(", about %.0f K", c.Temperature)
+	}
+	s += fmt.Sprintf(", exposure %+.2f EV", c.EV)
+	switch {
+	case c.AutoExposure:
+		s += " (auto)"
+	case c.BaselineEV != 0:
+		s += fmt.Sprintf(" (%+.2f of them the camera's baseline)", c.BaselineEV)
+	}
+	return s
+}
+
+func deviceName(d *pipeline.DeviceFacts) string {
+	if d.Index < 0 {
+		return d.Name
+	}
+	return fmt.Sprintf("%d: %s", d.Index, d.Name)
+}
+
+func planLine(p *pipeline.PlanFacts) string {
+	s := p.Strategy
+	if p.Full == nil {
+		return s
+	}
+	if p.Sections > 1 {
+		s += fmt.Sprintf(", %d sections", p.Sections)
+	}
+	if p.Ticks > p.Sections {
+		s += fmt.Sprintf(", %d strips of up to %d rows, overlap kept in rings", p.Ticks, p.Rows)
+	}
+	s += fmt.Sprintf(", %d launches, %.2f TFLOP", p.Launches, float64(p.FLOPs)/1e12)
+	if p.HostBytes > 0 {
+		s += fmt.Sprintf(", %s spilled to the host", pipeline.Bytes(p.HostBytes))
+	}
+	return s
+}
+
+func budgetLine(r *pipeline.Report) string {
+	p := &r.Plan
+	if p.Full == nil {
+		return fmt.Sprintf("about %s of activations in the host's memory (%s)", pipeline.Bytes(p.Peak), p.BudgetWhy)
+	}
+	if p.Budget == 0 {
+		return fmt.Sprintf("predicted peak %s (%s)", pipeline.Bytes(p.Peak), p.BudgetWhy)
+	}
+	return fmt.Sprintf("predicted peak %s of %s (%s)", pipeline.Bytes(p.Peak), pipeline.Bytes(p.Budget), p.BudgetWhy)
+}
+
+// writeDone says what happened, after the work.
+func writeDone(w io.Writer, r *pipeline.Report, noted int) {
+	s := &r.Seconds
+	fmt.Fprintf(w, "%-8s%.2f s: plan %.2f, prepare %.2f, run %.2f, finish %.2f (busy inside: decode %.2f, develop %.2f, encode %.2f)\n",
+		"time", s.Total, s.Plan, s.Prepare, s.Run, s.Finish, s.Decode, s.Develop, s.Encode)
+	if m := &r.Memory; m.Measured {
+		kind := "device"
+		if r.Device.Info != nil && r.Device.Info.Type == clrt.GPU {
+			kind = "GPU"
+		}
+		agree := "as planned"
+		if !m.AsPlanned {
+			agree = fmt.Sprintf("NOT as planned (%d bytes, planned %d)", m.Peak, r.Plan.Peak)
+		}
+		of := ", no budget set"
+		if r.Plan.Budget > 0 {
+			of = " of " + pipeline.Bytes(r.Plan.Budget) + " budget"
+		}
+		fmt.Fprintf(w, "%-8speak %s memory %s%s, %s\n", "memory", kind, pipeline.Bytes(m.Peak), of, agree)
+	}
+	if q := r.Reference; q != nil {
+		fmt.Fprintf(w, "%-8sCPSNR %s dB (R %s, G %s, B %s), SSIM %.4f, luma %.4f; whole picture, %s, against %s\n", "quality",
+			decibels(q.CPSNR), decibels(q.PSNR[0]), decibels(q.PSNR[1]), decibels(q.PSNR[2]), q.SSIM, q.SSIMLuma, q.Domain, q.Path)
+	}
+	for _, text := range r.Warnings[min(noted, len(r.Warnings)):] {
+		fmt.Fprintf(w, "%-8s%s\n", "note", oneLine(text))
+	}
+}
+
+func decibels(d pipeline.Decibels) string {
+	if math.IsInf(float64(d), 1) {
+		return "infinite"
+	}
+	return fmt.Sprintf("%.2f", float64(d))
+}

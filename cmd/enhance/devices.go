@@ -1,0 +1,58 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+
+	"enhance/clrt"
+	"enhance/pipeline"
+)
+
+// listed is a device as --list-devices --json prints it.
+type listed struct {
+	Select  string           `json:"select"` // what -g takes
+	Default bool             `json:"default"`
+	Info    *clrt.DeviceInfo `json:"info,omitempty"` // none for the host executor
+}
+
+// listDevices prints what -g selects from, the default marked.
+func listDevices(e *env, asJSON bool) int {
+	devices, err := clrt.Devices()
+	choice, cerr := pipeline.Choose("")
+	if cerr != nil {
+		return e.fail(cerr, "")
+	}
+	var all []listed
+	for i, d := range devices {
+		all = append(all, listed{Select: fmt.Sprint(i), Default: choice.Device == d, Info: d.Info()})
+	}
+	all = append(all, listed{Select: pipeline.HostDevice, Default: choice.Device == nil})
+	if err != nil {
+		fmt.Fprintln(e.stderr, "enhance: "+oneLine(err.Error()))
+	}
+	if asJSON {
+		enc := json.NewEncoder(e.stdout)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(map[string]any{"devices": all}); err != nil {
+			return e.fail(err, "")
+		}
+		return exitOK
+	}
+	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	for _, l := range all {
+		mark := ""
+		if l.Default {
+			mark = "(default)"
+		}
+		if l.Info == nil {
+			fmt.Fprintf(t, "%s\tGo\thost executor: plain Go on all cores, no OpenCL\t\t\t%s\n", l.Select, mark)
+			continue
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Select, l.Info.Type, l.Info.Name, l.Info.Platform, pipeline.Bytes(l.Info.GlobalMem), mark)
+	}
+	if err := t.Flush(); err != nil {
+		return e.fail(err, "")
+	}
+	return exitOK
+}

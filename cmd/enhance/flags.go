@@ -1,0 +1,214 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"enhance/pipeline"
+	"enhance/planar"
+	"enhance/raw"
+)
+
+// order is the main job's command line, understood.
+type order struct {
+	inputs   []string
+	out      string // as given; "" if not
+	settings pipeline.Settings
+	job      pipeline.Job // Input and Output.Path are filled in for each photo
+
+	listDevices, json, dryRun, quiet, version, help bool
+	verbose, skipExisting                           bool
+}
+
+// texts are flags whose values are parsed after all are known.
+type texts struct {
+	format, mem, precision, wb, exposure, rawSize, cfa, black, white string
+	level, bits                                                      int
+}
+
+// flagSet declares the flags of the main job.
+func flagSet(o *order, t *texts) *pflag.FlagSet {
+	f := pflag.NewFlagSet("enhance", pflag.ContinueOnError)
+	f.SortFlags = false
+	f.Usage = func() {}
+	f.StringArrayVarP(&o.inputs, "input", "i", nil, "photo to develop; also without -i; can be repeated")
+	f.StringVarP(&o.out, "output", "o", "", "`FILE`, DIR (exists or ends in /) or - for standard output; without it the photo's name with .png, in the current directory")
+	f.StringVarP(&t.format, "format", "f", "", "png, tiff or jpeg; without it by the output's extension")
+	f.IntVarP(&t.bits, "bits", "b", 8, "bits of a stored sample: 8 or 16")
+	f.IntVar(&o.job.Output.Quality, "quality", 92, "of JPEG, 1 to 100")
+	f.BoolVarP(&o.job.Output.Overwrite, "overwrite", "y", false, "replace an output that exists")
+	f.BoolVar(&o.skipExisting, "skip-existing", false, "pass over photos whose output exists")
+
+	f.StringVar(&t.wb, "wb", "", "white balance: as-shot, auto or the gains `R,G,B`; without it as shot, or auto where the file records none")
+	f.StringVar(&t.exposure, "exposure", "0", "auto, or stops in `EV` on top of the file's own (models with display-ready output: applied in linear light, auto refused)")
+
+	f.StringVarP(&o.settings.Model, "model", "m", "", "network: pynet-s (built in), pynet-random:SEED, or a .safetensors `FILE`")
+	f.IntVar(&t.level, "level", -1, "level of a PyNET whose output is wanted, 0 to 5")
+	f.StringVarP(&o.settings.Device, "device", "g", "", "index, platform:device, part of a name, or host for plain Go without OpenCL; without it a GPU if any, else a CPU device, else host")
+	f.StringVar(&t.mem, "mem", "", "most bytes of device memory, such as 256M (suffixes k, m, g), 0 for no limit; without it 80 % of a GPU's memory, half of what is available on a CPU device")
+	f.StringVar(&t.precision, "precision", "fp32", "how activations are stored on the device: fp32 or fp16")
+
+	f.StringVar(&t.rawSize, "raw-size", "", "`WxH`: the photo is a headerless dump of little-endian 16-bit samples of that size")
+	f.StringVar(&t.cfa, "cfa", "", "filter pattern: RGGB, BGGR, GBRG or GRBG")
+	f.StringVar(&t.black, "black", "", "black level, instead of the file's")
+	f.StringVar(&t.white, "white", "", "white level, instead of the file's")
+
+	f.StringVar(&o.job.Reference, "reference", "", "picture to compare the result with: prints PSNR and SSIM")
+	f.Float64Var(&o.job.MinPSNR, "min-psnr", 0, "with --reference: exit 8 if the CPSNR is below so many `dB`")
+	f.BoolVar(&o.dryRun, "dry-run", false, "decide and print everything, compute nothing")
+	f.BoolVar(&o.listDevices, "list-devices", false, "list the devices that -g selects from")
+	f.BoolVar(&o.json, "json", false, "print the report (or the list) as one JSON object on standard output")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing but errors")
+	f.BoolVar(&o.version, "version", false, "print the version")
+	f.BoolVarP(&o.help, "help", "h", false, "print this")
+
+	// For study: neither changes a byte of the result.
+	f.IntVar(&o.settings.StripRows, "strip-rows", 0, "force strips of that many output rows")
+	f.BoolVar(&o.settings.WholePlanes, "whole-planes", false, "force one layer after another over whole planes")
+	f.MarkHidden("strip-rows")
+	f.MarkHidden("whole-planes")
+	return f
+}
+
+// parse understands a command line.
+func parse(args []string) (*order, error) {
+	o, t := &order{}, &texts{}
+	f := flagSet(o, t)
+	if err := f.Parse(args); err != nil {
+		return nil, usagef("%v: see enhance --help", err)
+	}
+	o.inputs = append(o.inputs, f.Args()...)
+	if o.help || o.version {
+		return o, nil
+	}
+	o.job.Output.Bits = t.bits
+	o.job.DryRun = o.dryRun
+	if err := o.values(t); err != nil {
+		return nil, err
+	}
+	return o, o.check()
+}
+
+// values parses what pflag does not.
+func (o *order) values(t *texts) (err error) {
+	if t.format != "" {
+		if o.job.Output.Format, err = pipeline.ParseFormat(t.format); err != nil {
+			return err
+		}
+	}
+	if t.mem != "" {
+		if o.settings.Memory, err = pipeline.ParseMemory(t.mem); err != nil {
+			return err
+		}
+	}
+	switch t.precision {
+	case "fp32":
+	case "fp16":
+		o.settings.Precision = planar.FP16
+	default:
+		return usagef("--precision: %q: want fp32 or fp16", t.precision)
+	}
+	if t.wb != "" {
+		if o.job.WB, err = pipeline.ParseWhiteBalance(t.wb); err != nil {
+			return err
+		}
+	}
+	if o.job.Exposure, err = pipeline.ParseExposure(t.exposure); err != nil {
+		return err
+	}
+	switch {
+	case t.level < -1 || t.level > 5:
+		return usagef("--level: %d: want 0 to 5", t.level)
+	case t.level >= 0:
+		o.settings.Level = &t.level
+	}
+	return o.rawValues(t)
+}
+
+// rawValues parses what is said about the photo's samples.
+func (o *order) rawValues(t *texts) error {
+	r := &o.job.Raw
+	if t.rawSize != "" {
+		w, h, ok := strings.Cut(strings.ToLower(t.rawSize), "x")
+		var werr, herr error
+		r.Width, werr = strconv.Atoi(w)
+		r.Height, herr = strconv.Atoi(h)
+		if !ok || werr != nil || herr != nil || r.Width < 1 || r.Height < 1 {
+			return usagef("--raw-size: %q: want WIDTHxHEIGHT, such as 4032x3024", t.rawSize)
+		}
+		if t.cfa == "" {
+			return usagef("--raw-size: a headerless photo needs --cfa too, such as --cfa RGGB")
+		}
+	}
+	if t.cfa != "" {
+		p, err := raw.ParsePattern(strings.ToUpper(t.cfa))
+		if err != nil {
+			return usagef("--cfa: %q: want RGGB, BGGR, GBRG or GRBG", t.cfa)
+		}
+		r.CFA = &p
+	}
+	for _, l := range []struct {
+		flag, text string
+		to         **float64
+	}{{"black", t.black, &r.Black}, {"white", t.white, &r.White}} {
+		if l.text == "" {
+			continue
+		}
+		v, err := strconv.ParseFloat(l.text, 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return usagef("--%s: %q is not a level", l.flag, l.text)
+		}
+		*l.to = &v
+	}
+	return nil
+}
+
+// check refuses combinations that make no sense.
+func (o *order) check() error {
+	toStdout := o.out == "-"
+	switch {
+	case o.listDevices:
+		return nil
+	case len(o.inputs) == 0:
+		return usagef("no photo given: try enhance photo.dng -o photo.png, or enhance --help")
+	case toStdout && o.json:
+		return usagef("-o - and --json both want standard output: choose one")
+	case toStdout && o.dryRun:
+		return usagef("-o - and --dry-run both want standard output: leave one out")
+	case toStdout && len(o.inputs) > 1:
+		return usagef("-o - takes one photo, not %d", len(o.inputs))
+	case o.job.Reference != "" && len(o.inputs) > 1:
+		return usagef("--reference takes one photo, not %d", len(o.inputs))
+	case o.job.MinPSNR != 0 && o.job.Reference == "":
+		return usagef("--min-psnr needs --reference")
+	case !(o.job.MinPSNR >= 0):
+		return usagef("--min-psnr: want decibels above 0")
+	case o.quiet && o.verbose:
+		return usagef("-q and -v contradict each other")
+	case o.job.Output.Overwrite && o.skipExisting:
+		return usagef("-y and --skip-existing contradict each other")
+	case o.settings.StripRows < 0:
+		return usagef("--strip-rows: %d: want at least 1", o.settings.StripRows)
+	case o.settings.StripRows > 0 && o.settings.WholePlanes:
+		return usagef("--strip-rows and --whole-planes contradict each other")
+	}
+	for _, in := range o.inputs {
+		if in == "-" {
+			return usagef("a photo cannot come from standard input: give a file")
+		}
+		if in == "" {
+			return usagef("a photo's name is empty")
+		}
+	}
+	return nil
+}
+
+// number prints a float briefly.
+func number(v float64) string {
+	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.4f", v), "0"), ".")
+}

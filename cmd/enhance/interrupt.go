@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// patience is how long a cancelled run may take to stop by itself. A device
+// cannot be stopped in the middle of a kernel, but the program can end.
+const patience = 800 * time.Millisecond
+
+// interruptible returns a context that ends with the first Ctrl-C (or a request
+// to terminate). If the run does not stop soon after, or a second Ctrl-C comes,
+// the process ends at once; abandon then removes the unfinished file.
+func interruptible(e *env, abandon func()) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+		case <-done:
+			return
+		}
+		cancel()
+		select {
+		case <-done:
+			return
+		case <-signals:
+		case <-time.After(patience):
+		}
+		gone := make(chan struct{})
+		go func() { abandon(); close(gone) }()
+		select { // a write that hangs must not hold the exit up
+		case <-gone:
+		case <-time.After(patience / 8):
+		}
+		fmt.Fprintln(e.stderr, "\nenhance: interrupted")
+		os.Exit(exitInterrupted)
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}

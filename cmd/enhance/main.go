@@ -1,0 +1,43 @@
+// Command enhance makes a finished picture of a camera RAW photo with a neural
+// network, through OpenCL, within a memory budget.
+//
+//	enhance photo.dng -o photo.png
+//
+// One file an idea:
+//
+//	main.go       this: where arguments go
+//	command.go    subcommands: a file that calls register adds one
+//	flags.go      the flags of the main job; help.go: what --help prints
+//	develop.go    the main job, for one photo or many
+//	targets.go    which photo becomes which file
+//	interrupt.go  Ctrl-C
+//	describe.go   what is said before and after; progress.go: in between
+//	devices.go    --list-devices
+//	exit.go       exit statuses and one-line messages
+package main
+
+import (
+	"io"
+	"os"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// env is the outside world of a command.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// run is the program: it returns the exit status.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	e := &env{stdin: stdin, stdout: stdout, stderr: stderr}
+	if len(args) > 0 {
+		if c := lookup(args[0]); c != nil {
+			return c.run(e, args[1:])
+		}
+	}
+	return runDevelop(e, args)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// meter shows how far a run is. Its methods are called by one goroutine at a time.
+type meter interface {
+	set(done, total int64)
+	end()
+}
+
+// newMeter chooses a line that redraws itself on a terminal, sparse plain lines
+// elsewhere, nothing if quiet.
+func newMeter(w io.Writer, quiet bool) meter {
+	if quiet {
+		return silent{}
+	}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return &bar{w: w}
+	}
+	return &lines{w: w, start: time.Now()}
+}
+
+type silent struct{}
+
+func (silent) set(_, _ int64) {}
+func (silent) end()           {}
+
+// bar is one line with an estimate of the time left.
+type bar struct {
+	w   io.Writer
+	bar *progressbar.ProgressBar
+	at  int64
+}
+
+// barSteps is the resolution of the bar: work is counted in operations, of which
+// a photo has 10^12.
+const barSteps = 1000
+
+func (b *bar) set(done, total int64) {
+	if total <= 0 {
+		return
+	}
+	if b.bar == nil {
+		b.bar = progressbar.NewOptions64(barSteps,
+			progressbar.OptionSetWriter(b.w),
+			progressbar.OptionSetDescription("network"),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionSetWidth(40),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionClearOnFinish(),
+		)
+	}
+	if at := int64(float64(done) / float64(total) * barSteps); at > b.at {
+		b.at = at
+		b.bar.Set64(at)
+	}
+}
+
+func (b *bar) end() {
+	if b.bar != nil && b.at < barSteps {
+		b.bar.Clear()
+	}
+}
+
+// lines are for logs: a line each quarter, and only if the run takes long.
+type lines struct {
+	w       io.Writer
+	start   time.Time
+	quarter int64
+}
+
+const longRun = 4 * time.Second
+
+func (l *lines) set(done, total int64) {
+	if total <= 0 || done >= total {
+		return
+	}
+	q := done * 4 / total
+	spent := time.Since(l.start)
+	if q <= l.quarter || spent < longRun {
+		return
+	}
+	l.quarter = q
+	left := time.Duration(float64(spent) * float64(total-done) / float64(done))
+	fmt.Fprintf(l.w, "%3d %% after %.0f s, about %.0f s left\n", q*25, spent.Seconds(), left.Seconds())
+}
+
+func (l *lines) end() {}

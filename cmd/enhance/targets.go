@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"enhance/pipeline"
+)
+
+// target is a photo and the file it becomes; out is "-" for standard output.
+type target struct{ in, out string }
+
+// targets decides the output of every photo, and whether they go to a directory.
+func (o *order) targets() ([]target, error) {
+	if o.out == "-" {
+		return []target{{o.inputs[0], "-"}}, nil
+	}
+	dir, ext := "", o.job.Output.Format.Extension()
+	if o.out != "" {
+		isDir, err := o.outIsDir()
+		switch {
+		case err != nil:
+			return nil, err
+		case isDir:
+			dir = o.out
+		case len(o.inputs) > 1:
+			return nil, usagef("%d photos need a directory to go to: -o %s is none (a new one ends in %c)", len(o.inputs), o.out, filepath.Separator)
+		default:
+			return []target{{o.inputs[0], o.out}}, nil
+		}
+	}
+	var ts []target
+	from := map[string]string{}
+	for _, in := range o.inputs {
+		name := filepath.Base(in)
+		out := filepath.Join(dir, strings.TrimSuffix(name, filepath.Ext(name))+ext)
+		if other, ok := from[out]; ok {
+			return nil, usagef("%s and %s would both become %s: develop them apart", other, in, out)
+		}
+		from[out] = in
+		ts = append(ts, target{in, out})
+	}
+	return ts, nil
+}
+
+// outIsDir reports whether -o names a directory, and makes it if its name says so.
+func (o *order) outIsDir() (bool, error) {
+	info, err := os.Stat(o.out)
+	if err == nil && info.IsDir() {
+		return true, nil
+	}
+	if !os.IsPathSeparator(o.out[len(o.out)-1]) {
+		return false, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) && !o.dryRun {
+		err = os.Mkdir(o.out, 0o755)
+	}
+	if errors.Is(err, fs.ErrNotExist) && o.dryRun {
+		err = nil
+	}
+	return true, err
+}
+
+// exists reports whether something of that name is there.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// output is the order's output with the target's path.
+func (o *order) output(t target, e *env) pipeline.Output {
+	out := o.job.Output
+	if t.out == "-" {
+		out.Writer = e.stdout
+		return out
+	}
+	out.Path = t.out
+	return out
+}

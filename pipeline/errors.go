@@ -1,0 +1,132 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"enhance/atomicfile"
+	"enhance/clrt"
+	"enhance/imgio"
+	"enhance/memplan"
+	"enhance/model"
+	"enhance/raw"
+)
+
+// Class is what kind of thing went wrong, for exit statuses and the like.
+type Class uint8
+
+// The classes of errors.
+const (
+	ClassNone        Class = iota // no error
+	ClassOther                    // none of the below
+	ClassOption                   // an option is missing, wrong or contradicts the photo
+	ClassInput                    // the photo, reference or weights are damaged or of an unsupported kind
+	ClassIO                       // a file cannot be read or written
+	ClassDevice                   // no such device, or it failed
+	ClassBudget                   // the memory budget or the device's memory is too small
+	ClassExists                   // the output exists
+	ClassResult                   // the result is not finite
+	ClassQuality                  // the result is too far from the reference
+	ClassInterrupted              // the context was cancelled
+)
+
+// Classify tells what kind of thing err is.
+func Classify(err error) Class {
+	as := func(target any) bool { return errors.As(err, target) }
+	switch {
+	case err == nil:
+		return ClassNone
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return ClassInterrupted
+	case as(new(*NonFiniteError)):
+		return ClassResult
+	case as(new(*QualityError)):
+		return ClassQuality
+	case errors.Is(err, atomicfile.ErrExists):
+		return ClassExists
+	case as(new(*raw.OptionError)), as(new(*model.SpecError)):
+		return ClassOption
+	case as(new(*raw.FormatError)), as(new(*raw.UnsupportedError)), as(new(*model.WeightsError)),
+		errors.Is(err, imgio.ErrTooLarge), errors.Is(err, imgio.ErrFormat), errors.Is(err, imgio.ErrCorrupt),
+		errors.Is(err, imgio.ErrUnsupported), errors.Is(err, imgio.ErrHeader):
+		return ClassInput
+	case as(new(*memplan.BudgetError)), as(new(*memplan.AllocError)), as(new(*MemoryError)):
+		return ClassBudget
+	case as(new(*DeviceError)), errors.Is(err, clrt.ErrNoOpenCL), as(new(*clrt.Error)), as(new(*clrt.BuildError)):
+		return ClassDevice
+	case as(new(*atomicfile.Error)), as(new(*fs.PathError)), as(new(syscall.Errno)), errors.Is(err, fs.ErrNotExist):
+		return ClassIO
+	}
+	return ClassOther
+}
+
+// PhotoError is a failure to read or understand a photo.
+type PhotoError struct {
+	Path string
+	Err  error
+}
+
+func (e *PhotoError) Error() string { return e.Path + ": " + plain(e.Err, e.Path) }
+func (e *PhotoError) Unwrap() error { return e.Err }
+
+// ReferenceError is a failure to read the reference picture.
+type ReferenceError struct {
+	Path string
+	Err  error
+}
+
+func (e *ReferenceError) Error() string {
+	return "reference " + e.Path + ": " + plain(e.Err, e.Path)
+}
+func (e *ReferenceError) Unwrap() error { return e.Err }
+
+// plain is an error's text without the path that will stand before it.
+func plain(err error, path string) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) && pe.Path == path {
+		return fmt.Sprintf("cannot %s: %v", pe.Op, pe.Err)
+	}
+	return strings.TrimPrefix(err.Error(), path+": ")
+}
+
+// DeviceError says that a device cannot be had or used.
+type DeviceError struct {
+	Selector string // what was asked for; "" if the choice was the program's
+	Problem  string
+	Err      error // the cause, or nil
+}
+
+func (e *DeviceError) Error() string {
+	s := "device: " + e.Problem
+	if e.Selector != "" {
+		s = fmt.Sprintf("device %q: %s", e.Selector, e.Problem)
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *DeviceError) Unwrap() error { return e.Err }
+
+// MemoryError says that the device could not give what the plan needs although
+// the budget allows it.
+type MemoryError struct {
+	Need    int64 // bytes of the plan
+	Minimum int64 // of the most frugal plan; 0 if unknown
+	Err     error
+}
+
+func (e *MemoryError) Error() string {
+	s := fmt.Sprintf("the device has no room for the %s planned", Bytes(e.Need))
+	if e.Minimum > 0 && e.Minimum < e.Need {
+		s += fmt.Sprintf(": give a smaller budget; the smallest that works is --mem %d", e.Minimum)
+	}
+	return s + " (" + e.Err.Error() + ")"
+}
+
+func (e *MemoryError) Unwrap() error { return e.Err }

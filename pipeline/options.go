@@ -1,0 +1,225 @@
+package pipeline
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"enhance/planar"
+	"enhance/raw"
+)
+
+// Options are a whole order: how to compute and what.
+type Options struct {
+	Settings
+	Job
+}
+
+// Settings are what photos of a [Session] share. The zero value is ready to use.
+type Settings struct {
+	// Model is a specification for model.Load; "" is the embedded model.
+	Model string
+	// Level of a PyNET whose output is wanted, nil for the one the model names.
+	Level *int
+	// Device selects, see [Choose]; "" takes the best.
+	Device string
+	// Memory bounds the bytes of all device buffers together.
+	Memory Memory
+	// Precision is how activations are stored on the device.
+	Precision planar.Precision
+	// StripRows forces strips of that many rows of the network's output, and
+	// WholePlanes one step after another. For study: the result is the same.
+	StripRows   int
+	WholePlanes bool
+}
+
+// Memory is a budget in bytes. [DefaultMemory], the zero value, leaves it to
+// what the device reports.
+type Memory int64
+
+const (
+	DefaultMemory Memory = 0
+	NoLimit       Memory = -1
+)
+
+// Job is one photo.
+type Job struct {
+	// Input is the path of the photo. If Reader is not nil the photo is its first
+	// Size bytes and Input only names it.
+	Input  string
+	Reader io.ReaderAt
+	Size   int64
+
+	// Raw says what the file does not. Its WB is not used; see WB.
+	Raw      raw.Options
+	WB       WhiteBalance
+	Exposure Exposure
+
+	Output Output
+	// Reference is the path of a picture to compare the result with; "" for none.
+	Reference string
+	// MinPSNR, if above 0, makes a result below so many dB an error
+	// ([*QualityError]). The picture is kept: it is what the error speaks of.
+	MinPSNR float64
+
+	// DryRun stops before the first allocation on the device.
+	DryRun bool
+
+	// Planned, if set, is called once when all is decided and nothing begun.
+	Planned func(*Report)
+	// Progress, if set, is called now and then with floating-point operations done
+	// and to be done. done never falls.
+	Progress func(done, total int64)
+}
+
+// Output is where and how the picture is written.
+type Output struct {
+	// Path is the file to make. If Writer is not nil the picture goes there
+	// instead, as it comes: a failed run leaves part of it.
+	Path      string
+	Writer    io.Writer
+	Overwrite bool
+
+	Format  Format // AnyFormat takes it from Path's extension
+	Bits    int    // 8 or 16 a sample; 0 is 8
+	Quality int    // of JPEG, 1 to 100; 0 is 92
+}
+
+// Format is a picture file format.
+type Format string
+
+// The formats that can be written.
+const (
+	AnyFormat Format = ""
+	PNG       Format = "png"
+	TIFF      Format = "tiff"
+	JPEG      Format = "jpeg"
+)
+
+// ParseFormat reads a format's name or file extension.
+func ParseFormat(s string) (Format, error) {
+	switch strings.ToLower(strings.TrimPrefix(s, ".")) {
+	case "png":
+		return PNG, nil
+	case "tif", "tiff":
+		return TIFF, nil
+	case "jpg", "jpeg":
+		return JPEG, nil
+	}
+	return AnyFormat, optionErrorf("format", "%q is not png, tiff or jpeg", s)
+}
+
+// Extension is what names of files of the format end in.
+func (f Format) Extension() string {
+	switch f {
+	case TIFF:
+		return ".tif"
+	case JPEG:
+		return ".jpg"
+	}
+	return ".png"
+}
+
+// complete checks the output and fills in what was left open.
+func (o *Output) complete() error {
+	if o.Format == AnyFormat {
+		if o.Writer != nil {
+			o.Format = PNG
+		} else {
+			f, err := ParseFormat(filepath.Ext(o.Path))
+			if err != nil {
+				return optionErrorf("output", "%s: the name should end in .png, .jpg or .tif, or --format say what it is", o.Path)
+			}
+			o.Format = f
+		}
+	}
+	if o.Bits == 0 {
+		o.Bits = 8
+	}
+	if o.Quality == 0 {
+		o.Quality = 92
+	}
+	switch {
+	case o.Bits != 8 && o.Bits != 16:
+		return optionErrorf("bits", "%d: want 8 or 16", o.Bits)
+	case o.Format == JPEG && o.Bits == 16:
+		return optionErrorf("bits", "JPEG holds 8 bits: choose png or tiff for 16")
+	case o.Quality < 1 || o.Quality > 100:
+		return optionErrorf("quality", "%d: want 1 to 100", o.Quality)
+	}
+	return nil
+}
+
+// WhiteBalance is where the gains of red, green and blue come from. The zero
+// value takes the camera's, and estimates them where the file records none.
+type WhiteBalance struct {
+	Mode  WBMode
+	Gains [3]float64 // WBGains: any scale, all above 0
+}
+
+// WBMode is a source of white balance.
+type WBMode uint8
+
+const (
+	WBDefault WBMode = iota // as shot, or else estimated
+	WBAsShot                // as shot, or else an error
+	WBAuto                  // estimated from the mosaic
+	WBGains                 // given
+)
+
+var wbNames = [...]string{"default", "as-shot", "auto", "gains"}
+
+func (m WBMode) String() string { return wbNames[m] }
+
+// ParseWhiteBalance reads "as-shot", "auto" or three gains "R,G,B".
+func ParseWhiteBalance(s string) (WhiteBalance, error) {
+	switch s {
+	case "as-shot":
+		return WhiteBalance{Mode: WBAsShot}, nil
+	case "auto":
+		return WhiteBalance{Mode: WBAuto}, nil
+	}
+	wb := WhiteBalance{Mode: WBGains}
+	fields := strings.Split(s, ",")
+	if len(fields) != 3 {
+		return wb, optionErrorf("wb", "%q: want as-shot, auto or three gains such as 2,1,1.5", s)
+	}
+	for i, f := range fields {
+		v, err := strconv.ParseFloat(strings.TrimSpace(f), 64)
+		if err != nil || !(v >= 1e-3 && v <= 1e3) {
+			return wb, optionErrorf("wb", "gain %q: want a number from 0.001 to 1000", f)
+		}
+		wb.Gains[i] = v
+	}
+	return wb, nil
+}
+
+// Exposure is a correction in EV (stops) on top of what the file's
+// BaselineExposure asks for. Auto replaces both by what the mosaic's histogram
+// asks for.
+type Exposure struct {
+	Auto bool
+	EV   float64
+}
+
+// maxEV is the largest exposure correction either way: ten stops.
+const maxEV = 10
+
+// ParseExposure reads "auto" or a number of stops.
+func ParseExposure(s string) (Exposure, error) {
+	if s == "auto" {
+		return Exposure{Auto: true}, nil
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(math.Abs(v) <= maxEV) {
+		return Exposure{}, optionErrorf("exposure", "%q: want auto or stops from -%d to %d", s, maxEV, maxEV)
+	}
+	return Exposure{EV: v}, nil
+}
+
+func optionErrorf(option, format string, args ...any) error {
+	return &raw.OptionError{Option: option, Problem: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,120 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"enhance/atomicfile"
+	"enhance/imgio"
+	"enhance/raw"
+)
+
+// target is where the picture goes: a file that appears only when it is whole, or
+// a stream. Once the context is done it takes no more, so that long encodings
+// stop. All calls are serialised because an interrupt may abort from outside.
+type target struct {
+	ctx  context.Context
+	mu   sync.Mutex
+	w    io.Writer
+	file *atomicfile.File // nil for a stream
+}
+
+func openTarget(ctx context.Context, o *Output) (*target, error) {
+	if o.Writer != nil {
+		return &target{ctx: ctx, w: o.Writer}, nil
+	}
+	f, err := atomicfile.Create(o.Path, atomicfile.Options{Overwrite: o.Overwrite})
+	if err != nil {
+		return nil, err
+	}
+	return &target{ctx: ctx, w: f, file: f}, nil
+}
+
+func (t *target) Write(p []byte) (int, error) {
+	if err := t.ctx.Err(); err != nil {
+		return 0, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.w.Write(p)
+}
+
+// Seek works for files only.
+func (t *target) Seek(offset int64, whence int) (int64, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.file.Seek(offset, whence)
+}
+
+func (t *target) commit() error {
+	if err := t.ctx.Err(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.file == nil {
+		return nil
+	}
+	return t.file.Commit()
+}
+
+// abort drops what was written. It does nothing after commit.
+func (t *target) abort() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.file == nil {
+		return nil
+	}
+	return t.file.Abort()
+}
+
+// encoder opens the encoder of a picture whose stored rows have size w×h, turned
+// upright by the photo's orientation. tap, if not nil, sees the upright rows.
+func encoder(t *target, o *Output, m *raw.Meta, w, h int, tap func(rgb []uint16) error, rep *Report) (imgio.RowWriter, error) {
+	uw, uh := imgio.OrientedSize(w, h, m.Orientation)
+	head := imgio.Header{Width: uw, Height: uh, Bits: o.Bits, Exif: m.Exif}
+	out, err := newEncoder(t, o, head)
+	if errors.Is(err, imgio.ErrExif) {
+		rep.warn("the photo's EXIF data is malformed and was left out")
+		head.Exif = nil
+		out, err = newEncoder(t, o, head)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if tap != nil {
+		out = &tapped{out, tap}
+	}
+	return imgio.Oriented(out, imgio.Header{Width: w, Height: h, Bits: o.Bits}, m.Orientation)
+}
+
+func newEncoder(t *target, o *Output, head imgio.Header) (imgio.RowWriter, error) {
+	switch o.Format {
+	case JPEG:
+		return imgio.NewJPEG(t, head, o.Quality)
+	case TIFF:
+		if t.file == nil {
+			return imgio.NewTIFF(onlyWriter{t}, head, imgio.TIFFNone) // a stream cannot seek
+		}
+		return imgio.NewTIFF(t, head, imgio.TIFFDeflate)
+	}
+	return imgio.NewPNG(onlyWriter{t}, head)
+}
+
+// onlyWriter hides Seek.
+type onlyWriter struct{ io.Writer }
+
+// tapped shows every row to see before it is written.
+type tapped struct {
+	imgio.RowWriter
+	see func(rgb []uint16) error
+}
+
+func (t *tapped) WriteRow(rgb []uint16) error {
+	if err := t.see(rgb); err != nil {
+		return err
+	}
+	return t.RowWriter.WriteRow(rgb)
+}

@@ -1,0 +1,43 @@
+// Package pipeline is the library's front door: it makes a finished picture of a
+// camera RAW photo.
+//
+//	report, err := pipeline.Enhance(ctx, pipeline.Options{
+//		Job: pipeline.Job{Input: "photo.dng", Output: pipeline.Output{Path: "out.png"}},
+//	})
+//
+// [Enhance] makes one picture. A [Session] keeps the device, its context, the
+// model and, for photos of one size, the compiled and allocated engine, and makes
+// many. Both return a [Report]: facts that were measured or read, none guessed.
+//
+// The way of a photo, one file a station:
+//
+//	options.go    what can be asked for
+//	geometry.go   which samples the network sees, and where the picture is in its output
+//	levels.go     stored integers to network samples, by table
+//	source.go     packed rows for the network
+//	balance.go    white balance and exposure, given, recorded or estimated
+//	device.go     which device, and why; memory.go: how much of it
+//	session.go    the order of things; run.go: on OpenCL or on the host
+//	develop.go    network rows to sRGB rows
+//	output.go     rows to a file that appears whole or not at all
+//	reference.go  comparison with a reference picture
+//	report.go     what was done; errors.go: what went wrong, in classes
+//
+// Decoding, the network and developing overlap: the engine asks for input rows in
+// one goroutine and delivers output rows in another. The result's bytes depend on
+// the photo, the options, the device and its driver, never on the memory budget,
+// the number of cores or timing.
+package pipeline
+
+import "context"
+
+// Enhance makes one picture. For errors see [Classify]. The report is not nil
+// when the error came after the photo was opened, and then says how far it got.
+func Enhance(ctx context.Context, o Options) (*Report, error) {
+	s, err := NewSession(o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Enhance(ctx, o.Job)
+}

@@ -1,0 +1,74 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"enhance/imgio"
+	"enhance/quality"
+)
+
+// Decibels is a PSNR; JSON has null for the infinity of equal pictures.
+type Decibels float64
+
+// MarshalJSON implements json.Marshaler.
+func (d Decibels) MarshalJSON() ([]byte, error) {
+	if math.IsInf(float64(d), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(d))
+}
+
+// QualityError says that the result is further from the reference than allowed.
+type QualityError struct{ CPSNR, Want float64 }
+
+func (e *QualityError) Error() string {
+	return fmt.Sprintf("CPSNR to the reference is %.2f dB, below the %.2f dB asked for", e.CPSNR, e.Want)
+}
+
+// comparison compares the upright result with a reference, row by row.
+type comparison struct {
+	path  string
+	ref   *imgio.RGB16
+	meter *quality.Meter
+	y     int
+}
+
+// openReference reads the reference and holds its size against the result's.
+func openReference(path string, w, h, bits int) (*comparison, error) {
+	ref, err := imgio.ReadRGB16(path)
+	if err != nil {
+		return nil, &ReferenceError{Path: path, Err: err}
+	}
+	if ref.Width != w || ref.Height != h {
+		return nil, optionErrorf("reference", "%s has %dx%d pixels, the result has %dx%d", path, ref.Width, ref.Height, w, h)
+	}
+	cfg := quality.Config{Width: w, Height: h, Domain: quality.Domain8, SSIM: true}
+	if bits == 16 && ref.Bits == 16 {
+		cfg.Domain = quality.DomainFloat
+	}
+	m, err := quality.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &comparison{path: path, ref: ref, meter: m}, nil
+}
+
+func (c *comparison) row(rgb []uint16) error {
+	c.y++
+	return c.meter.AddRow16(rgb, c.ref.Row(c.y-1))
+}
+
+// result gives the figures of the finished comparison.
+func (c *comparison) result() (*ReferenceFacts, error) {
+	r, err := c.meter.Result()
+	if err != nil {
+		return nil, err
+	}
+	f := &ReferenceFacts{Path: c.path, Domain: r.Domain.String(), CPSNR: Decibels(r.CPSNR), SSIM: r.SSIMMean, SSIMLuma: r.SSIMLuma}
+	for i, v := range r.PSNR {
+		f.PSNR[i] = Decibels(v)
+	}
+	return f, nil
+}

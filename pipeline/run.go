@@ -1,0 +1,280 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"enhance/clrt"
+	"enhance/exec"
+	"enhance/memplan"
+	"enhance/model"
+	"enhance/model/ref"
+	"enhance/raw"
+)
+
+// run is the making of one picture.
+type run struct {
+	*Session
+	ctx    context.Context
+	job    *Job
+	photo  *raw.Photo
+	meta   *raw.Meta
+	report *Report
+
+	geo     geometry
+	balance *balance
+	plan    *exec.Job // nil on the host executor
+	compare *comparison
+}
+
+// do goes through the stations in order: everything that can be refused is
+// refused before the device is touched.
+func (r *run) do(start time.Time) (err error) {
+	r.geo = layout(r.meta, &r.model.Convention)
+	w, h, uw, uh := outputSize(r.geo, r.meta.Orientation)
+	r.report.Output.Width, r.report.Output.Height = uw, uh
+	var out *target
+	if !r.job.DryRun {
+		if out, err = openTarget(r.ctx, &r.job.Output); err != nil {
+			return err
+		}
+		r.setCurrent(out)
+		defer func() {
+			out.abort() // nothing after commit
+			r.setCurrent(nil)
+		}()
+	}
+	if r.job.Reference != "" {
+		if r.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
+			return err
+		}
+	}
+	display := r.model.Convention.Output == model.OutputDisplaySRGB
+	if r.balance, err = decideBalance(r.ctx, r.photo, r.job, display, r.report); err != nil {
+		return r.photoError(err)
+	}
+	if err := r.makePlan(); err != nil {
+		return err
+	}
+	r.report.Seconds.Plan = time.Since(start).Seconds()
+	if r.job.Planned != nil {
+		r.job.Planned(r.report)
+	}
+	if r.job.DryRun {
+		return nil
+	}
+	return r.make(out, w, h)
+}
+
+// photoError names the photo in errors of reading it.
+func (r *run) photoError(err error) error {
+	var option *raw.OptionError
+	var photo *PhotoError
+	if errors.As(err, &option) || errors.As(err, &photo) || Classify(err) == ClassInterrupted {
+		return err
+	}
+	return &PhotoError{Path: r.job.Input, Err: err}
+}
+
+// makePlan decides how the network runs.
+func (r *run) makePlan() error {
+	f := &r.report.Plan
+	f.Packed = [2]int{r.geo.h, r.geo.w}
+	if r.info == nil {
+		return r.planHost(f)
+	}
+	if e := r.engine; e != nil && r.h == r.geo.h && r.w == r.geo.w {
+		r.plan = e.Job
+	} else {
+		job, err := exec.Prepare(r.model, r.geo.h, r.geo.w, r.info, r.execOptions(r.budget))
+		if err != nil {
+			return err
+		}
+		r.plan = job
+	}
+	f.fill(r.plan.Plan)
+	return nil
+}
+
+func (r *run) execOptions(budget int64) exec.Options {
+	return exec.Options{Precision: r.set.Precision, Budget: budget, Rows: r.set.StripRows, WholePlanes: r.set.WholePlanes}
+}
+
+// planHost states what the host executor will hold. It knows whole planes only.
+func (r *run) planHost(f *PlanFacts) error {
+	samples, _, err := r.model.Graph.PeakActivations(r.geo.h, r.geo.w)
+	if err != nil {
+		return err
+	}
+	f.Strategy, f.Sections, f.Ticks, f.Rows = "whole planes on the host", 1, 1, r.geo.out.Y1
+	f.Precision = "fp32"
+	f.Peak = 4 * samples
+	info, err := r.model.Info(2*r.geo.h, 2*r.geo.w)
+	if err != nil {
+		return err
+	}
+	f.FLOPs = info.FLOPs
+	if r.budget > 0 && f.Peak > r.budget {
+		return &memplan.BudgetError{Budget: r.budget, Minimum: f.Peak}
+	}
+	return nil
+}
+
+// make runs the network and writes the picture.
+func (r *run) make(out *target, w, h int) error {
+	var tap func([]uint16) error
+	if r.compare != nil {
+		tap = r.compare.row
+	}
+	enc, err := encoder(out, &r.job.Output, r.meta, w, h, tap, r.report)
+	if err != nil {
+		return err
+	}
+	conv := &r.model.Convention
+	src := newSource(r.ctx, r.photo, r.geo, conv, newLevels(r.meta, conv, r.balance.gains))
+	dev := newDeveloper(r.geo, conv, r.balance, enc)
+	if r.info == nil {
+		err = r.onHost(src, dev)
+	} else {
+		err = r.onDevice(src, dev)
+	}
+	sec := &r.report.Seconds
+	sec.Decode = src.busy.Seconds()
+	switch { // the engine may only know that somebody stopped it
+	case r.ctx.Err() != nil:
+		return r.ctx.Err()
+	case src.err != nil:
+		return r.photoError(src.err)
+	case dev.err != nil:
+		return dev.err
+	case err != nil:
+		return err
+	}
+	finish := time.Now()
+	if err := dev.finish(); err != nil {
+		return err
+	}
+	if err := out.commit(); err != nil {
+		return err
+	}
+	sec.Finish = time.Since(finish).Seconds()
+	sec.Develop, sec.Encode = dev.develop.Seconds(), dev.encode.Seconds()
+	return r.judge()
+}
+
+// judge finishes the comparison with the reference.
+func (r *run) judge() (err error) {
+	if r.compare == nil {
+		return nil
+	}
+	if r.report.Reference, err = r.compare.result(); err != nil {
+		return err
+	}
+	got := float64(r.report.Reference.CPSNR)
+	if r.job.MinPSNR > 0 && !(got >= r.job.MinPSNR) {
+		return &QualityError{CPSNR: got, Want: r.job.MinPSNR}
+	}
+	return nil
+}
+
+// onDevice runs the network through OpenCL.
+func (r *run) onDevice(src *source, dev *developer) error {
+	start := time.Now()
+	if err := r.openEngine(); err != nil {
+		return err
+	}
+	r.report.Seconds.Prepare = time.Since(start).Seconds()
+	start = time.Now()
+	err := r.engine.Run(r.ctx, src, dev, r.job.Progress)
+	r.report.Seconds.Run = time.Since(start).Seconds()
+	peak := r.engine.Peak()
+	r.report.Memory = MemoryFacts{Measured: true, Peak: peak, AsPlanned: peak == r.report.Plan.Peak}
+	if err == nil && peak != r.report.Plan.Peak {
+		r.report.warn("device memory peaked at %d bytes where %d were planned: please report this", peak, r.report.Plan.Peak)
+	}
+	if err != nil {
+		r.closeEngine() // its state is unknown
+	}
+	return r.memoryError(err)
+}
+
+// openEngine makes r.engine the engine of r.plan.
+func (r *run) openEngine() error {
+	if r.engine != nil && r.engine.Job == r.plan {
+		return nil
+	}
+	if err := r.closeEngine(); err != nil {
+		return err
+	}
+	if r.cl == nil {
+		c, err := clrt.NewContext(r.choice.Device)
+		if err != nil {
+			return &DeviceError{Selector: r.set.Device, Problem: r.choice.Device.String() + " cannot be used", Err: err}
+		}
+		r.cl = c
+	}
+	e, err := r.plan.Open(r.cl)
+	if err != nil {
+		return r.memoryError(err)
+	}
+	r.engine, r.h, r.w = e, r.geo.h, r.geo.w
+	return nil
+}
+
+func (s *Session) closeEngine() error {
+	if s.engine == nil {
+		return nil
+	}
+	e := s.engine
+	s.engine = nil
+	return e.Close()
+}
+
+// memoryError explains a device that is out of memory.
+func (r *run) memoryError(err error) error {
+	if err == nil || !clrt.OutOfMemory(err) {
+		return err
+	}
+	m := &MemoryError{Need: r.plan.Plan.Peak, Err: err}
+	var least *memplan.BudgetError
+	if _, perr := exec.Prepare(r.model, r.geo.h, r.geo.w, r.info, exec.Options{Precision: r.set.Precision, Budget: 1}); errors.As(perr, &least) {
+		m.Minimum = least.Minimum
+	}
+	return m
+}
+
+// onHost runs the network in plain Go over whole planes.
+func (r *run) onHost(src *source, dev *developer) error {
+	start := time.Now()
+	defer func() { r.report.Seconds.Run = time.Since(start).Seconds() }()
+	h, w := r.geo.h, r.geo.w
+	in := make([]float32, 4*h*w)
+	planes := make([][]float32, 4)
+	for y := range h {
+		for c := range planes {
+			planes[c] = in[(c*h+y)*w:][:w]
+		}
+		if err := src.Row(y, planes); err != nil {
+			return err
+		}
+	}
+	opt := ref.Options{}
+	if r.job.Progress != nil {
+		opt.Progress = r.job.Progress
+	}
+	result, shape, err := ref.Run(r.ctx, r.model, in, h, w, opt)
+	if err != nil {
+		return err
+	}
+	planes = planes[:shape.C]
+	for y := range shape.H {
+		for c := range planes {
+			planes[c] = result[(c*shape.H+y)*shape.W:][:shape.W]
+		}
+		if err := dev.Row(y, planes); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"enhance/clrt"
+	"enhance/exec"
+	"enhance/imgio"
+	"enhance/model"
+	"enhance/raw"
+)
+
+// Session makes pictures with one model on one device. It makes one at a time;
+// its methods, except Abandon, must not be called at the same time.
+type Session struct {
+	set       Settings
+	model     *model.Model
+	modelName string
+	choice    Choice
+	info      *clrt.DeviceInfo // nil: the host executor
+	budget    int64
+	budgetWhy string
+
+	cl     *clrt.Context
+	engine *exec.Engine
+	h, w   int // what the engine is for
+
+	mu      sync.Mutex
+	current *target
+}
+
+// NewSession loads the model and chooses the device. It does not touch the device
+// yet. The caller must Close the session.
+func NewSession(set Settings) (*Session, error) {
+	s := &Session{set: set, modelName: set.Model}
+	if s.modelName == "" {
+		s.modelName = "pynet-s"
+	}
+	level := model.AnyLevel
+	if set.Level != nil {
+		level = *set.Level
+	}
+	var err error
+	if s.choice, err = Choose(set.Device); err != nil {
+		return nil, err
+	}
+	if s.model, err = model.LoadLevel(set.Model, level); err != nil {
+		return nil, err
+	}
+	if s.choice.Device == nil {
+		s.budget, s.budgetWhy = max(0, int64(set.Memory)), "as asked for"
+		if set.Memory <= 0 {
+			s.budgetWhy = "no limit: whole planes in the host's memory"
+		}
+		return s, nil
+	}
+	s.info = s.choice.Device.Info()
+	s.budget, s.budgetWhy = set.Memory.budget(s.info)
+	return s, nil
+}
+
+// Close releases the device.
+func (s *Session) Close() error {
+	err := s.closeEngine()
+	if s.cl != nil {
+		err = errors.Join(err, s.cl.Close())
+		s.cl = nil
+	}
+	return err
+}
+
+// Context is the OpenCL context, nil before the first run and on the host
+// executor. For accounts and tests.
+func (s *Session) Context() *clrt.Context { return s.cl }
+
+// Abandon removes the unfinished file of a run that does not return, so that the
+// process can end. It may be called at any time, from any goroutine.
+func (s *Session) Abandon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != nil {
+		s.current.abort()
+	}
+}
+
+func (s *Session) setCurrent(t *target) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current = t
+}
+
+// Enhance makes one picture. For errors see [Classify]; the report is not nil
+// once the photo was opened.
+func (s *Session) Enhance(ctx context.Context, j Job) (*Report, error) {
+	start := time.Now()
+	if !j.DryRun || j.Output.Path != "" || j.Output.Writer != nil {
+		if err := j.Output.complete(); err != nil {
+			return nil, err
+		}
+	}
+	photo, err := openPhoto(&j)
+	if err != nil {
+		return nil, &PhotoError{Path: j.Input, Err: err}
+	}
+	defer photo.Close()
+	r := &run{Session: s, ctx: ctx, job: &j, photo: photo, meta: photo.Meta(), report: s.newReport(&j, photo.Meta())}
+	err = r.do(start)
+	r.report.Seconds.Total = time.Since(start).Seconds()
+	return r.report, err
+}
+
+func openPhoto(j *Job) (*raw.Photo, error) {
+	opt := j.Raw
+	opt.WB = nil
+	if j.Reader != nil {
+		return raw.OpenReader(j.Reader, j.Size, j.Input, opt)
+	}
+	return raw.Open(j.Input, opt)
+}
+
+// newReport starts a report with what is known before anything is decided.
+func (s *Session) newReport(j *Job, m *raw.Meta) *Report {
+	rep := &Report{Input: j.Input, Photo: photoFacts(m), Warnings: m.Warnings, DryRun: j.DryRun}
+	rep.Model = ModelFacts{Name: s.modelName, Arch: s.model.Arch, Output: s.model.Convention.Output.String()}
+	rep.Device = DeviceFacts{Index: s.choice.Index, Name: "host executor (no OpenCL)", Why: s.choice.Why, Info: s.info}
+	if s.info != nil {
+		rep.Device.Name = s.choice.Device.String()
+	} else {
+		rep.Device.Index = -1
+	}
+	rep.Plan.Budget, rep.Plan.BudgetWhy = s.budget, s.budgetWhy
+	rep.Plan.Precision = s.set.Precision.String()
+	o := j.Output
+	rep.Output = OutputFacts{Path: o.Path, Format: o.Format, Bits: o.Bits}
+	return rep
+}
+
+// outputSize is the size of the picture as stored and upright.
+func outputSize(g geometry, orientation int) (w, h, uprightW, uprightH int) {
+	w, h = g.out.Width(), g.out.Height()
+	uprightW, uprightH = imgio.OrientedSize(w, h, orientation)
+	return
+}
