@@ -7,7 +7,6 @@
 package exec
 
 import (
-	"fmt"
 	"time"
 
 	"enhance/clrt"
@@ -26,7 +25,8 @@ type Options struct {
 	// after another over whole planes. Neither changes the result.
 	Rows        int
 	WholePlanes bool
-	// Algo chooses an algorithm for a convolution; nil takes the default.
+	// Algo chooses an algorithm for a convolution (see ParseAlgos); if it is nil, or
+	// returns nil, the choice is AutoAlgo's.
 	Algo func(step string, s conv.Shape) conv.Algo
 	// Profile, if set, is told how long every launch took, from its start to the
 	// end of all its kernels. The host then waits after each launch, so the whole
@@ -47,8 +47,9 @@ type Job struct {
 	caps    conv.Caps
 	convs   []conv.Impl // by step; nil for other kinds
 	algos   []string
-	weights []span // by step: its slice of the weight buffer
-	packed  int64  // bytes of the weight buffer
+	reasons []string // why each algorithm
+	weights []span   // by step: its slice of the weight buffer
+	packed  int64    // bytes of the weight buffer
 }
 
 // span is a range of bytes in a buffer.
@@ -86,37 +87,6 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 	}
 	return j, nil
 }
-
-func (j *Job) chooseAlgos() error {
-	p := j.Program
-	j.convs = make([]conv.Impl, len(p.Steps))
-	j.algos = make([]string, len(p.Steps))
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.Kind != fuse.Conv {
-			continue
-		}
-		shape := conv.Shape{K: s.K, OutC: s.Dst.C, Act: s.Act, H: p.Tensors[s.Dst.Tensor].H, W: p.Tensors[s.Dst.Tensor].W}
-		for _, v := range s.Src {
-			shape.SrcC = append(shape.SrcC, v.C)
-		}
-		algo := conv.Direct(j.caps)
-		if j.opt.Algo != nil {
-			if a := j.opt.Algo(s.Name, shape); a != nil {
-				algo = a
-			}
-		}
-		impl, err := algo.New(j.caps, shape, j.opt.Precision)
-		if err != nil {
-			return fmt.Errorf("step %s: %w", s.Name, err)
-		}
-		j.convs[i], j.algos[i] = impl, algo.Name()
-	}
-	return nil
-}
-
-// Algo names the algorithm of step i, "" if it is no convolution.
-func (j *Job) Algo(i int) string { return j.algos[i] }
 
 // layoutWeights gives every step's parameters a place in one buffer.
 func (j *Job) layoutWeights() {

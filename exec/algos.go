@@ -1,0 +1,201 @@
+package exec
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"enhance/conv"
+	"enhance/fuse"
+	"enhance/planar"
+)
+
+// Algorithms lists every convolution algorithm, the device's own direct one
+// first. The list has the same names on every device: what an algorithm cannot do
+// on one, its New says.
+func Algorithms(c conv.Caps) []conv.Algo {
+	all := []conv.Algo{conv.Direct(c)}
+	for _, a := range []conv.Algo{conv.Rows{}, conv.Tile{}} {
+		if a.Name() != all[0].Name() {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// AutoAlgo is the automatic choice of an algorithm and the reason for it. It
+// depends on the shape, the device's kind and the precision, never on the memory
+// budget or on how rows are divided.
+func AutoAlgo(c conv.Caps, s conv.Shape, p planar.Precision) (algo conv.Algo, why string) {
+	return conv.Direct(c), "direct convolution of the device's kind does every shape"
+}
+
+// Auto is the name of the automatic choice in ParseAlgos.
+const Auto = "auto"
+
+// algoClause gives the algorithm for the steps that a pattern matches; a nil
+// algorithm is the automatic choice.
+type algoClause struct {
+	pattern string
+	algo    conv.Algo
+}
+
+// ParseAlgos reads a choice of algorithms: "auto", the name of an algorithm for
+// all convolutions, or clauses PATTERN=NAME separated by commas, of which the
+// first whose pattern matches a step's name holds:
+//
+//	conv_l1_*=winograd-f4x3,conv_l2_d8.conv_7a=implicit-gemm,*=auto
+//
+// In patterns * stands for any characters and ? for one; [..] is a set. Steps that
+// no clause matches are chosen automatically. The result is an [Options].Algo.
+func ParseAlgos(spec string) (func(step string, s conv.Shape) conv.Algo, error) {
+	clauses, err := parseAlgos(spec)
+	if err != nil {
+		return nil, err
+	}
+	return func(step string, _ conv.Shape) conv.Algo {
+		for _, c := range clauses {
+			if c.matches(step) {
+				return c.algo
+			}
+		}
+		return nil
+	}, nil
+}
+
+// MatchAlgos reports a clause of spec whose pattern matches no convolution of a
+// program: a misspelt name must not pass for a choice. A pattern that matches
+// only steps that earlier clauses took is fine.
+func MatchAlgos(spec string, p *fuse.Program) error {
+	clauses, err := parseAlgos(spec)
+	if err != nil {
+		return err
+	}
+	for _, c := range clauses {
+		found, example := false, ""
+		for i := range p.Steps {
+			if s := &p.Steps[i]; s.Kind == fuse.Conv {
+				found, example = found || c.matches(s.Name), s.Name
+			}
+		}
+		if !found {
+			return fmt.Errorf("algorithms: no convolution of the network is called %q: its last one is %q", c.pattern, example)
+		}
+	}
+	return nil
+}
+
+// matches ignores path.Match's error: the pattern was tried when it was parsed.
+func (c *algoClause) matches(step string) bool {
+	ok, _ := path.Match(c.pattern, step)
+	return ok
+}
+
+func parseAlgos(spec string) ([]algoClause, error) {
+	known := Algorithms(conv.Caps{})
+	var clauses []algoClause
+	for _, text := range strings.Split(spec, ",") {
+		pattern, name, ok := strings.Cut(text, "=")
+		if !ok {
+			pattern, name = "*", text
+		}
+		pattern, name = strings.TrimSpace(pattern), strings.TrimSpace(name)
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return nil, fmt.Errorf("algorithms: %q is not a pattern for names of layers, such as conv_l1_*", pattern)
+		}
+		c := algoClause{pattern: pattern}
+		for _, a := range known {
+			if a.Name() == name {
+				c.algo = a
+			}
+		}
+		if c.algo == nil && name != Auto {
+			return nil, fmt.Errorf("algorithms: %q is none: known are %s, %s", name, Auto, strings.Join(names(known), ", "))
+		}
+		clauses = append(clauses, c)
+	}
+	return clauses, nil
+}
+
+func names(algos []conv.Algo) []string {
+	var s []string
+	for _, a := range algos {
+		s = append(s, a.Name())
+	}
+	return s
+}
+
+// AlgoError says that the algorithm asked for a step does not do its shape.
+type AlgoError struct {
+	Step  string
+	Algo  string
+	Shape conv.Shape
+	Able  []string // algorithms that do it on this device
+	Err   error    // what the algorithm says
+}
+
+func (e *AlgoError) Error() string {
+	s := fmt.Sprintf("step %s (%d→%d channels, %d×%[4]d): %[5]v", e.Step, e.Shape.InC(), e.Shape.OutC, e.Shape.K, e.Err)
+	if len(e.Able) > 0 {
+		s += ": " + strings.Join(e.Able, ", ") + " can"
+	}
+	return s
+}
+
+func (e *AlgoError) Unwrap() error { return e.Err }
+
+// refused makes the error of an algorithm that cannot do a step, and finds those
+// that can.
+func refused(c conv.Caps, p planar.Precision, step string, s conv.Shape, algo string, err error) error {
+	e := &AlgoError{Step: step, Algo: algo, Shape: s, Err: err}
+	for _, a := range Algorithms(c) {
+		if _, err := a.New(c, s, p); err == nil {
+			e.Able = append(e.Able, a.Name())
+		}
+	}
+	return e
+}
+
+// chooseAlgos gives every convolution its algorithm.
+func (j *Job) chooseAlgos() error {
+	p := j.Program
+	n := len(p.Steps)
+	j.convs, j.algos, j.reasons = make([]conv.Impl, n), make([]string, n), make([]string, n)
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Kind != fuse.Conv {
+			continue
+		}
+		shape := ShapeOf(p, s)
+		var algo conv.Algo
+		why := "asked for"
+		if j.opt.Algo != nil {
+			algo = j.opt.Algo(s.Name, shape)
+		}
+		if algo == nil {
+			algo, why = AutoAlgo(j.caps, shape, j.opt.Precision)
+		}
+		impl, err := algo.New(j.caps, shape, j.opt.Precision)
+		if err != nil {
+			return refused(j.caps, j.opt.Precision, s.Name, shape, algo.Name(), err)
+		}
+		j.convs[i], j.algos[i], j.reasons[i] = impl, algo.Name(), why
+	}
+	return nil
+}
+
+// ShapeOf is the shape of convolution step s of program p.
+func ShapeOf(p *fuse.Program, s *fuse.Step) conv.Shape {
+	t := p.Tensors[s.Dst.Tensor]
+	shape := conv.Shape{K: s.K, OutC: s.Dst.C, Act: s.Act, H: t.H, W: t.W}
+	for _, v := range s.Src {
+		shape.SrcC = append(shape.SrcC, v.C)
+	}
+	return shape
+}
+
+// Algo names the algorithm of step i, "" if it is no convolution.
+func (j *Job) Algo(i int) string { return j.algos[i] }
+
+// Why says why step i has its algorithm, "" if it is no convolution.
+func (j *Job) Why(i int) string { return j.reasons[i] }

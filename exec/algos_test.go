@@ -1,0 +1,223 @@
+package exec
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/fuse"
+	"enhance/model"
+	"enhance/planar"
+)
+
+// algoInfos are device facts of both kinds, for what needs no driver.
+var algoInfos = map[string]*clrt.DeviceInfo{
+	"cpu": {Type: clrt.CPU, NativeVectorFloat: 8, LocalMem: 32 << 10, MaxWorkGroup: 4096, BaseAlign: 128},
+	"gpu": {Type: clrt.GPU, NativeVectorFloat: 1, LocalMem: 48 << 10, MaxWorkGroup: 1024, BaseAlign: 512},
+}
+
+func TestParseAlgos(t *testing.T) {
+	for _, c := range []struct{ spec, step, want string }{
+		{"auto", "conv_l1_d1", ""},
+		{"direct-rows", "conv_l1_d1", "direct-rows"},
+		{"conv_l1_*=direct-rows", "conv_l1_d1.conv_3a", "direct-rows"},
+		{"conv_l1_*=direct-rows", "conv_l2_d1.conv_3a", ""},
+		{"conv_l1_*=direct-rows,*=direct-tile", "conv_l2_d1", "direct-tile"},
+		{"conv_l1_d5*=auto, *=direct-tile", "conv_l1_d5.conv_7a", ""},
+		{"conv_l1_d5*=auto, direct-tile", "conv_l1_d6.conv_7a", "direct-tile"},
+		{"*_[57]?=direct-tile,*=direct-rows", "conv_l1_d5.conv_7a", "direct-tile"},
+		{"*_[57]?=direct-tile,*=direct-rows", "conv_l1_d5.conv_3a", "direct-rows"},
+		{"*=direct-rows,conv_l1_d1=direct-tile", "conv_l1_d1", "direct-rows"}, // the first holds
+	} {
+		choose, err := ParseAlgos(c.spec)
+		if err != nil {
+			t.Errorf("%q: %v", c.spec, err)
+			continue
+		}
+		got := ""
+		if a := choose(c.step, conv.Shape{}); a != nil {
+			got = a.Name()
+		}
+		if got != c.want {
+			t.Errorf("%q gives %q for %s, want %q", c.spec, got, c.step, c.want)
+		}
+	}
+}
+
+func TestParseAlgosRefuses(t *testing.T) {
+	for spec, want := range map[string]string{
+		"":                   "auto, ",
+		"fft":                `"fft" is none: known are auto, `,
+		"conv_l1_*=fft":      "direct-rows",
+		"conv_[=direct-rows": `"conv_[" is not a pattern`,
+		"=direct-rows":       `"" is not a pattern`,
+		"direct-rows,":       `"" is none`,
+		"a=b=c":              `"b=c" is none`,
+		"Direct-Rows":        `"Direct-Rows" is none`,
+		"conv_l1_*=":         `"" is none`,
+	} {
+		if _, err := ParseAlgos(spec); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", spec, err, want)
+		}
+	}
+}
+
+// FuzzParseAlgos: whatever is parsed answers for any step without panicking.
+func FuzzParseAlgos(f *testing.F) {
+	for _, s := range []string{"auto", "conv_l1_*=direct-rows,*=auto", "[a-z]?*=direct-tile", "\\", "x=,", "[^]=auto"} {
+		f.Add(s, "conv_l1_d1.conv_3a")
+	}
+	f.Fuzz(func(t *testing.T, spec, step string) {
+		if choose, err := ParseAlgos(spec); err == nil {
+			choose(step, conv.Shape{K: 3, SrcC: []int{4}, OutC: 4, H: 8, W: 8})
+		}
+	})
+}
+
+func TestAlgorithmNamesAreUniqueAndTheSameEverywhere(t *testing.T) {
+	want := names(Algorithms(conv.Caps{}))
+	slices.Sort(want)
+	if slices.Contains(want, Auto) || len(slices.Compact(slices.Clone(want))) != len(want) {
+		t.Errorf("names %q are not unique", want)
+	}
+	for kind, info := range algoInfos {
+		got := names(Algorithms(conv.CapsOf(info)))
+		if got[0] != conv.Direct(conv.CapsOf(info)).Name() {
+			t.Errorf("%s: %s comes first, not the direct one", kind, got[0])
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+	}
+}
+
+// picky does convolutions of 5×5 only.
+type picky struct{ conv.Algo }
+
+func (picky) Name() string { return "picky" }
+func (p picky) New(c conv.Caps, s conv.Shape, r planar.Precision) (conv.Impl, error) {
+	if s.K != 5 {
+		return nil, errors.New("picky: does 5×5 kernels only")
+	}
+	return p.Algo.New(c, s, r)
+}
+
+func TestChosenAlgorithms(t *testing.T) {
+	m, err := model.Load("pynet-s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := algoInfos["cpu"]
+	opt := Options{Algo: func(step string, s conv.Shape) conv.Algo {
+		if s.K == 5 {
+			return picky{conv.Rows{}}
+		}
+		return nil
+	}}
+	job, err := Prepare(m, 32, 32, info, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range job.Explain() {
+		s := &job.Program.Steps[i]
+		want, why := "", ""
+		switch {
+		case s.Kind == fuse.Conv && s.K == 5:
+			want, why = "picky", "asked for"
+		case s.Kind == fuse.Conv:
+			want, why = AutoName(info, ShapeOf(job.Program, s)), f.Why
+			if why == "" || why == "asked for" {
+				t.Errorf("%s: no reason: %q", f.Name, why)
+			}
+		}
+		if f.Algo != want || f.Why != why || job.Algo(i) != want || job.Why(i) != why {
+			t.Errorf("%s: %q because %q, want %q because %q", f.Name, f.Algo, f.Why, want, why)
+		}
+	}
+
+	opt.Algo = func(string, conv.Shape) conv.Algo { return picky{conv.Rows{}} }
+	_, err = Prepare(m, 32, 32, info, opt)
+	var ae *AlgoError
+	if !errors.As(err, &ae) {
+		t.Fatalf("error %v, want an AlgoError", err)
+	}
+	for _, want := range []string{ae.Step, "picky: does 5×5 kernels only", "direct-rows", "3×3", "4→24 channels"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+}
+
+// AutoName names the automatic choice in full precision.
+func AutoName(i *clrt.DeviceInfo, s conv.Shape) string {
+	a, _ := AutoAlgo(conv.CapsOf(i), s, planar.FP32)
+	return a.Name()
+}
+
+func TestMatchAlgos(t *testing.T) {
+	m, err := model.Load("pynet-s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := fuse.Fuse(m.Graph, 32, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range []string{"auto", "conv_l1_*=direct-rows", "skip=direct-rows,*=auto", "*=auto,skip=direct-rows"} {
+		if err := MatchAlgos(spec, p); err != nil {
+			t.Errorf("%q: %v", spec, err)
+		}
+	}
+	if err := MatchAlgos("conv_l9_*=direct-rows,*=auto", p); err == nil || !strings.Contains(err.Error(), `"conv_l9_*"`) {
+		t.Errorf("a pattern that matches nothing: error %v", err)
+	}
+	if err := MatchAlgos("pool1=direct-rows", p); err == nil {
+		t.Error("a pattern that matches no convolution was accepted")
+	}
+}
+
+// TestExplain holds the explanation against the plan: shares sum to one, what
+// is said to live in an arena lies inside it.
+func TestExplain(t *testing.T) {
+	m, err := model.Load("pynet-random:x,level=4,width=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, info := range algoInfos {
+		for _, opt := range []Options{{WholePlanes: true}, {Rows: 4}} {
+			job, err := Prepare(m, 64, 64, info, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			facts := job.Explain()
+			sum, flops, rings := 0.0, int64(0), 0
+			for _, f := range facts {
+				sum += f.Share
+				flops += f.FLOPs
+				if o := f.Output; o.Offset+o.Bytes > job.Plan.Arenas[o.Arena] {
+					t.Errorf("%s %+v: %s ends after its arena", kind, opt, f.Name)
+				} else if o.Rows < o.Of {
+					rings++
+				}
+			}
+			if d := sum - 1; d > 1e-9 || d < -1e-9 {
+				t.Errorf("%s: shares sum to %g", kind, sum)
+			}
+			if flops != job.Plan.Cost.FLOPs {
+				t.Errorf("%s: %d operations explained, %d planned", kind, flops, job.Plan.Cost.FLOPs)
+			}
+			if opt.WholePlanes != (rings == 0) {
+				t.Errorf("%s: %d rings with %+v", kind, rings, opt)
+			}
+			for _, s := range SumAlgos(facts) {
+				flops -= s.FLOPs
+			}
+			if flops != 0 {
+				t.Errorf("%s: the sums by algorithm miss %d operations", kind, flops)
+			}
+		}
+	}
+}
