@@ -13,7 +13,11 @@
 // each step runs over which rows and where the rows live; package exec runs it.
 package fuse
 
-import "enhance/model"
+import (
+	"slices"
+
+	"enhance/model"
+)
 
 // Kind is what a step computes.
 type Kind uint8
@@ -113,18 +117,19 @@ type Program struct {
 	Output  int // tensor the host reads
 }
 
-// Reads lists the tensors a step reads.
+// Reads lists the tensors a step reads, each once.
 func (s *Step) Reads() []int {
 	var ts []int
+	note := func(t int) {
+		if t != None && !slices.Contains(ts, t) {
+			ts = append(ts, t)
+		}
+	}
 	for _, v := range s.Src {
-		ts = append(ts, v.Tensor)
+		note(v.Tensor)
 	}
-	if s.Res.Tensor != None {
-		ts = append(ts, s.Res.Tensor)
-	}
-	if s.Affine != None {
-		ts = append(ts, s.Affine)
-	}
+	note(s.Res.Tensor)
+	note(s.Affine)
 	return ts
 }
 

@@ -1,38 +1,280 @@
-package memplan
+package memplan_test
 
 import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
 	"testing"
-	"time"
 
 	"enhance/fuse"
+	"enhance/memplan"
+	"enhance/memplan/plantest"
 	"enhance/model"
+	"enhance/model/modeltest"
 )
 
-func TestTmp(t *testing.T) {
-	for _, sz := range [][2]int{{592, 944}, {1440, 1984}, {4350, 5800}} {
-		p, err := fuse.Fuse(model.PyNETS([4]int{24, 40, 64, 96}), (sz[0]+7)/8*8, (sz[1]+7)/8*8)
+// request is a request for program p with a layout like the real one.
+func request(p *fuse.Program) *memplan.Request {
+	return &memplan.Request{
+		Program: p,
+		RowBytes: func(t int) int64 {
+			q := p.Tensors[t]
+			if q.Storage != fuse.Activation {
+				return int64(q.C) * 8
+			}
+			return int64(q.C) * int64((q.W+15)/16*16+32) * 4
+		},
+		RimBytes: func(t int) int64 {
+			if p.Tensors[t].Storage != fuse.Activation {
+				return 0
+			}
+			return 512
+		},
+		Granule: func(int) int { return 1 },
+		Scratch: func(int, int) int64 { return 0 },
+		Fixed:   []memplan.Fixed{{Purpose: "weights", Bytes: 1000}},
+		Model:   memplan.CostModel{LaunchSeconds: 1e-5, FLOPRate: 1e11, LinkRate: 1e10, Saturation: 4096, CacheBytes: 1 << 20, MissPenalty: 1.5},
+	}
+}
+
+// randomRequest makes a random network, size and device.
+func randomRequest(t *testing.T, rng *rand.Rand) *memplan.Request {
+	t.Helper()
+	g := modeltest.Graph(rng, modeltest.Options{Steps: 1 + rng.IntN(10)})
+	h, w := modeltest.Sides(rng, g, 1+rng.IntN(80), 8)
+	p, err := fuse.Fuse(g, h, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := request(p)
+	granules, scratch := make([]int, len(p.Steps)), make([]int64, len(p.Steps))
+	for i := range p.Steps {
+		granules[i] = 1
+		if p.Steps[i].Kind == fuse.Conv && rng.IntN(3) == 0 {
+			granules[i], scratch[i] = 1+rng.IntN(6), int64(rng.IntN(3))*1000
+		}
+	}
+	r.Granule = func(i int) int { return granules[i] }
+	r.Scratch = func(i, rows int) int64 { return scratch[i] * int64(rows+granules[i]-1) / int64(granules[i]) }
+	r.Unified = rng.IntN(2) == 0
+	r.Align = []int64{0, 64, 512}[rng.IntN(3)]
+	return r
+}
+
+func seeds(short int) uint64 {
+	if os.Getenv("ENHANCE_LONG") == "1" {
+		return uint64(10 * short)
+	}
+	return uint64(short)
+}
+
+// TestRandomPlans replays plans of random networks: whole planes, every forced
+// tick height up to the picture's, any budget between the least and the most.
+func TestRandomPlans(t *testing.T) {
+	for seed := range seeds(300) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		req := randomRequest(t, rng)
+		try := func(what string, change func(r *memplan.Request)) *memplan.Plan {
+			r := *req
+			change(&r)
+			p, err := memplan.Make(&r)
+			if err != nil {
+				t.Errorf("seed %d, %s: %v", seed, what, err)
+				return nil
+			}
+			if err := plantest.Check(p, &r); err != nil {
+				t.Errorf("seed %d, %s (%s): %v", seed, what, p.Strategy, err)
+			}
+			return p
+		}
+		free := try("no budget", func(*memplan.Request) {})
+		try("whole planes", func(r *memplan.Request) { r.WholePlanes = true })
+		h := req.Program.Tensors[req.Program.Output].H
+		for range 4 {
+			rows := 1 + rng.IntN(h+3)
+			try(fmt.Sprintf("%d rows", rows), func(r *memplan.Request) { r.Rows = rows })
+		}
+		least := minimum(t, req)
+		if least == 0 || free == nil {
+			continue
+		}
+		for range 4 {
+			budget := least + rng.Int64N(max(free.Peak-least, 0)+1)
+			try(fmt.Sprintf("budget %d", budget), func(r *memplan.Request) { r.Budget = budget })
+		}
+	}
+}
+
+// minimum is the smallest budget that a request of budget 1 names.
+func minimum(t *testing.T, req *memplan.Request) int64 {
+	t.Helper()
+	r := *req
+	r.Budget = 1
+	_, err := memplan.Make(&r)
+	var be *memplan.BudgetError
+	if !errors.As(err, &be) {
+		t.Errorf("a budget of one byte gives %v", err)
+		return 0
+	}
+	return be.Minimum
+}
+
+// TestBudget checks that the minimum an error names works and one byte less
+// does not, with the same minimum named again, whatever budget was asked for.
+func TestBudget(t *testing.T) {
+	for seed := range seeds(150) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		req := randomRequest(t, rng)
+		switch rng.IntN(4) {
+		case 0:
+			req.Rows = 1 + rng.IntN(20)
+		case 1:
+			req.WholePlanes = true
+		}
+		least := minimum(t, req)
+		req.Budget = least
+		p, err := memplan.Make(req)
+		if err != nil {
+			t.Errorf("seed %d: the named minimum of %d does not work: %v", seed, least, err)
+			continue
+		}
+		if err := plantest.Check(p, req); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		if p.Peak != least {
+			t.Errorf("seed %d: a peak of %d was possible, the named minimum was %d", seed, p.Peak, least)
+		}
+		for _, b := range []int64{least - 1, 1 + rng.Int64N(least-1)} {
+			req.Budget = b
+			var be *memplan.BudgetError
+			if _, err := memplan.Make(req); !errors.As(err, &be) {
+				t.Errorf("seed %d: budget %d below the minimum of %d gives %v", seed, b, least, err)
+			} else if be.Minimum != least || be.Budget != b {
+				t.Errorf("seed %d: budget %d: error names %+v, want the minimum %d", seed, b, *be, least)
+			}
+		}
+	}
+}
+
+// TestMaxAlloc checks that no arena exceeds the largest allocation and that an
+// impossible one is named.
+func TestMaxAlloc(t *testing.T) {
+	for seed := range seeds(60) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		req := randomRequest(t, rng)
+		p, err := memplan.Make(req)
 		if err != nil {
 			t.Fatal(err)
 		}
-		row := func(i int) int64 {
-			q := p.Tensors[i]
-			return int64(q.C) * int64((q.W+15)/16*16+32) * 4
+		largest := int64(0)
+		for _, r := range p.Rings {
+			largest = max(largest, r.Bytes)
 		}
-		req := &Request{Program: p, RowBytes: row, RimBytes: func(int) int64 { return 0 }, Granule: func(int) int { return 1 }, Scratch: func(int, int) int64 { return 0 },
-			Fixed: []Fixed{{"weights", 4600000}}}
-		t0 := time.Now()
-		w, err := req.wholePlanes()
-		t.Log(sz, "whole", w.Peak>>20, err, time.Since(t0))
-		for _, r := range req.tickHeights() {
-			t0 := time.Now()
-			q, err := req.streaming(r, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			rr := *req
-			rr.Budget = 1
-			s, _ := rr.spilling(r, q)
-			t.Log(r, q.Peak>>20, q.Cost.Launches, "spill", s.Peak>>20, s.HostBytes>>20, len(s.Rings), time.Since(t0))
+		for _, s := range p.Sections {
+			largest = max(largest, s.Scratch)
+		}
+		req.MaxAlloc = largest
+		if p, err = memplan.Make(req); err != nil {
+			t.Errorf("seed %d: largest allocation %d: %v", seed, largest, err)
+		} else if err := plantest.Check(p, req); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		req.MaxAlloc = 64
+		var ae *memplan.AllocError
+		if _, err := memplan.Make(req); !errors.As(err, &ae) || ae.Max != 64 || ae.Bytes <= 64 {
+			t.Errorf("seed %d: largest allocation of 64 bytes gives %v", seed, err)
 		}
 	}
+}
+
+// TestDeterminism makes every plan twice.
+func TestDeterminism(t *testing.T) {
+	for seed := range seeds(40) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		req := randomRequest(t, rng)
+		req.Unified = false
+		req.Budget = minimum(t, req) * int64(10+rng.IntN(10)) / 10
+		a, err := memplan.Make(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if b, err := memplan.Make(req); err != nil || !reflect.DeepEqual(a, b) {
+				t.Errorf("seed %d: the same request gives another plan (%v)", seed, err)
+			}
+		}
+	}
+}
+
+// TestSpilling checks that a discrete device gets by with less memory than one
+// that shares the host's, on the network and size where it matters.
+func TestSpilling(t *testing.T) {
+	p, err := fuse.Fuse(model.PyNETS([4]int{8, 8, 8, 8}), 256, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := request(p)
+	req.Rows = 2
+	least := minimum(t, req)
+	req.Unified = true
+	shared := minimum(t, req)
+	if least >= shared {
+		t.Errorf("minimum %d with spilling, %d without", least, shared)
+	}
+	req.Unified, req.Budget = false, least
+	plan, err := memplan.Make(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plantest.Check(plan, req); err != nil {
+		t.Error(err)
+	}
+	if plan.HostBytes == 0 {
+		t.Error("nothing was spilled")
+	}
+}
+
+// BenchmarkMake plans the published PyNET for a 12-megapixel photo: without a
+// budget, and with the smallest, which tries the most.
+func BenchmarkMake(b *testing.B) {
+	p, err := fuse.Fuse(model.PyNET(model.PyNETOptions{InstanceNorm: true, InstanceNormLevel1: true}), 1440, 1984)
+	if err != nil {
+		b.Fatal(err)
+	}
+	pixels, err := fuse.Fuse(model.PyNETS([4]int{24, 40, 64, 96}), 1440, 1984)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		p       *fuse.Program
+		budget  int64
+		unified bool
+	}{{"pynet/free", p, 0, false}, {"pynet/unified-smallest", p, 1, true}, {"pynet/smallest", p, 1, false},
+		{"pynet-s/free", pixels, 0, false}, {"pynet-s/smallest", pixels, 1, false}} {
+		b.Run(c.name, func(b *testing.B) {
+			req := request(c.p)
+			req.Budget, req.Unified = c.budget, c.unified
+			var least int64
+			for b.Loop() {
+				least = peak(b, req)
+			}
+			b.ReportMetric(float64(least)/(1<<20), "MiB-peak")
+		})
+	}
+}
+
+// peak is the plan's, or the smallest that the error names.
+func peak(b *testing.B, req *memplan.Request) int64 {
+	plan, err := memplan.Make(req)
+	if err == nil {
+		return plan.Peak
+	}
+	var be *memplan.BudgetError
+	if !errors.As(err, &be) {
+		b.Fatal(err)
+	}
+	return be.Minimum
 }

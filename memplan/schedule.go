@@ -15,7 +15,8 @@ type draft struct {
 	inputs   [][]input // per step: what it reads, and from which ring
 	readers  [][]int   // per ring: the steps that read it
 	lastRead []int     // per tensor: the last section that reads or writes it
-	granule  []int     // per tensor: its writers run in multiples of this many rows
+	writer   []int     // per tensor: the last step that writes it
+	granule  []int     // per tensor: rows that its writers, which advance together, can all run in multiples of
 }
 
 // use is one step's reading of one tensor.
@@ -77,10 +78,11 @@ func (d *draft) schedule() *Plan {
 	return d.plan
 }
 
-// summarise fills lastRead and granule.
+// summarise fills lastRead, writer and granule.
 func (d *draft) summarise() {
 	p := d.req.Program
 	d.lastRead = make([]int, len(p.Tensors))
+	d.writer = make([]int, len(p.Tensors))
 	d.granule = make([]int, len(p.Tensors))
 	s := 0
 	for i := range p.Steps {
@@ -88,8 +90,8 @@ func (d *draft) summarise() {
 			s++
 		}
 		t := p.Steps[i].Dst.Tensor
-		d.lastRead[t] = max(d.lastRead[t], s)
-		d.granule[t] = max(d.granule[t], d.req.Granule(i), 1)
+		d.lastRead[t], d.writer[t] = max(d.lastRead[t], s), i
+		d.granule[t] = lcm(max(d.granule[t], 1), max(d.req.Granule(i), 1))
 		for _, t := range p.Steps[i].Reads() {
 			d.lastRead[t] = max(d.lastRead[t], s)
 		}
@@ -257,6 +259,15 @@ func (d *draft) carry(st *progress, front int64) {
 	}
 }
 
+// lcm is the least common multiple of two positive numbers.
+func lcm(a, b int) int {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
+}
+
 func ceilDiv(a, b int64) int64 {
 	q := a / b
 	if a%b > 0 {
@@ -288,22 +299,11 @@ func (d *draft) advance(st *progress) {
 		t := step.Dst.Tensor
 		d.grow(st, d.home[t], begin, end)
 		st.done[i-sec.First] = end
-		if st.download[t] && d.lastWriter(sec, i) {
+		if st.download[t] && d.writer[t] == i { // now the rows have all their channels
 			sec.Moves = append(sec.Moves, Move{Download, d.home[t], int32(begin), int32(end)})
 			pl.Cost.DownloadBytes += int64(end-begin) * d.req.RowBytes(t)
 		}
 	}
-}
-
-// lastWriter reports whether no later step of the section writes step i's tensor.
-func (d *draft) lastWriter(sec *Section, i int) bool {
-	t := d.req.Program.Steps[i].Dst.Tensor
-	for j := i + 1; j <= sec.Last; j++ {
-		if d.req.Program.Steps[j].Dst.Tensor == t {
-			return false
-		}
-	}
-	return true
 }
 
 // grow makes a ring high enough to hold rows up to end next to what its readers

@@ -11,7 +11,7 @@ import (
 // BudgetError reports that no plan fits the budget.
 type BudgetError struct {
 	Budget  int64
-	Minimum int64 // the smallest peak of any plan for this program and device
+	Minimum int64 // the smallest budget that works for this program and device
 }
 
 func (e *BudgetError) Error() string {
@@ -53,15 +53,6 @@ func Make(req *Request) (*Plan, error) {
 	}
 	if smallest == nil {
 		return nil, allocErr
-	}
-	if !req.Unified && !req.WholePlanes { // the smallest budget may need every spill
-		for _, rows := range req.tickHeights() {
-			if p, err := req.streaming(rows, nil); err == nil {
-				r := *req
-				r.Budget = 1
-				consider(r.spilling(rows, p))
-			}
-		}
 	}
 	return nil, &BudgetError{Budget: req.Budget, Minimum: smallest.Peak}
 }
@@ -110,49 +101,68 @@ func (r *Request) streaming(rows int, spilled map[use]bool) (*Plan, error) {
 }
 
 // spilling sends the reads that hold the most rows back through the host, the
-// most saved bytes per byte transferred first, until the plan fits.
+// most saved bytes per byte transferred first, and as few as make the plan fit.
+// If even all of them do not, it returns the plan that spills all.
 func (r *Request) spilling(rows int, p *Plan) (*Plan, error) {
-	type saving struct {
-		u     use
-		ratio float64
+	all := r.savings(rows, p)
+	if len(all) == 0 {
+		return p, nil
 	}
-	var all []saving
+	spill := func(n int) (*Plan, error) {
+		spilled := map[use]bool{}
+		for _, u := range all[:n] {
+			spilled[u] = true
+		}
+		return r.streaming(rows, spilled)
+	}
+	best, err := spill(len(all))
+	if err != nil || best.Peak > r.Budget {
+		return best, err
+	}
+	for low, high := 0, len(all); high-low > 1; { // high fits, low does not
+		mid := (low + high) / 2
+		q, err := spill(mid)
+		switch {
+		case err != nil:
+			return nil, err
+		case q.Peak <= r.Budget:
+			best, high = q, mid
+		default:
+			low = mid
+		}
+	}
+	return best, nil
+}
+
+// savings lists the reads of plan p worth spilling, best first.
+func (r *Request) savings(rows int, p *Plan) []use {
+	ratio := map[use]float64{}
+	var all []use
 	for i := range r.Program.Steps {
 		for t, ring := range p.reads[i] {
 			tensor := r.Program.Tensors[t]
-			held := int64(p.Rings[ring].Rows) * r.RowBytes(t)
+			held := float64(p.Rings[ring].Rows)
 			if t == r.Program.Input || tensor.Storage != fuse.Activation || p.Rings[ring].Rows < 4*rows || p.Rings[ring].Rows < 16 {
 				continue
 			}
 			// Only a reader that lags behind the ring's writer is worth a ring of its own.
 			if lag := r.lag(i, t, ring, p); lag*2 > p.Rings[ring].Rows {
-				all = append(all, saving{use{i, t}, float64(held) / (float64(tensor.H) * float64(r.RowBytes(t)))})
+				all = append(all, use{i, t})
+				ratio[use{i, t}] = held / float64(tensor.H)
 			}
 		}
 	}
 	sort.Slice(all, func(i, j int) bool {
 		a, b := all[i], all[j]
-		if a.ratio != b.ratio {
-			return a.ratio > b.ratio
+		switch {
+		case ratio[a] != ratio[b]:
+			return ratio[a] > ratio[b]
+		case a.step != b.step:
+			return a.step < b.step
 		}
-		if a.u.step != b.u.step {
-			return a.u.step < b.u.step
-		}
-		return a.u.tensor < b.u.tensor
+		return a.tensor < b.tensor
 	})
-	best := p
-	spilled := map[use]bool{}
-	for _, s := range all {
-		spilled[s.u] = true
-		q, err := r.streaming(rows, spilled)
-		if err != nil {
-			return nil, err
-		}
-		if best = q; q.Peak <= r.Budget {
-			break
-		}
-	}
-	return best, nil
+	return all
 }
 
 // lag is the number of rows by which step i's reading of tensor t trails its

@@ -1,0 +1,121 @@
+package plantest
+
+import (
+	"fmt"
+
+	"enhance/fuse"
+)
+
+// layout checks the reservations: inside their arenas, aligned, and no two that
+// live in a common section in the same bytes, but for a pointwise step's
+// destination that takes over its source.
+func (r *replay) layout() error {
+	pl := r.plan
+	r.slots, r.overlap = make([][]line, len(pl.Rings)), make([][]int, len(pl.Rings))
+	align := max(r.req.Align, 64)
+	sum := int64(0)
+	for i, n := range pl.Arenas {
+		if r.req.MaxAlloc > 0 && n > r.req.MaxAlloc {
+			return fmt.Errorf("arena %d has %d bytes, more than %d", i, n, r.req.MaxAlloc)
+		}
+		sum += n
+	}
+	for _, f := range pl.Fixed {
+		sum += f.Bytes
+	}
+	if pl.Peak != sum {
+		return fmt.Errorf("peak %d, but arenas and fixed buffers add up to %d", pl.Peak, sum)
+	}
+	if r.req.Budget > 0 && pl.Peak > r.req.Budget {
+		return fmt.Errorf("peak %d is over the budget of %d", pl.Peak, r.req.Budget)
+	}
+	for i := range pl.Rings {
+		ring := &pl.Rings[i]
+		if want := int64(ring.Rows)*r.req.RowBytes(ring.Tensor) + r.req.RimBytes(ring.Tensor); ring.Bytes != want {
+			return fmt.Errorf("ring %d has %d bytes, %d rows want %d", i, ring.Bytes, ring.Rows, want)
+		}
+		if ring.Rows < 1 || ring.Offset < 0 || ring.Offset%align != 0 || ring.Offset+ring.Bytes > pl.Arenas[ring.Arena] {
+			return fmt.Errorf("ring %d (%+v) is not inside its arena of %d bytes", i, *ring, pl.Arenas[ring.Arena])
+		}
+		r.slots[i] = make([]line, ring.Rows*r.lines(ring.Tensor))
+		for o := range i {
+			if err := r.pair(o, i); err != nil {
+				return err
+			}
+		}
+	}
+	return r.scratch(align)
+}
+
+// pair notes that rings a and b share bytes and checks that they may.
+func (r *replay) pair(a, b int) error {
+	x, y := &r.plan.Rings[a], &r.plan.Rings[b]
+	if x.Arena != y.Arena || x.Offset+x.Bytes <= y.Offset || y.Offset+y.Bytes <= x.Offset {
+		return nil
+	}
+	r.overlap[a], r.overlap[b] = append(r.overlap[a], b), append(r.overlap[b], a)
+	if x.Last < y.First || y.Last < x.First {
+		return nil
+	}
+	if x.Offset == y.Offset && x.Bytes == y.Bytes && (r.takesOver(a, b) || r.takesOver(b, a)) {
+		return nil
+	}
+	return fmt.Errorf("rings %d %+v and %d %+v live at the same time in the same bytes", a, *x, b, *y)
+}
+
+// takesOver reports whether a pointwise step reads ring a and writes ring b.
+func (r *replay) takesOver(a, b int) bool {
+	for i := range r.p.Steps {
+		s := &r.p.Steps[i]
+		if s.Kind == fuse.Pointwise && r.plan.WriteRing(i) == b && r.plan.ReadRing(i, s.Src[0].Tensor) == a {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *replay) scratch(align int64) error {
+	for s := range r.plan.Sections {
+		sec := &r.plan.Sections[s]
+		if sec.Scratch == 0 {
+			continue
+		}
+		end := sec.ScratchOffset + sec.Scratch
+		if sec.ScratchOffset < 0 || sec.ScratchOffset%align != 0 || end > r.plan.Arenas[sec.ScratchArena] {
+			return fmt.Errorf("section %d: scratch of %d bytes at %d is not inside its arena", s, sec.Scratch, sec.ScratchOffset)
+		}
+		for i, ring := range r.plan.Rings {
+			if ring.Arena == sec.ScratchArena && ring.First <= s && s <= ring.Last && ring.Offset < end && sec.ScratchOffset < ring.Offset+ring.Bytes {
+				return fmt.Errorf("section %d: scratch lies over ring %d", s, i)
+			}
+		}
+	}
+	return nil
+}
+
+// figures compares the plan's cost with what the moves were.
+func (r *replay) figures() error {
+	c, hostBytes, flops := r.plan.Cost, int64(0), int64(0)
+	for t, rows := range r.host {
+		if t == r.p.Input || t == r.p.Output || rows == nil {
+			continue
+		}
+		hostBytes += int64(len(rows)) * r.req.RowBytes(t)
+	}
+	for i := range r.p.Steps {
+		flops += r.p.FLOPs(&r.p.Steps[i], r.p.Tensors[r.p.Steps[i].Dst.Tensor].H)
+	}
+	switch {
+	case c.Launches != r.launches:
+		return fmt.Errorf("cost says %d launches, there are %d", c.Launches, r.launches)
+	case c.FLOPs != r.flops || r.flops > flops: // rows that nothing reads are not made
+		return fmt.Errorf("cost says %d operations, launches do %d, the network has %d", c.FLOPs, r.flops, flops)
+	case c.UploadBytes != r.up || c.DownloadBytes != r.down:
+		return fmt.Errorf("cost says %d bytes up and %d down, moves are %d and %d", c.UploadBytes, c.DownloadBytes, r.up, r.down)
+	case r.plan.HostBytes != hostBytes:
+		return fmt.Errorf("plan says %d spilled bytes, moves spill %d", r.plan.HostBytes, hostBytes)
+	case r.req.Unified && hostBytes > 0:
+		return fmt.Errorf("spills %d bytes on a device that shares the host's memory", hostBytes)
+	}
+	return nil
+}
