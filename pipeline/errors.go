@@ -64,25 +64,15 @@ func Classify(err error) Class {
 	return ClassOther
 }
 
-// PhotoError is a failure to read or understand a photo.
-type PhotoError struct {
+// FileError is a failure to read or understand a file that was given: a photo, a
+// reference or weights.
+type FileError struct {
 	Path string
 	Err  error
 }
 
-func (e *PhotoError) Error() string { return e.Path + ": " + plain(e.Err, e.Path) }
-func (e *PhotoError) Unwrap() error { return e.Err }
-
-// ReferenceError is a failure to read the reference picture.
-type ReferenceError struct {
-	Path string
-	Err  error
-}
-
-func (e *ReferenceError) Error() string {
-	return "reference " + e.Path + ": " + plain(e.Err, e.Path)
-}
-func (e *ReferenceError) Unwrap() error { return e.Err }
+func (e *FileError) Error() string { return e.Path + ": " + plain(e.Err, e.Path) }
+func (e *FileError) Unwrap() error { return e.Err }
 
 // plain is an error's text without the path that will stand before it.
 func plain(err error, path string) string {

@@ -30,6 +30,8 @@ type Settings struct {
 	Memory Memory
 	// Precision is how activations are stored on the device.
 	Precision planar.Precision
+	// Algo chooses convolution algorithms, see exec.ParseAlgos; "" is automatic.
+	Algo string
 	// StripRows forces strips of that many rows of the network's output, and
 	// WholePlanes one step after another. For study: the result is the same.
 	StripRows   int
@@ -170,7 +172,7 @@ const (
 	WBGains                 // given
 )
 
-var wbNames = [...]string{"default", "as-shot", "auto", "gains"}
+var wbNames = [...]string{"default", "as-shot", "auto", "given"}
 
 func (m WBMode) String() string { return wbNames[m] }
 

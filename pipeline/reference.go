@@ -39,7 +39,7 @@ type comparison struct {
 func openReference(path string, w, h, bits int) (*comparison, error) {
 	ref, err := imgio.ReadRGB16(path)
 	if err != nil {
-		return nil, &ReferenceError{Path: path, Err: err}
+		return nil, &FileError{Path: path, Err: err}
 	}
 	if ref.Width != w || ref.Height != h {
 		return nil, optionErrorf("reference", "%s has %dx%d pixels, the result has %dx%d", path, ref.Width, ref.Height, w, h)

@@ -70,11 +70,11 @@ func (r *run) do(start time.Time) (err error) {
 // photoError names the photo in errors of reading it.
 func (r *run) photoError(err error) error {
 	var option *raw.OptionError
-	var photo *PhotoError
-	if errors.As(err, &option) || errors.As(err, &photo) || Classify(err) == ClassInterrupted {
+	var file *FileError
+	if errors.As(err, &option) || errors.As(err, &file) || Classify(err) == ClassInterrupted {
 		return err
 	}
-	return &PhotoError{Path: r.job.Input, Err: err}
+	return &FileError{Path: r.job.Input, Err: err}
 }
 
 // makePlan decides how the network runs.
@@ -87,7 +87,7 @@ func (r *run) makePlan() error {
 	if e := r.engine; e != nil && r.h == r.geo.h && r.w == r.geo.w {
 		r.plan = e.Job
 	} else {
-		job, err := exec.Prepare(r.model, r.geo.h, r.geo.w, r.info, r.execOptions(r.budget))
+		job, err := r.prepare(r.model, r.geo.h, r.geo.w, r.budget)
 		if err != nil {
 			return err
 		}
@@ -95,10 +95,6 @@ func (r *run) makePlan() error {
 	}
 	f.fill(r.plan.Plan)
 	return nil
-}
-
-func (r *run) execOptions(budget int64) exec.Options {
-	return exec.Options{Precision: r.set.Precision, Budget: budget, Rows: r.set.StripRows, WholePlanes: r.set.WholePlanes}
 }
 
 // planHost states what the host executor will hold. It knows whole planes only.
@@ -238,7 +234,7 @@ func (r *run) memoryError(err error) error {
 	}
 	m := &MemoryError{Need: r.plan.Plan.Peak, Err: err}
 	var least *memplan.BudgetError
-	if _, perr := exec.Prepare(r.model, r.geo.h, r.geo.w, r.info, exec.Options{Precision: r.set.Precision, Budget: 1}); errors.As(perr, &least) {
+	if _, perr := r.prepare(r.model, r.geo.h, r.geo.w, 1); errors.As(perr, &least) {
 		m.Minimum = least.Minimum
 	}
 	return m

@@ -3,10 +3,12 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"sync"
 	"time"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/exec"
 	"enhance/imgio"
 	"enhance/model"
@@ -21,6 +23,7 @@ type Session struct {
 	modelName string
 	choice    Choice
 	info      *clrt.DeviceInfo // nil: the host executor
+	algo      func(step string, s conv.Shape) conv.Algo
 	budget    int64
 	budgetWhy string
 
@@ -48,16 +51,24 @@ func NewSession(set Settings) (*Session, error) {
 		return nil, err
 	}
 	if s.model, err = model.LoadLevel(set.Model, level); err != nil {
+		if as := new(fs.PathError); errors.As(err, &as) {
+			err = &FileError{Path: set.Model, Err: err}
+		}
 		return nil, err
 	}
-	if s.choice.Device == nil {
+	if s.choice.Device != nil {
+		s.info = s.choice.Device.Info()
+	}
+	if err := s.chooseAlgos(); err != nil {
+		return nil, err
+	}
+	if s.info == nil {
 		s.budget, s.budgetWhy = max(0, int64(set.Memory)), "as asked for"
 		if set.Memory <= 0 {
 			s.budgetWhy = "no limit: whole planes in the host's memory"
 		}
 		return s, nil
 	}
-	s.info = s.choice.Device.Info()
 	s.budget, s.budgetWhy = set.Memory.budget(s.info)
 	return s, nil
 }
@@ -103,7 +114,7 @@ func (s *Session) Enhance(ctx context.Context, j Job) (*Report, error) {
 	}
 	photo, err := openPhoto(&j)
 	if err != nil {
-		return nil, &PhotoError{Path: j.Input, Err: err}
+		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	defer photo.Close()
 	r := &run{Session: s, ctx: ctx, job: &j, photo: photo, meta: photo.Meta(), report: s.newReport(&j, photo.Meta())}

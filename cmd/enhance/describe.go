@@ -115,7 +115,7 @@ func planLine(p *pipeline.PlanFacts) string {
 	if p.Full == nil {
 		return s
 	}
-	if p.Sections > 1 {
+	if p.Sections > 1 && p.Sections < p.Launches {
 		s += fmt.Sprintf(", %d sections", p.Sections)
 	}
 	if p.Ticks > p.Sections {

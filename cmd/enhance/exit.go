@@ -63,11 +63,10 @@ func message(err error, photo string) string {
 		file   *atomicfile.Error
 		option *raw.OptionError
 		usage  *usageError
-		at     *pipeline.PhotoError
-		ref    *pipeline.ReferenceError
+		at     *pipeline.FileError
 	)
 	text := err.Error()
-	named := errors.As(err, &at) || errors.As(err, &ref) || photo == ""
+	named := errors.As(err, &at) || photo == ""
 	switch {
 	case errors.As(err, &budget):
 		text = fmt.Sprintf("a budget of %s is too small for this photo: the smallest that works is --mem %d (%s)",

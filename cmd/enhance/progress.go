@@ -25,7 +25,7 @@ func newMeter(w io.Writer, quiet bool) meter {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return &bar{w: w}
 	}
-	return &lines{w: w, start: time.Now()}
+	return &lines{w: w}
 }
 
 type silent struct{}
@@ -74,15 +74,19 @@ func (b *bar) end() {
 // lines are for logs: a line each quarter, and only if the run takes long.
 type lines struct {
 	w       io.Writer
-	start   time.Time
+	start   time.Time // of the first report
+	before  int64     // done by then
 	quarter int64
 }
 
-const longRun = 4 * time.Second
+const longRun = 3 * time.Second
 
 func (l *lines) set(done, total int64) {
 	if total <= 0 || done >= total {
 		return
+	}
+	if l.start.IsZero() {
+		l.start, l.before = time.Now(), done
 	}
 	q := done * 4 / total
 	spent := time.Since(l.start)
@@ -90,7 +94,7 @@ func (l *lines) set(done, total int64) {
 		return
 	}
 	l.quarter = q
-	left := time.Duration(float64(spent) * float64(total-done) / float64(done))
+	left := time.Duration(float64(spent) * float64(total-done) / float64(done-l.before))
 	fmt.Fprintf(l.w, "%3d %% after %.0f s, about %.0f s left\n", q*25, spent.Seconds(), left.Seconds())
 }
 
