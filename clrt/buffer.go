@@ -189,7 +189,7 @@ func (b *Buffer) check(op string, off, n int64) error {
 }
 
 // Touch makes the device allocate b now by writing zeros to its first and last
-// byte, and waits for it. Some drivers, NVIDIA's among them, allocate a buffer
+// bytes, and waits for it. Some drivers, NVIDIA's among them, allocate a buffer
 // only when a command first uses it; an allocation that fails then is reported
 // here instead of in the middle of the work. Touch a new buffer: content at
 // the ends is lost.
@@ -197,8 +197,14 @@ func (b *Buffer) Touch(q *Queue) error {
 	if err := b.check("touch", 0, 1); err != nil {
 		return err
 	}
-	for _, off := range []int64{0, b.size - 1} {
-		if err := q.Fill(b, off, 1, []byte{0}); err != nil {
+	// Words, not bytes: NVIDIA's driver fails on fills of single bytes more than
+	// 2 GiB into a buffer (580.159, seen on an H200).
+	n := int64(1)
+	if b.size%4 == 0 {
+		n = 4
+	}
+	for _, off := range []int64{0, b.size - n} {
+		if err := q.Fill(b, off, n, make([]byte, n)); err != nil {
 			return fmt.Errorf("allocating %d bytes for %q: %w", b.size, b.purpose, err)
 		}
 	}

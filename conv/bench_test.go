@@ -54,7 +54,7 @@ func benchConv(b *testing.B, dev *clrt.Device, s conv.Shape) {
 		buf, err := ctx.NewBuffer(planar.RowBytes(t, planar.FP32)*int64(s.H)+planar.RimBytes(t, planar.FP32), "ring")
 		must(err)
 		must(q.Fill(buf, 0, buf.Size(), []byte{0, 0, 0, 0}))
-		return planar.NewRing(buf, t, s.H)
+		return planar.NewRing(buf, 0, t, s.H)
 	}
 	a := &conv.Args{Src: []planar.Ring{ring(s.InC())}, Dst: ring(s.OutC), Y1: s.H, Slope: 0.2}
 	w, err := ctx.NewBuffer(int64(impl.PackedLen())*4, "weights")

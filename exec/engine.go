@@ -10,7 +10,6 @@ import (
 	"enhance/conv"
 	"enhance/conv/ops"
 	"enhance/fuse"
-	"enhance/memplan"
 	"enhance/planar"
 )
 
@@ -26,7 +25,7 @@ type Engine struct {
 	weights *clrt.Buffer
 	params  [][]*clrt.Buffer // by step: a view per packed convolution or norm slice
 	rings   []planar.Ring
-	scratch []*clrt.Buffer // by section
+	scratch *clrt.Buffer
 	kernels [][]*clrt.Kernel
 	spill   map[int][]byte // host rows of spilled tensors
 }
@@ -122,21 +121,12 @@ func (e *Engine) allocate() error {
 		return err
 	}
 	for _, r := range e.Plan.Rings {
-		b, err := e.arenas[r.Arena].Sub(r.Offset, r.Bytes)
-		if err != nil {
-			return err
-		}
-		e.rings = append(e.rings, planar.NewRing(b, e.Program.Tensors[r.Tensor], r.Rows))
+		e.rings = append(e.rings, planar.NewRing(e.arenas[r.Arena], r.Offset, e.Program.Tensors[r.Tensor], r.Rows))
 	}
-	e.scratch = make([]*clrt.Buffer, len(e.Plan.Sections))
-	for s, sec := range e.Plan.Sections {
-		if sec.Scratch > 0 {
-			if e.scratch[s], err = e.arenas[sec.ScratchArena].Sub(sec.ScratchOffset, sec.Scratch); err != nil {
-				return err
-			}
-		}
+	if e.Plan.Scratch > 0 {
+		e.scratch, err = newBuffer(e.Plan.Scratch, "scratch")
 	}
-	return nil
+	return err
 }
 
 // loadWeights packs every step's parameters and copies them to the device.
@@ -203,7 +193,7 @@ func (e *Engine) Close() error {
 	if e.prog != nil {
 		note(e.prog.Close())
 	}
-	for _, a := range append(e.arenas, e.weights) {
+	for _, a := range append(e.arenas, e.weights, e.scratch) {
 		if a != nil {
 			note(a.Close())
 		}
@@ -220,7 +210,7 @@ func (e *Engine) source(i int, v fuse.View) planar.Ring {
 }
 
 // launch enqueues step i over rows [y0,y1) of its destination.
-func (e *Engine) launch(section, i, y0, y1 int) error {
+func (e *Engine) launch(i, y0, y1 int) error {
 	s := &e.Program.Steps[i]
 	dst := e.rings[e.Plan.WriteRing(i)].Slice(s.Dst.C0, s.Dst.C)
 	src := make([]planar.Ring, len(s.Src))
@@ -233,7 +223,7 @@ func (e *Engine) launch(section, i, y0, y1 int) error {
 	}
 	switch s.Kind {
 	case fuse.Conv:
-		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Slope: s.Slope, Scratch: e.scratch[section]}
+		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Slope: s.Slope, Scratch: e.scratch}
 		return e.convs[i].Launch(e.q, e.kernels[i], e.params[i][0], a)
 	case fuse.MaxPool:
 		return e.ops.MaxPool(src[0], dst, y0, y1)
@@ -242,17 +232,16 @@ func (e *Engine) launch(section, i, y0, y1 int) error {
 	case fuse.Shuffle:
 		return e.ops.Shuffle(src[0], dst, y0, y1)
 	case fuse.Pointwise:
-		var sc ops.Scales
+		var scales planar.Ring
 		if s.Affine != fuse.None {
-			sc = ops.Scales{Buf: e.rings[e.Plan.ReadRing(i, s.Affine)].Buf, C0: s.Src[0].C0, All: e.Program.Tensors[s.Affine].C}
+			scales = e.rings[e.Plan.ReadRing(i, s.Affine)]
 		}
-		return e.ops.Pointwise(src[0], sc, res, dst, y0, y1, s.Act, s.Slope)
+		return e.ops.Pointwise(src[0], scales, s.Src[0].C0, res, dst, y0, y1, s.Act, s.Slope)
 	case fuse.RowStats:
-		return e.ops.RowStats(src[0], dst.Buf, dst.Rows, y0, y1)
+		return e.ops.RowStats(src[0], dst, y0, y1)
 	case fuse.Affine:
-		stats := e.Program.Tensors[s.Src[0].Tensor]
 		for k, n := range s.Norm {
-			if err := e.ops.Affine(src[0].Buf, stats.C, stats.H, stats.W, n.C0, e.params[i][k], n.C, n.Eps, dst.Buf); err != nil {
+			if err := e.ops.Affine(src[0], n.C0, e.params[i][k], n.C, n.Eps, dst); err != nil {
 				return err
 			}
 		}
@@ -260,5 +249,3 @@ func (e *Engine) launch(section, i, y0, y1 int) error {
 	}
 	return fmt.Errorf("exec: step %s: kind %s is not known", s.Name, s.Kind)
 }
-
-var _ = memplan.Run

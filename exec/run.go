@@ -92,7 +92,7 @@ func (r *run) moves() error {
 			var err error
 			switch m.Kind {
 			case memplan.Run:
-				err = r.step(s, m)
+				err = r.step(m)
 			case memplan.Upload:
 				err = r.upload(m)
 			case memplan.Download:
@@ -111,8 +111,8 @@ func (r *run) moves() error {
 	return nil
 }
 
-func (r *run) step(section int, m memplan.Move) error {
-	err := r.timed(m, func() error { return r.launch(section, int(m.Index), int(m.Y0), int(m.Y1)) })
+func (r *run) step(m memplan.Move) error {
+	err := r.timed(m, func() error { return r.launch(int(m.Index), int(m.Y0), int(m.Y1)) })
 	if err != nil {
 		return fmt.Errorf("step %s, rows %d to %d: %w", r.Program.Steps[m.Index].Name, m.Y0, m.Y1, err)
 	}
@@ -166,12 +166,12 @@ func (r *run) reach(k mark) error {
 }
 
 // slots calls do for the at most two runs of consecutive slots that rows
-// [y0,y1) of a ring occupy: byte offset in the ring, first row, rows.
+// [y0,y1) of a ring occupy: byte offset in its buffer, first row, rows.
 func slots(ring planar.Ring, rowBytes int64, y0, y1 int, do func(off int64, y, n int) error) error {
 	for y := y0; y < y1; {
 		slot := y % ring.Rows
 		n := min(y1-y, ring.Rows-slot)
-		if err := do(int64(slot)*rowBytes, y, n); err != nil {
+		if err := do(ring.Base+int64(slot)*rowBytes, y, n); err != nil {
 			return err
 		}
 		y += n

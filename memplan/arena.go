@@ -85,7 +85,7 @@ func (e *AllocError) Error() string {
 	return fmt.Sprintf("memplan: a buffer of %d bytes exceeds the device's largest allocation of %d bytes", e.Bytes, e.Max)
 }
 
-// address packs the draft's rings and scratch into arenas and fills the plan's
+// address packs the draft's rings into arenas and fills the plan's
 // peak. Rings of an elementwise step's source and destination share storage
 // where the step can work in place.
 func (d *draft) address() error {
@@ -106,13 +106,6 @@ func (d *draft) address() error {
 			unique = append(unique, it)
 		}
 	}
-	scratch := make([]*item, len(pl.Sections))
-	for s := range pl.Sections {
-		if n := pl.Sections[s].Scratch; n > 0 {
-			scratch[s] = &item{bytes: n, first: s, last: s}
-			unique = append(unique, scratch[s])
-		}
-	}
 	arenas, err := pack(unique, req.MaxAlloc, align)
 	if err != nil {
 		return err
@@ -121,12 +114,7 @@ func (d *draft) address() error {
 	for i, it := range items {
 		pl.Rings[i].Arena, pl.Rings[i].Offset = it.arena, it.offset
 	}
-	for s, it := range scratch {
-		if it != nil {
-			pl.Sections[s].ScratchArena, pl.Sections[s].ScratchOffset = it.arena, it.offset
-		}
-	}
-	pl.Peak = 0
+	pl.Peak = pl.Scratch
 	for _, a := range pl.Arenas {
 		pl.Peak += a
 	}

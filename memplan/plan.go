@@ -61,12 +61,6 @@ type Section struct {
 	Rows        int // rows of the highest delivered tensor made in one tick
 	Ticks       int
 	Moves       []Move
-
-	// Scratch is the largest scratch any launch of the section needs, at
-	// ScratchOffset of arena ScratchArena.
-	Scratch       int64
-	ScratchArena  int
-	ScratchOffset int64
 }
 
 // Fixed is a device buffer that lives as long as the plan: weights and the like.
@@ -82,6 +76,7 @@ type Plan struct {
 	Sections []Section
 	Rings    []Ring
 	Arenas   []int64 // sizes of the device buffers that hold the rings
+	Scratch  int64   // size of the buffer for the temporaries of one launch; 0: none
 	Fixed    []Fixed
 	Budget   int64 // 0: none
 	Peak     int64 // bytes of all device buffers together; nothing else is ever allocated

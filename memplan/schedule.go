@@ -295,7 +295,7 @@ func (d *draft) advance(st *progress) {
 			}
 		}
 		sec.Moves = append(sec.Moves, Move{Run, int32(i), int32(begin), int32(end)})
-		d.price(st, i, end-begin)
+		d.price(i, end-begin)
 		t := step.Dst.Tensor
 		d.grow(st, d.home[t], begin, end)
 		st.done[i-sec.First] = end

@@ -32,7 +32,7 @@ func Make(req *Request) (*Plan, error) {
 		if smallest == nil || p.Peak < smallest.Peak {
 			smallest = p
 		}
-		if (req.Budget == 0 || p.Peak <= req.Budget) && (best == nil || p.Cost.Seconds < best.Cost.Seconds) {
+		if (req.Budget == 0 || p.Peak <= req.Budget) && better(p, best) {
 			best = p
 		}
 	}
@@ -55,6 +55,19 @@ func Make(req *Request) (*Plan, error) {
 		return nil, allocErr
 	}
 	return nil, &BudgetError{Budget: req.Budget, Minimum: smallest.Peak}
+}
+
+// better reports whether plan p is to be preferred to q: it is clearly faster, or
+// as fast within what the cost model can tell and smaller.
+func better(p, q *Plan) bool {
+	if q == nil {
+		return true
+	}
+	const same = 1.03
+	if p.Cost.Seconds*same < q.Cost.Seconds {
+		return true
+	}
+	return p.Cost.Seconds < q.Cost.Seconds*same && p.Peak < q.Peak
 }
 
 // tickHeights lists the heights that row streaming is tried with.
@@ -195,9 +208,9 @@ func (d *draft) finish(strategy string) (*Plan, error) {
 }
 
 // price adds one launch of step i over rows to the plan's cost.
-func (d *draft) price(st *progress, i, rows int) {
+func (d *draft) price(i, rows int) {
 	step, c, m := &d.req.Program.Steps[i], &d.plan.Cost, &d.req.Model
-	st.sec.Scratch = max(st.sec.Scratch, d.req.Scratch(i, rows))
+	d.plan.Scratch = max(d.plan.Scratch, d.req.Scratch(i, rows))
 	flops := d.req.Program.FLOPs(step, rows)
 	c.Launches++
 	c.FLOPs += flops

@@ -77,17 +77,23 @@ func RimBytes(t fuse.Tensor, p Precision) int64 {
 // Ring is a tensor on the device, or some of its channels.
 type Ring struct {
 	Buf   *clrt.Buffer
-	Rows  int // slots
-	C     int // channels of the view
-	C0    int // first channel of the view
-	CAll  int // channels of the tensor
+	Base  int64 // bytes from the start of Buf to slot 0, a multiple of BaseAlign
+	Rows  int   // slots
+	C     int   // channels of the view
+	C0    int   // first channel of the view
+	CAll  int   // channels of the tensor
 	H, W  int
 	Pitch int
 }
 
-// NewRing describes tensor t stored in buf with rows slots.
-func NewRing(buf *clrt.Buffer, t fuse.Tensor, rows int) Ring {
-	return Ring{Buf: buf, Rows: rows, C: t.C, CAll: t.C, H: t.H, W: t.W, Pitch: Pitch(t.W)}
+// BaseAlign is the unit of a ring's place in its buffer. Rings share buffers by
+// offset, not as sub-buffers: NVIDIA's driver crashes when sub-buffers that
+// overlap are released, and rings that live at different times do.
+const BaseAlign = 64
+
+// NewRing describes tensor t stored in buf, from byte base on, with rows slots.
+func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
+	return Ring{Buf: buf, Base: base, Rows: rows, C: t.C, CAll: t.C, H: t.H, W: t.W, Pitch: Pitch(t.W)}
 }
 
 // Slice is the view of channels [c0, c0+c).
@@ -98,7 +104,7 @@ func (r Ring) Slice(c0, c int) Ring {
 
 // Arg is the ring as the kernel argument type ring_t of the prelude.
 func (r Ring) Arg() [8]int32 {
-	return [8]int32{int32(r.Rows), int32(r.CAll * r.Pitch), int32(r.C0 * r.Pitch), int32(r.C), int32(r.H), int32(r.W), int32(r.Pitch), 0}
+	return [8]int32{int32(r.Rows), int32(r.CAll * r.Pitch), int32(r.C0 * r.Pitch), int32(r.C), int32(r.H), int32(r.W), int32(r.Pitch), int32(r.Base / BaseAlign)}
 }
 
 //go:embed prelude.cl

@@ -3,6 +3,7 @@
 
 #ifdef STORE_HALF
 typedef half data_t;
+#define DATA_BYTES 2
 #define LD1(p, i) vload_half((size_t)(i), (p))
 #define LD4(p) vload_half4(0, (p))
 #define LD8(p) vload_half8(0, (p))
@@ -13,6 +14,7 @@ typedef half data_t;
 #define ST16(v, p) vstore_half16((v), 0, (p))
 #else
 typedef float data_t;
+#define DATA_BYTES 4
 #define LD1(p, i) ((p)[i])
 #define LD4(p) vload4(0, (p))
 #define LD8(p) vload8(0, (p))
@@ -28,17 +30,19 @@ typedef float data_t;
 
 // A ring of rows, or some channels of it, by value: s0 slots, s1 samples per
 // slot, s2 first sample of the view in a slot, s3 channels, s4 height, s5 width,
-// s6 pitch.
+// s6 pitch, s7 place of slot 0 in the buffer in units of 64 bytes.
 typedef int8 ring_t;
 #define R_SLOTS(r) (r).s0
 #define R_C(r) (r).s3
 #define R_H(r) (r).s4
 #define R_W(r) (r).s5
 #define R_PITCH(r) (r).s6
+// First float of a ring of statistics or scales.
+#define R_FLOATS(r) ((size_t)(r).s7 * 16)
 
 // Sample offset of column 0 of channel 0 of the view in row y.
 static size_t ring_row(ring_t r, int y) {
-    return (size_t)(y % r.s0) * (size_t)r.s1 + (size_t)(r.s2 + PAD);
+    return (size_t)r.s7 * (64 / DATA_BYTES) + (size_t)(y % r.s0) * (size_t)r.s1 + (size_t)(r.s2 + PAD);
 }
 
 // Index after reflection that does not repeat the edge; period 2n-2.

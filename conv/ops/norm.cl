@@ -19,7 +19,7 @@ static float sum_group(float v, __local float *part, int lid) {
 // For channel get_group_id(1) of row y0+get_group_id(2): mean to stats[c], sum of
 // squared deviations from it to stats[C+c] of the row's slot.
 __kernel __attribute__((reqd_work_group_size(LS, 1, 1)))
-void norm_row_stats(__global const data_t *src, ring_t rs, __global float *stats, int slots, int y0) {
+void norm_row_stats(__global const data_t *src, ring_t rs, __global float *stats, ring_t rstats, int y0) {
     __local float part[LS];
     const int lid = get_local_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2), w = R_W(rs);
     __global const data_t *line = src + ring_row(rs, y) + (size_t)c * R_PITCH(rs);
@@ -40,22 +40,25 @@ void norm_row_stats(__global const data_t *src, ring_t rs, __global float *stats
     q = acc.lo + acc.hi;
     const float m2 = sum_group(q.x + q.y + q.z + q.w, part, lid);
     if (lid == 0) {
-        __global float *out = stats + (size_t)(y % slots) * (2 * R_C(rs));
+        __global float *out = stats + R_FLOATS(rstats) + (size_t)(y % R_SLOTS(rstats)) * (2 * R_C(rs));
         out[c] = mean;
         out[R_C(rs) + c] = m2;
     }
 }
 
-// Merges h rows of statistics of `all` channels and turns them, with the affine
+// Merges all rows of statistics of a plane and turns them, with the affine
 // parameters of channels [c0,c0+n), into scale and shift:
 //     x·scale + shift = (x - mean)/sqrt(M2/(h·w) + eps)·weight + bias
 // Rows have equal counts, so the mean is the mean of row means and
 // M2 = sum(M2_row + w·(mean_row - mean)²) (Chan, Golub and LeVeque 1983).
 __kernel __attribute__((reqd_work_group_size(LS, 1, 1)))
-void norm_affine(__global const float *stats, int all, int h, int w, int c0, __global const float *params, int n, float eps,
-                 __global float *scales) {
+void norm_affine(__global const float *stats, ring_t rstats, int c0, __global const float *params, int n, float eps,
+                 __global float *scales, ring_t rscales) {
     __local float part[LS];
     const int lid = get_local_id(0), i = get_global_id(1), c = c0 + i;
+    const int all = R_C(rstats), h = R_H(rstats), w = R_W(rstats);
+    stats += R_FLOATS(rstats);
+    scales += R_FLOATS(rscales);
     float s = 0.0f;
     for (int y = lid; y < h; y += LS) s += stats[(size_t)y * (2 * all) + c];
     const float mean = sum_group(s, part, lid) / (float)h;

@@ -41,15 +41,19 @@ __kernel void ops_upsample(__global const data_t *src, ring_t rs, __global data_
     put(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), fma(wy, low, (1.0f - wy) * top));
 }
 
-// dst = act(src·scale[c] + shift[c]) + res; scales (may be null) holds `all`
-// scales and then as many shifts, the step's first at c0. In place is allowed.
-__kernel void ops_pointwise(__global const data_t *src, ring_t rs, __global const float *scales, int c0, int all,
+// dst = act(src·scale[c] + shift[c]) + res; scales (may be null) holds the scales
+// of a tensor's channels and then as many shifts; the step's first is at c0. In
+// place is allowed.
+__kernel void ops_pointwise(__global const data_t *src, ring_t rs, __global const float *scales, ring_t rscales, int c0,
                             __global const data_t *res, ring_t rr, __global data_t *dst, ring_t rd,
                             int y0, int act, float slope) {
     const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
     if (x >= R_W(rd)) return;
     float v = LD1(src, ring_row(rs, y) + (size_t)c * R_PITCH(rs) + x);
-    if (scales) v = fma(v, scales[c0 + c], scales[all + c0 + c]);
+    if (scales) {
+        __global const float *s = scales + R_FLOATS(rscales) + c0 + c;
+        v = fma(v, s[0], s[R_C(rscales)]);
+    }
     v = activate(v, act, slope);
     if (res) v += LD1(res, ring_row(rr, y) + (size_t)c * R_PITCH(rr) + x);
     put(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), v);

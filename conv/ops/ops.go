@@ -93,20 +93,15 @@ func (o *Ops) Upsample(src, dst planar.Ring, y0, y1 int, alignCorners bool) erro
 	return o.samples(o.upsample, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0), align)
 }
 
-// Scales are the scale and shift of all channels that an Affine step made.
-type Scales struct {
-	Buf     *clrt.Buffer
-	C0, All int // first channel wanted, channels in Buf
-}
-
-// Pointwise makes rows [y0,y1) of dst = act(src·scale+shift) + res. scales.Buf and
-// res.Buf may be nil.
-func (o *Ops) Pointwise(src planar.Ring, scales Scales, res, dst planar.Ring, y0, y1 int, act fuse.Act, slope float32) error {
+// Pointwise makes rows [y0,y1) of dst = act(src·scale+shift) + res. scales is what
+// Affine made, c0 the channel of it that src's first is; scales.Buf and res.Buf
+// may be nil.
+func (o *Ops) Pointwise(src, scales planar.Ring, c0 int, res, dst planar.Ring, y0, y1 int, act fuse.Act, slope float32) error {
 	if res.Buf == nil {
 		res = dst
 		res.Buf = nil
 	}
-	return o.samples(o.pointwise, dst, y0, y1, src.Buf, src.Arg(), scales.Buf, int32(scales.C0), int32(scales.All),
+	return o.samples(o.pointwise, dst, y0, y1, src.Buf, src.Arg(), scales.Buf, scales.Arg(), int32(c0),
 		res.Buf, res.Arg(), dst.Buf, dst.Arg(), int32(y0), int32(act), slope)
 }
 
@@ -115,19 +110,19 @@ func (o *Ops) Shuffle(src, dst planar.Ring, y0, y1 int) error {
 	return o.samples(o.shuffle, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0))
 }
 
-// RowStats writes the statistics of rows [y0,y1) of src to slots of stats.
-func (o *Ops) RowStats(src planar.Ring, stats *clrt.Buffer, slots, y0, y1 int) error {
-	if err := o.rowStats.SetArgs(src.Buf, src.Arg(), stats, int32(slots), int32(y0)); err != nil {
+// RowStats writes the statistics of rows [y0,y1) of src to stats.
+func (o *Ops) RowStats(src, stats planar.Ring, y0, y1 int) error {
+	if err := o.rowStats.SetArgs(src.Buf, src.Arg(), stats.Buf, stats.Arg(), int32(y0)); err != nil {
 		return err
 	}
 	ls := reduceItems(o.caps)
 	return o.q.LaunchQuiet(o.rowStats, []int{ls, src.C, y1 - y0}, []int{ls, 1, 1})
 }
 
-// Affine merges the h rows of statistics of all channels of a plane of width w
-// into scales of channels [c0,c0+n); params holds n weights, then n biases.
-func (o *Ops) Affine(stats *clrt.Buffer, all, h, w, c0 int, params *clrt.Buffer, n int, eps float32, scales *clrt.Buffer) error {
-	if err := o.affine.SetArgs(stats, int32(all), int32(h), int32(w), int32(c0), params, int32(n), eps, scales); err != nil {
+// Affine merges all rows of statistics of a plane into scales of channels
+// [c0,c0+n); params holds n weights, then n biases.
+func (o *Ops) Affine(stats planar.Ring, c0 int, params *clrt.Buffer, n int, eps float32, scales planar.Ring) error {
+	if err := o.affine.SetArgs(stats.Buf, stats.Arg(), int32(c0), params, int32(n), eps, scales.Buf, scales.Arg()); err != nil {
 		return err
 	}
 	ls := reduceItems(o.caps)
