@@ -104,6 +104,7 @@ func (j *Job) layoutWeights() {
 		j.weights[i] = span{j.packed, n}
 		j.packed += (n + align - 1) / align * align
 	}
+	j.packed = max(j.packed, align) // no buffer is empty, even of a network without weights
 }
 
 func (j *Job) granule(i int) int {

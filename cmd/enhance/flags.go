@@ -51,6 +51,7 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f.StringVarP(&o.settings.Device, "device", "g", "", "index, platform:device, part of a name, or host for plain Go without OpenCL; without it a GPU if any, else a CPU device, else host")
 	f.StringVar(&t.mem, "mem", "", "most bytes of device memory, such as 256M (suffixes k, m, g), 0 for no limit; without it 80 % of a GPU's memory, half of what is available on a CPU device")
 	f.StringVar(&t.precision, "precision", "fp32", "how activations are stored on the device: fp32 or fp16")
+	f.StringVar(&o.settings.Algo, "algo", "", "convolution algorithms: auto, a name, or PATTERN=NAME,... for layers (enhance explain shows the choice)")
 
 	f.StringVar(&t.rawSize, "raw-size", "", "`WxH`: the photo is a headerless dump of little-endian 16-bit samples of that size")
 	f.StringVar(&t.cfa, "cfa", "", "filter pattern: RGGB, BGGR, GBRG or GRBG")

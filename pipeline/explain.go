@@ -1,0 +1,54 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"enhance/exec"
+	"enhance/raw"
+)
+
+// Explanation says how a network would run: every step with its algorithm, the
+// reason for it, and where its result lives.
+type Explanation struct {
+	Input  string           `json:"input"` // what the sizes are those of
+	Model  ModelFacts       `json:"model"`
+	Device DeviceFacts      `json:"device"`
+	Plan   PlanFacts        `json:"plan"`
+	Algos  []exec.AlgoFacts `json:"algorithms"`
+	Steps  []exec.StepFacts `json:"steps"`
+}
+
+// ExplainPhoto explains the run that Enhance would do for a photo. Only the
+// photo's headers are read.
+func (s *Session) ExplainPhoto(j Job) (*Explanation, error) {
+	photo, err := openPhoto(&j)
+	if err != nil {
+		return nil, &FileError{Path: j.Input, Err: err}
+	}
+	defer photo.Close()
+	g := layout(photo.Meta(), &s.model.Convention)
+	return s.explain(j.Input, g.h, g.w)
+}
+
+// ExplainSize explains the run for a mosaic of so many rows and columns whose
+// red sample is at (0,0).
+func (s *Session) ExplainSize(rows, cols int) (*Explanation, error) {
+	h, w := s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
+	return s.explain(fmt.Sprintf("mosaic of %d rows and %d columns", rows, cols), h, w)
+}
+
+func (s *Session) explain(input string, h, w int) (*Explanation, error) {
+	if s.info == nil {
+		return nil, &raw.OptionError{Option: "device", Problem: "the host executor runs layer by layer in one way: there is nothing to explain; choose an OpenCL device"}
+	}
+	job, err := s.prepare(s.model, h, w, s.budget)
+	if err != nil {
+		return nil, err
+	}
+	x := &Explanation{Input: input, Steps: job.Explain()}
+	x.Model, x.Device = s.facts()
+	x.Plan = PlanFacts{Precision: s.set.Precision.String(), Packed: [2]int{h, w}, Budget: s.budget, BudgetWhy: s.budgetWhy}
+	x.Plan.fill(job.Plan)
+	x.Algos = exec.SumAlgos(x.Steps)
+	return x, nil
+}

@@ -1,0 +1,334 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"enhance/clrt"
+	"enhance/exec"
+	"enhance/fuse"
+	"enhance/memplan"
+	"enhance/model"
+	"enhance/model/ref"
+)
+
+// Tensor is a bare value of a network: planes of rows, sample (c,y,x) at
+// (c·H+y)·W+x.
+type Tensor struct {
+	model.Shape
+	Data []float32
+}
+
+// TensorJob runs a network on a bare tensor, without RAW, colour or files.
+type TensorJob struct {
+	// Input has the network's channels. Sides that the network's poolings cannot
+	// divide are padded at the bottom and right by reflection as those of photos
+	// are, and the result is cropped.
+	Input Tensor
+	// Node names the value that is wanted, "" for the network's result. Only what
+	// it depends on is run.
+	Node string
+	// AllowNonFinite returns a result that holds NaN or infinities, to be looked at.
+	AllowNonFinite bool
+	// DryRun stops before the first allocation on the device.
+	DryRun bool
+
+	// Planned and Progress are as in Job.
+	Planned  func(*TensorReport)
+	Progress func(done, total int64)
+}
+
+// TensorReport is what is known about a run on a tensor.
+type TensorReport struct {
+	Model   ModelFacts       `json:"model"`
+	Node    string           `json:"node"` // whose value the result is
+	Device  DeviceFacts      `json:"device"`
+	Plan    PlanFacts        `json:"plan"`
+	Algos   []exec.AlgoFacts `json:"algorithms,omitempty"`
+	Seconds Seconds          `json:"seconds"`
+	Memory  MemoryFacts      `json:"memory"`
+
+	Input  [3]int      `json:"input"`  // channels, rows, columns
+	Output [3]int      `json:"output"` // likewise, after cropping
+	Values *ValueFacts `json:"values,omitempty"`
+	DryRun bool        `json:"dry_run,omitempty"`
+}
+
+// ValueFacts sum up the samples of a result. NonFinite ones are left out of the rest.
+type ValueFacts struct {
+	Mean      float64 `json:"mean"`
+	Std       float64 `json:"std"` // of the population
+	Min       float64 `json:"min"`
+	Max       float64 `json:"max"`
+	NonFinite int64   `json:"non_finite"`
+}
+
+// RunTensor runs the session's network on a tensor. For errors see [Classify]; a
+// result that is not finite is a *NonFiniteError.
+func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorReport, error) {
+	start := time.Now()
+	r := &tensorRun{Session: s, job: &j, report: s.newTensorReport(&j)}
+	if err := r.decide(); err != nil {
+		return nil, r.report, err
+	}
+	r.report.Seconds.Plan = time.Since(start).Seconds()
+	if j.Planned != nil {
+		j.Planned(r.report)
+	}
+	if j.DryRun {
+		return nil, r.report, nil
+	}
+	err := r.run(ctx)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		r.report.Values = summarise(r.out.Data)
+		if r.report.Values.NonFinite > 0 && !j.AllowNonFinite {
+			err = r.nonFinite()
+		}
+	}
+	r.report.Seconds.Total = time.Since(start).Seconds()
+	if err != nil {
+		return nil, r.report, err
+	}
+	return r.out, r.report, nil
+}
+
+func (s *Session) newTensorReport(j *TensorJob) *TensorReport {
+	rep := &TensorReport{Node: j.Node, DryRun: j.DryRun, Input: [3]int{j.Input.C, j.Input.H, j.Input.W}}
+	rep.Model, rep.Device = s.facts()
+	rep.Plan.Budget, rep.Plan.BudgetWhy, rep.Plan.Precision = s.budget, s.budgetWhy, s.set.Precision.String()
+	return rep
+}
+
+// facts name the session's model and device.
+func (s *Session) facts() (ModelFacts, DeviceFacts) {
+	m := ModelFacts{Name: s.modelName, Arch: s.model.Arch, Output: s.model.Convention.Output.String()}
+	d := DeviceFacts{Index: s.choice.Index, Name: "host executor (no OpenCL)", Why: s.choice.Why, Info: s.info}
+	if s.info != nil {
+		d.Name = s.choice.Device.String()
+	} else {
+		d.Index = -1
+	}
+	return m, d
+}
+
+// tensorRun is one run on a tensor: an exec.Source and an exec.Sink.
+type tensorRun struct {
+	*Session
+	job    *TensorJob
+	report *TensorReport
+
+	part *model.Model // the model, cut at the node that is wanted
+	h, w int          // padded sides of the input
+	plan *exec.Job    // nil on the host executor
+	out  *Tensor
+}
+
+// decide checks the input and plans the run.
+func (r *tensorRun) decide() (err error) {
+	in, g := &r.job.Input, r.model.Graph
+	if in.C != g.Nodes[0].C || in.H < 1 || in.W < 1 {
+		return optionErrorf("input", "a tensor of shape %d,%d,%d: the network wants %d,H,W", in.C, in.H, in.W, g.Nodes[0].C)
+	}
+	if int64(len(in.Data)) != in.Elems() {
+		return optionErrorf("input", "%d samples do not fill the shape %d,%d,%d, which has %d", len(in.Data), in.C, in.H, in.W, in.Elems())
+	}
+	r.part = r.model
+	if r.job.Node != "" {
+		if r.part, err = r.model.Until(r.job.Node); err != nil {
+			return optionErrorf("dump", "%v", err)
+		}
+	}
+	r.report.Node = r.part.Graph.Nodes[r.part.Graph.Out].Name
+	r.h, r.w = r.model.Convention.PaddedSides(in.H, in.W)
+	shapes, err := r.part.Graph.Shapes(r.h, r.w)
+	if err != nil {
+		return err
+	}
+	o := shapes[r.part.Graph.Out]
+	r.out = &Tensor{Shape: model.Shape{C: o.C, H: (in.H*o.H + r.h - 1) / r.h, W: (in.W*o.W + r.w - 1) / r.w}}
+	r.report.Output = [3]int{r.out.C, r.out.H, r.out.W}
+	r.report.Plan.Packed = [2]int{r.h, r.w}
+	if r.info == nil {
+		return r.planHost()
+	}
+	if r.plan, err = r.prepare(r.part, r.h, r.w, r.budget); err != nil {
+		return err
+	}
+	r.report.Plan.fill(r.plan.Plan)
+	r.report.Algos = exec.SumAlgos(r.plan.Explain())
+	return nil
+}
+
+func (r *tensorRun) planHost() error {
+	samples, _, err := r.part.Graph.PeakActivations(r.h, r.w)
+	if err != nil {
+		return err
+	}
+	f := &r.report.Plan
+	f.Strategy, f.Precision, f.Sections, f.Ticks, f.Rows, f.Peak = "whole planes on the host", "fp32", 1, 1, r.out.H, 4*samples
+	if f.FLOPs, err = r.part.Graph.FLOPs(r.h, r.w); err != nil {
+		return err
+	}
+	if r.budget > 0 && f.Peak > r.budget {
+		return &memplan.BudgetError{Budget: r.budget, Minimum: f.Peak}
+	}
+	return nil
+}
+
+func (r *tensorRun) run(ctx context.Context) error {
+	r.out.Data = make([]float32, r.out.Elems())
+	if r.info == nil {
+		return r.onHost(ctx)
+	}
+	return r.onDevice(ctx)
+}
+
+func (r *tensorRun) onDevice(ctx context.Context) error {
+	start := time.Now()
+	if err := r.closeEngine(); err != nil { // a photo's
+		return err
+	}
+	if r.cl == nil {
+		c, err := clrt.NewContext(r.choice.Device)
+		if err != nil {
+			return &DeviceError{Selector: r.set.Device, Problem: r.choice.Device.String() + " cannot be used", Err: err}
+		}
+		r.cl = c
+	}
+	e, err := r.plan.Open(r.cl)
+	if err != nil {
+		return r.memoryError(err)
+	}
+	r.report.Seconds.Prepare = time.Since(start).Seconds()
+	start = time.Now()
+	err = e.Run(ctx, r, tensorSink{r.out}, r.job.Progress)
+	r.report.Seconds.Run = time.Since(start).Seconds()
+	peak := e.Peak()
+	r.report.Memory = MemoryFacts{Measured: true, Peak: peak, AsPlanned: peak == r.report.Plan.Peak}
+	return errors.Join(r.memoryError(err), e.Close())
+}
+
+// memoryError explains a device that is out of memory.
+func (r *tensorRun) memoryError(err error) error {
+	if err == nil || !clrt.OutOfMemory(err) {
+		return err
+	}
+	m := &MemoryError{Need: r.plan.Plan.Peak, Err: err}
+	var least *memplan.BudgetError
+	if _, perr := r.prepare(r.part, r.h, r.w, 1); errors.As(perr, &least) {
+		m.Minimum = least.Minimum
+	}
+	return m
+}
+
+func (r *tensorRun) onHost(ctx context.Context) error {
+	start := time.Now()
+	in := make([]float32, r.job.Input.C*r.h*r.w)
+	planes := make([][]float32, r.job.Input.C)
+	for y := range r.h {
+		for c := range planes {
+			planes[c] = in[(c*r.h+y)*r.w:][:r.w]
+		}
+		if err := r.Row(y, planes); err != nil {
+			return err
+		}
+	}
+	opt := ref.Options{}
+	if r.job.Progress != nil {
+		opt.Progress = r.job.Progress
+	}
+	result, shape, err := ref.Run(ctx, r.part, in, r.h, r.w, opt)
+	r.report.Seconds.Run = time.Since(start).Seconds()
+	if err != nil {
+		return err
+	}
+	planes = make([][]float32, shape.C)
+	for y := range r.out.H {
+		for c := range planes {
+			planes[c] = result[(c*shape.H+y)*shape.W:][:shape.W]
+		}
+		if err := (tensorSink{r.out}).Row(y, planes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Row gives the network a padded row of the input.
+func (r *tensorRun) Row(y int, planes [][]float32) error {
+	in := &r.job.Input
+	for c, line := range planes {
+		src := in.Data[(c*in.H+fuse.Reflect(y, in.H))*in.W:][:in.W]
+		for x := copy(line, src); x < len(line); x++ {
+			line[x] = src[fuse.Reflect(x, in.W)]
+		}
+	}
+	return nil
+}
+
+// tensorSink keeps what the crop of the result needs.
+type tensorSink struct{ out *Tensor }
+
+func (s tensorSink) Row(y int, planes [][]float32) error {
+	if y >= s.out.H {
+		return nil
+	}
+	for c, line := range planes {
+		copy(s.out.Data[(c*s.out.H+y)*s.out.W:][:s.out.W], line)
+	}
+	return nil
+}
+
+// nonFinite finds the first sample that is not finite.
+func (r *tensorRun) nonFinite() error {
+	at := slices.IndexFunc(r.out.Data, func(v float32) bool { return v-v != 0 })
+	return &NonFiniteError{Row: at / r.out.W % r.out.H, Column: at % r.out.W}
+}
+
+func summarise(v []float32) *ValueFacts {
+	f := &ValueFacts{Min: math.Inf(1), Max: math.Inf(-1)}
+	n := 0.0
+	for _, x := range v {
+		if x-x != 0 {
+			f.NonFinite++
+			continue
+		}
+		n++
+		f.Mean += float64(x)
+		f.Min, f.Max = min(f.Min, float64(x)), max(f.Max, float64(x))
+	}
+	if n == 0 {
+		return &ValueFacts{NonFinite: f.NonFinite}
+	}
+	f.Mean /= n
+	for _, x := range v {
+		if x-x == 0 {
+			f.Std += (float64(x) - f.Mean) * (float64(x) - f.Mean)
+		}
+	}
+	f.Std = math.Sqrt(f.Std / n)
+	return f
+}
+
+// CompareTensors gives the largest absolute difference of two tensors' samples
+// and the PSNR of got against want in dB for a peak of 1, which is +Inf if they
+// are equal. It fails if their lengths differ.
+func CompareTensors(got, want []float32) (maxAbs, psnr float64, err error) {
+	if len(got) != len(want) {
+		return 0, 0, fmt.Errorf("%d samples against %d", len(got), len(want))
+	}
+	sum := 0.0
+	for i, v := range got {
+		d := math.Abs(float64(v) - float64(want[i]))
+		maxAbs = max(maxAbs, d) // NaN if any is
+		sum += d * d
+	}
+	return maxAbs, -10 * math.Log10(sum/float64(len(got))), nil
+}
