@@ -5,6 +5,7 @@ go 1.26.0
 require github.com/ebitengine/purego v0.11.3
 
 require (
+	github.com/disintegration/imaging v1.6.2 // indirect
 	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect

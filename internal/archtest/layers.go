@@ -1,0 +1,40 @@
+package archtest
+
+// layers lists every package of the module, lowest layer first. A package
+// imports only packages of lower layers. ARCHITECTURE.md has the same list; the
+// test compares them.
+var layers = [][]string{
+	{"atomicfile", "clrt", "colour", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr", "winograd"},
+	{"imgio", "model", "model/pickle", "raw/tiff"},
+	{"fuse", "model/ref", "raw/ljpeg"},
+	{"memplan", "planar", "raw/dng"},
+	{"conv", "raw"},
+	{"conv/ops"},
+	{"exec"},
+	{"pipeline"},
+	{"cmd/enhance"},
+}
+
+// tools are programs for maintainers. They may import anything, and nothing
+// imports them.
+var tools = []string{"scripts/before-after", "scripts/opencl-devices", "winograd/internal/points"}
+
+// external says which packages may import a module from outside.
+var external = map[string][]string{
+	"github.com/ebitengine/purego":      {"clrt"},
+	"github.com/rogpeppe/go-internal":   {"cmd/enhance"}, // tests
+	"github.com/schollz/progressbar/v3": {"cmd/enhance"},
+	"github.com/spf13/pflag":            {"cmd/enhance"},
+	"golang.org/x/image":                {"imgio"},
+	"golang.org/x/term":                 {"cmd/enhance"},
+}
+
+// hostOnly lists packages that must not reach OpenCL, however indirectly: they
+// are pure computation and run where there is no driver.
+var hostOnly = []string{
+	"atomicfile", "colour", "fuse", "imgio", "memplan", "model", "model/pickle", "model/ref", "model/safetensors", "quality",
+	"raw", "raw/dng", "raw/ljpeg", "raw/mosaic", "raw/rawerr", "raw/tiff", "winograd",
+}
+
+// bannedNames say nothing about what a package holds.
+var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "base"}
