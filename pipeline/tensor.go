@@ -332,3 +332,6 @@ func CompareTensors(got, want []float32) (maxAbs, psnr float64, err error) {
 	}
 	return maxAbs, -10 * math.Log10(sum/float64(len(got))), nil
 }
+
+// Model is the session's network.
+func (s *Session) Model() *model.Model { return s.model }

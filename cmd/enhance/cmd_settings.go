@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"enhance/pipeline"
+	"enhance/planar"
+)
+
+// netFlags are the flags that say how a network runs, as subcommands share them
+// with the main job.
+type netFlags struct {
+	set            pipeline.Settings
+	level          int
+	mem, precision string
+	json, help     bool
+}
+
+// newFlags makes an empty flag set of a subcommand.
+func newFlags(name string) *pflag.FlagSet {
+	f := pflag.NewFlagSet("enhance "+name, pflag.ContinueOnError)
+	f.SortFlags = false
+	f.Usage = func() {}
+	return f
+}
+
+// declareModel adds -m and --level.
+func (n *netFlags) declareModel(f *pflag.FlagSet) {
+	f.StringVarP(&n.set.Model, "model", "m", "", "network: pynet-s (built in), pynet-random:SEED[,level=N][,norm1=false][,width=W], or a .safetensors or .pth `FILE`")
+	f.IntVar(&n.level, "level", -1, "level of a PyNET whose output is wanted, 0 to 5")
+}
+
+// declareDevice adds the flags of the device and of how it is used.
+func (n *netFlags) declareDevice(f *pflag.FlagSet) {
+	f.StringVarP(&n.set.Device, "device", "g", "", "index, platform:device, part of a name, or host (enhance --list-devices)")
+	f.StringVar(&n.mem, "mem", "", "most bytes of device memory, such as 256M, 0 for no limit")
+	f.StringVar(&n.precision, "precision", "fp32", "how activations are stored on the device: fp32 or fp16")
+	f.StringVar(&n.set.Algo, "algo", "", "convolution algorithms: auto, a name, or PATTERN=NAME,... for layers, such as 'conv_l1_*=direct-rows,*=auto'")
+	f.IntVar(&n.set.StripRows, "strip-rows", 0, "force strips of that many output rows")
+	f.BoolVar(&n.set.WholePlanes, "whole-planes", false, "force one layer after another over whole planes")
+}
+
+// declareReport adds --json and --help.
+func (n *netFlags) declareReport(f *pflag.FlagSet) {
+	f.BoolVar(&n.json, "json", false, "print the report as one JSON object on standard output")
+	f.BoolVarP(&n.help, "help", "h", false, "print this")
+}
+
+// errHelp ends parsing where --help was given.
+var errHelp = errors.New("help asked for")
+
+// parse understands the arguments. The error is errHelp or a usageError.
+func (n *netFlags) parse(f *pflag.FlagSet, args []string) (err error) {
+	if err := f.Parse(args); err != nil {
+		return usagef("%v: see %s --help", err, f.Name())
+	}
+	if n.help {
+		return errHelp
+	}
+	if n.mem != "" {
+		if n.set.Memory, err = pipeline.ParseMemory(n.mem); err != nil {
+			return err
+		}
+	}
+	if n.set.Precision, err = parsePrecision(n.precision); err != nil {
+		return err
+	}
+	switch {
+	case n.level < -1 || n.level > 5:
+		return usagef("--level: %d: want 0 to 5", n.level)
+	case n.level >= 0:
+		n.set.Level = &n.level
+	}
+	switch {
+	case n.set.StripRows < 0:
+		return usagef("--strip-rows: %d: want at least 1", n.set.StripRows)
+	case n.set.StripRows > 0 && n.set.WholePlanes:
+		return usagef("--strip-rows and --whole-planes contradict each other")
+	}
+	return nil
+}
+
+func parsePrecision(s string) (planar.Precision, error) {
+	switch s {
+	case "", "fp32":
+		return planar.FP32, nil
+	case "fp16":
+		return planar.FP16, nil
+	}
+	return 0, usagef("--precision: %q: want fp32 or fp16", s)
+}
+
+// putJSON prints the one object of a report.
+func (e *env) putJSON(v any) int {
+	enc := json.NewEncoder(e.stdout)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return e.fail(err, "")
+	}
+	return exitOK
+}
