@@ -1,0 +1,166 @@
+package winograd
+
+import (
+	"fmt"
+	"strings"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/fuse"
+	"enhance/planar"
+)
+
+// Form is how a convolution's stages are divided among kernels.
+type Form uint8
+
+const (
+	// ByDevice is Strips on a CPU and Tiled elsewhere.
+	ByDevice Form = iota
+	// Strips is for CPUs: one kernel whose work-items each carry a block of tiles
+	// of one tile row through all stages inside the cache (strips.go).
+	Strips
+	// Tiled is for GPUs: an input transform, a batch of matrix products and an
+	// output transform, with V and M in global memory (tiled.go).
+	Tiled
+	// Fused is for GPUs: all stages in one kernel, V and M in local memory and
+	// registers (fused.go).
+	Fused
+)
+
+var formNames = [...]string{"", "strips", "tiled", "fused"}
+
+// Default byte caps of scratch memory.
+const (
+	// TiledCap keeps V and M of a piece within the second-level cache of large
+	// GPUs, which saves most of the traffic of the matrix products.
+	TiledCap = 32 << 20
+	// StripsCap bounds the slices of all workers together.
+	StripsCap = 64 << 20
+)
+
+// Convolution is Winograd convolution as an algorithm of package conv. The zero
+// value of the other fields is a sensible default.
+type Convolution struct {
+	Variant Variant
+	Form    Form
+	// Cap bounds the scratch bytes of a launch, V and M together; transformed
+	// filters count apart. Launches are cut into pieces of tile rows (Tiled) or
+	// among fewer workers (Strips) so that it is never passed, which does not
+	// change the result. A cap below the smallest piece is refused by New with a
+	// *CapError. 0 means the form's default, or the smallest piece if that is
+	// larger.
+	Cap int64
+	// Channels, if positive, has Tiled transform that many input channels at a
+	// time and accumulate their products in M. V is then as small as those
+	// channels. It is never chosen by a planner.
+	Channels int
+}
+
+// Algo is the convolution by a variant in the form that suits the device.
+func Algo(v Variant) conv.Algo { return Convolution{Variant: v} }
+
+// Name is "winograd-" and the variant, with the form and channel split if given.
+func (c Convolution) Name() string {
+	n := "winograd-" + string(c.Variant)
+	if c.Form != ByDevice && int(c.Form) < len(formNames) {
+		n += "-" + formNames[c.Form]
+	}
+	if c.Channels > 0 {
+		n += fmt.Sprintf("-c%d", c.Channels)
+	}
+	return n
+}
+
+// New refuses kernels of another size than the variant's, naming variants for
+// them, and devices that lack what the form needs.
+func (c Convolution) New(caps conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+	t, err := c.Variant.compiled()
+	if err != nil {
+		return nil, err
+	}
+	if s.K != t.R {
+		instead := "use direct"
+		if vs := variantsFor(s.K); len(vs) > 0 {
+			instead = "use " + names(vs)
+		}
+		return nil, fmt.Errorf("%s does %d×%[2]d kernels, not %d×%[3]d: %s", c.Name(), t.R, s.K, instead)
+	}
+	if s.InC() < 1 || s.OutC < 1 || s.H < 1 || s.W < 1 || len(s.SrcC) > conv.MaxSources {
+		return nil, fmt.Errorf("%s: shape %v of %d sources is not a convolution", c.Name(), s, len(s.SrcC))
+	}
+	form := c.Form
+	if form == ByDevice {
+		form = Tiled
+		if caps.CPU {
+			form = Strips
+		}
+	}
+	if c.Channels > 0 && form != Tiled {
+		return nil, fmt.Errorf("%s: only the tiled form splits channels", c.Name())
+	}
+	switch form {
+	case Strips:
+		return newStrips(c, t, caps, s)
+	case Tiled:
+		return newTiled(c, t, caps, s, p)
+	case Fused:
+		return newFused(c, t, caps, s)
+	}
+	return nil, fmt.Errorf("%s: form %d is not known", c.Name(), c.Form)
+}
+
+// act is the suffix of kernels that include the sigmoid: exp makes long code.
+func actSuffix(s conv.Shape) string {
+	if s.Act == fuse.Sigmoid {
+		return "_sigmoid"
+	}
+	return ""
+}
+
+// sources lists the kernel arguments for the sources, absent ones with no channels.
+func sources(a *conv.Args) []any {
+	args := make([]any, 0, 32)
+	for i := range conv.MaxSources {
+		src := a.Src[0].Slice(0, 0)
+		if i < len(a.Src) {
+			src = a.Src[i]
+		}
+		args = append(args, src.Buf, src.Arg())
+	}
+	return args
+}
+
+// targets lists the kernel arguments for the residual and the destination.
+func targets(a *conv.Args) []any {
+	if a.Res.Buf != nil {
+		return []any{a.Res.Buf, a.Res.Arg(), a.Dst.Buf, a.Dst.Arg()}
+	}
+	return []any{nil, a.Dst.Arg(), a.Dst.Buf, a.Dst.Arg()}
+}
+
+// scratchSize is 0 where there is none.
+func scratchSize(b *clrt.Buffer) int64 {
+	if b == nil {
+		return 0
+	}
+	return b.Size()
+}
+
+// emitAll prints programs as functions, one after another.
+func emitAll(fs ...func() (string, error)) (string, error) {
+	var b strings.Builder
+	for _, f := range fs {
+		s, err := f()
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(s)
+	}
+	return b.String(), nil
+}
+
+func emitter(p *Program, name, vectorType string) func() (string, error) {
+	return func() (string, error) { return p.EmitOpenCL(name, vectorType) }
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
