@@ -1,0 +1,147 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"enhance/atomicfile"
+	"enhance/clrt"
+	"enhance/memplan"
+	"enhance/model"
+	"enhance/raw"
+)
+
+func TestParseMemory(t *testing.T) {
+	for s, want := range map[string]Memory{
+		"0": NoLimit, "0G": NoLimit, "1": 1, "4096": 4096, "64k": 64 << 10, "64K": 64 << 10, "256M": 256 << 20,
+		"256m": 256 << 20, "256MB": 256 << 20, "256MiB": 256 << 20, "1.5g": 3 << 29, "2G": 2 << 30, " 8m ": 8 << 20, "0.1": 1,
+	} {
+		if got, err := ParseMemory(s); err != nil || got != want {
+			t.Errorf("%q: %d, %v; want %d", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "m", "-1", "1x", "1mm", "NaN", "inf", "1e9", "0x10", "9999999999T", "1_0", "12 34"} {
+		if got, err := ParseMemory(s); Classify(err) != ClassOption {
+			t.Errorf("%q: %d, %v; want a refusal", s, got, err)
+		}
+	}
+}
+
+func TestParseWhiteBalanceAndExposure(t *testing.T) {
+	for s, want := range map[string]WhiteBalance{
+		"as-shot": {Mode: WBAsShot}, "auto": {Mode: WBAuto},
+		"1.47,1,2.26": {Mode: WBGains, Gains: [3]float64{1.47, 1, 2.26}}, "2, 1, 3": {Mode: WBGains, Gains: [3]float64{2, 1, 3}},
+	} {
+		if got, err := ParseWhiteBalance(s); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "1,2", "1,2,3,4", "0,1,1", "-1,1,1", "NaN,1,1", "1,inf,1", "a,b,c", "daylight"} {
+		if _, err := ParseWhiteBalance(s); Classify(err) != ClassOption {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+	for s, want := range map[string]Exposure{"auto": {Auto: true}, "2": {EV: 2}, "-1.5": {EV: -1.5}, "+1": {EV: 1}} {
+		if got, err := ParseExposure(s); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "bright", "11", "NaN", "-inf"} {
+		if _, err := ParseExposure(s); Classify(err) != ClassOption {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
+func TestOutputComplete(t *testing.T) {
+	for _, tt := range []struct {
+		in   Output
+		want Format
+	}{
+		{Output{Path: "a.png"}, PNG}, {Output{Path: "a.JPG"}, JPEG}, {Output{Path: "a.tiff", Bits: 16}, TIFF},
+		{Output{Path: "a", Format: TIFF}, TIFF}, {Output{Path: "a.jpg", Format: PNG, Bits: 16}, PNG},
+	} {
+		if err := tt.in.complete(); err != nil || tt.in.Format != tt.want || tt.in.Bits == 0 || tt.in.Quality == 0 {
+			t.Errorf("%+v: %v", tt.in, err)
+		}
+	}
+	for _, o := range []Output{{}, {Path: "a"}, {Path: "a.bmp"}, {Path: "a.png", Bits: 12}, {Path: "a.jpg", Bits: 16}, {Path: "a.jpg", Quality: 101}, {Path: "a.jpg", Quality: -1}} {
+		if err := o.complete(); Classify(err) != ClassOption {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+func TestMatch(t *testing.T) {
+	devices := []*clrt.DeviceInfo{
+		{Platform: "Intel(R) OpenCL", Name: "Iris Xe", Type: clrt.GPU},
+		{Platform: "NVIDIA CUDA", Name: "NVIDIA H200", Type: clrt.GPU},
+		{Platform: "NVIDIA CUDA", Name: "NVIDIA T4", Type: clrt.GPU},
+		{Platform: "Portable Computing Language", Name: "pthread-EPYC", Type: clrt.CPU},
+	}
+	for s, want := range map[string]int{"0": 0, "3": 3, "h200": 1, "T4": 2, "nvidia": 1, "portable": 3, "epyc": 3,
+		"1:0": 1, "1:1": 2, "nvidia:1": 2, "NVIDIA:t4": 2, "2:0": 3, "intel:0": 0} {
+		if got, _, err := match(s, devices); err != nil || got != want {
+			t.Errorf("%q: %d, %v; want %d", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"4", "-1", "amd", "1:2", "3:0", ":", "nvidia:5"} {
+		if got, _, err := match(s, devices); Classify(err) != ClassDevice {
+			t.Errorf("%q: %d, %v", s, got, err)
+		}
+	}
+}
+
+func TestClassify(t *testing.T) {
+	for want, errs := range map[Class][]error{
+		ClassNone:        {nil},
+		ClassOther:       {errors.New("x")},
+		ClassOption:      {&raw.OptionError{}, &model.SpecError{}},
+		ClassInput:       {&raw.FormatError{}, &raw.UnsupportedError{}, &model.WeightsError{Err: errors.New("x")}},
+		ClassIO:          {&fs.PathError{Err: syscall.EIO}, &atomicfile.Error{Err: syscall.ENOSPC}, syscall.EPIPE},
+		ClassDevice:      {&DeviceError{}, &clrt.NoOpenCLError{}, &clrt.BuildError{Err: errors.New("x")}},
+		ClassBudget:      {&memplan.BudgetError{}, &memplan.AllocError{}, &MemoryError{Err: &clrt.Error{}}},
+		ClassExists:      {&atomicfile.Error{Err: atomicfile.ErrExists}},
+		ClassResult:      {&NonFiniteError{}},
+		ClassQuality:     {&QualityError{}},
+		ClassInterrupted: {context.Canceled, &FileError{Err: context.DeadlineExceeded}},
+	} {
+		for _, err := range errs {
+			if got := Classify(err); got != want {
+				t.Errorf("%T: class %d, want %d", err, got, want)
+			}
+			if err != nil {
+				if got := Classify(fmt.Errorf("wrapped: %w", err)); got != want {
+					t.Errorf("wrapped %T: class %d, want %d", err, got, want)
+				}
+			}
+		}
+	}
+}
+
+// FuzzOptions: option texts are understood or refused as options, never else.
+func FuzzOptions(f *testing.F) {
+	for _, s := range []string{"256M", "1.5g", "0", "auto", "as-shot", "1,2,3", "-2", "tif", "nvidia:1", "\x00", "9e99k"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		m, err := ParseMemory(s)
+		if err == nil && m <= 0 && m != NoLimit || err != nil && Classify(err) != ClassOption {
+			t.Errorf("memory %q: %d, %v", s, m, err)
+		}
+		if wb, err := ParseWhiteBalance(s); err == nil && wb.Mode == WBGains && !(min(wb.Gains[0], wb.Gains[1], wb.Gains[2]) > 0) {
+			t.Errorf("white balance %q: %+v", s, wb)
+		}
+		if e, err := ParseExposure(s); err == nil && !(e.EV >= -maxEV && e.EV <= maxEV) {
+			t.Errorf("exposure %q: %+v", s, e)
+		}
+		if _, err := ParseFormat(s); err != nil && Classify(err) != ClassOption {
+			t.Errorf("format %q: %v", s, err)
+		}
+		match(s, []*clrt.DeviceInfo{{Platform: "p", Name: "n"}})
+	})
+}
