@@ -115,8 +115,19 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
+// Packages named ...test serve tests; the program must not carry them.
+func TestProgramDoesNotImportTestSupport(t *testing.T) {
+	for pkg, list := range imports(t, false) {
+		for _, p := range list {
+			if target, ok := within(p); ok && strings.HasSuffix(target, "test") && !strings.HasSuffix(pkg, "test") {
+				t.Errorf("%s imports %s, which only tests may", pkg, target)
+			}
+		}
+	}
+}
+
 func TestDependenciesStayWhereTheyBelong(t *testing.T) {
-	check := func(pkg, imported string, test bool) {
+	check := func(pkg, imported string) {
 		if imported == "C" {
 			t.Errorf("%s uses cgo; the module is built without a C compiler", pkg)
 		}
@@ -138,7 +149,7 @@ func TestDependenciesStayWhereTheyBelong(t *testing.T) {
 	for _, test := range []bool{false, true} {
 		for pkg, list := range imports(t, test) {
 			for _, p := range list {
-				check(pkg, p, test)
+				check(pkg, p)
 			}
 		}
 	}
