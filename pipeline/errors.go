@@ -80,7 +80,7 @@ func plain(err error, path string) string {
 	if errors.As(err, &pe) && pe.Path == path {
 		return fmt.Sprintf("cannot %s: %v", pe.Op, pe.Err)
 	}
-	return strings.TrimPrefix(err.Error(), path+": ")
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "read picture "), path+": ")
 }
 
 // DeviceError says that a device cannot be had or used.

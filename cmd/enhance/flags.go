@@ -26,8 +26,8 @@ type order struct {
 
 // texts are flags whose values are parsed after all are known.
 type texts struct {
-	format, mem, precision, wb, exposure, rawSize, cfa, black, white string
-	level, bits                                                      int
+	format, mem, precision, wb, exposure, level, rawSize, cfa, black, white string
+	bits                                                                    int
 }
 
 // flagSet declares the flags of the main job.
@@ -35,11 +35,11 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f := pflag.NewFlagSet("enhance", pflag.ContinueOnError)
 	f.SortFlags = false
 	f.Usage = func() {}
-	f.StringArrayVarP(&o.inputs, "input", "i", nil, "photo to develop; also without -i; can be repeated")
+	f.StringArrayVarP(&o.inputs, "input", "i", nil, "photo `FILE` to develop; also without -i; can be repeated")
 	f.StringVarP(&o.out, "output", "o", "", "`FILE`, DIR (exists or ends in /) or - for standard output; without it the photo's name with .png, in the current directory")
-	f.StringVarP(&t.format, "format", "f", "", "png, tiff or jpeg; without it by the output's extension")
-	f.IntVarP(&t.bits, "bits", "b", 8, "bits of a stored sample: 8 or 16")
-	f.IntVar(&o.job.Output.Quality, "quality", 92, "of JPEG, 1 to 100")
+	f.StringVarP(&t.format, "format", "f", "", "`KIND` of picture: png, tiff or jpeg; without it by the output's extension")
+	f.IntVarP(&t.bits, "bits", "b", 8, "bits `N` of a stored sample: 8 or 16")
+	f.IntVar(&o.job.Output.Quality, "quality", 92, "`N` of JPEG, 1 to 100")
 	f.BoolVarP(&o.job.Output.Overwrite, "overwrite", "y", false, "replace an output that exists")
 	f.BoolVar(&o.skipExisting, "skip-existing", false, "pass over photos whose output exists")
 
@@ -47,18 +47,18 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f.StringVar(&t.exposure, "exposure", "0", "auto, or stops in `EV` on top of the file's own (models with display-ready output: applied in linear light, auto refused)")
 
 	f.StringVarP(&o.settings.Model, "model", "m", "", "network: pynet-s (built in), pynet-random:SEED, or a .safetensors `FILE`")
-	f.IntVar(&t.level, "level", -1, "level of a PyNET whose output is wanted, 0 to 5")
-	f.StringVarP(&o.settings.Device, "device", "g", "", "index, platform:device, part of a name, or host for plain Go without OpenCL; without it a GPU if any, else a CPU device, else host")
-	f.StringVar(&t.mem, "mem", "", "most bytes of device memory, such as 256M (suffixes k, m, g), 0 for no limit; without it 80 % of a GPU's memory, half of what is available on a CPU device")
-	f.StringVar(&t.precision, "precision", "fp32", "how activations are stored on the device: fp32 or fp16")
+	f.StringVar(&t.level, "level", "", "level `N` of a PyNET whose output is wanted, 0 to 5")
+	f.StringVarP(&o.settings.Device, "device", "g", "", "`DEVICE`: index, platform:device, part of a name, or host for plain Go without OpenCL; without it a GPU if any, else a CPU device, else host")
+	f.StringVar(&t.mem, "mem", "", "most `BYTES` of device memory, such as 256M (suffixes k, m, g), 0 for no limit; without it 80 % of a GPU's memory, half of what is available on a CPU device")
+	f.StringVar(&t.precision, "precision", "fp32", "`KIND`: how activations are stored on the device: fp32 or fp16")
 	f.StringVar(&o.settings.Algo, "algo", "", "convolution algorithms: auto, a name, or PATTERN=NAME,... for layers (enhance explain shows the choice)")
 
 	f.StringVar(&t.rawSize, "raw-size", "", "`WxH`: the photo is a headerless dump of little-endian 16-bit samples of that size")
-	f.StringVar(&t.cfa, "cfa", "", "filter pattern: RGGB, BGGR, GBRG or GRBG")
-	f.StringVar(&t.black, "black", "", "black level, instead of the file's")
-	f.StringVar(&t.white, "white", "", "white level, instead of the file's")
+	f.StringVar(&t.cfa, "cfa", "", "filter `PATTERN`: RGGB, BGGR, GBRG or GRBG")
+	f.StringVar(&t.black, "black", "", "black `LEVEL`, instead of the file's")
+	f.StringVar(&t.white, "white", "", "white `LEVEL`, instead of the file's")
 
-	f.StringVar(&o.job.Reference, "reference", "", "picture to compare the result with: prints PSNR and SSIM")
+	f.StringVar(&o.job.Reference, "reference", "", "picture `FILE` to compare the result with: prints PSNR and SSIM")
 	f.Float64Var(&o.job.MinPSNR, "min-psnr", 0, "with --reference: exit 8 if the CPSNR is below so many `dB`")
 	f.BoolVar(&o.dryRun, "dry-run", false, "decide and print everything, compute nothing")
 	f.BoolVar(&o.listDevices, "list-devices", false, "list the devices that -g selects from")
@@ -122,11 +122,12 @@ func (o *order) values(t *texts) (err error) {
 	if o.job.Exposure, err = pipeline.ParseExposure(t.exposure); err != nil {
 		return err
 	}
-	switch {
-	case t.level < -1 || t.level > 5:
-		return usagef("--level: %d: want 0 to 5", t.level)
-	case t.level >= 0:
-		o.settings.Level = &t.level
+	if t.level != "" {
+		level, err := strconv.Atoi(t.level)
+		if err != nil || level < 0 || level > 5 {
+			return usagef("--level: %q: want 0 to 5", t.level)
+		}
+		o.settings.Level = &level
 	}
 	return o.rawValues(t)
 }

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"enhance/clrt"
+	"enhance/imgio"
+	"enhance/model/safetensors"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"enhance": main})
+}
+
+// passed are the variables that decide which OpenCL there is.
+var passed = []string{"OCL_ICD_VENDORS", "LD_LIBRARY_PATH", "ENHANCE_OPENCL_LIB", "ENHANCE_CACHE_DIR", "POCL_CACHE_DIR", "POCL_DEVICES"}
+
+// TestScripts runs the program itself: testdata/script/*.txtar, see
+// https://pkg.go.dev/github.com/rogpeppe/go-internal/testscript. Beyond its
+// commands there are those of the map below, the condition [opencl], and $DATA,
+// the repository's testdata.
+func TestScripts(t *testing.T) {
+	if _, err := clrt.Devices(); err != nil {
+		if os.Getenv("ENHANCE_REQUIRE_OPENCL") == "1" {
+			t.Fatalf("ENHANCE_REQUIRE_OPENCL is set: %v", err)
+		}
+		t.Logf("NO OPENCL DEVICE: scripts that need one are skipped: %v", err)
+	}
+	data, err := filepath.Abs("../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Compiled kernels are the user's: compiling them anew takes a minute.
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = t.TempDir()
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("DATA", data)
+			e.Setenv("XDG_CACHE_HOME", cache)
+			for _, name := range passed {
+				if v, ok := os.LookupEnv(name); ok {
+					e.Setenv(name, v)
+				}
+			}
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "opencl":
+				_, err := clrt.Devices()
+				return err == nil, nil
+			case "tmpfs":
+				return canMount(t), nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":     cmdExits,
+			"mkraw":     cmdMkraw,
+			"croprgb":   cmdCroprgb,
+			"head":      cmdHead,
+			"size":      cmdSize,
+			"files":     cmdFiles,
+			"json":      cmdJSON,
+			"oneline":   cmdOneline,
+			"weights":   cmdWeights,
+			"minimum":   cmdMinimum,
+			"smalldisk": cmdSmalldisk,
+			"interrupt": cmdInterrupt,
+		},
+	})
+}
+
+func check(ts *testscript.TestScript, err error) {
+	if err != nil {
+		ts.Fatalf("%v", err)
+	}
+}
+
+func atoi(ts *testscript.TestScript, s string) int {
+	n, err := strconv.Atoi(s)
+	check(ts, err)
+	return n
+}
+
+// exits CODE program args...: runs it and wants that exit status.
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE program args...")
+	}
+	want := atoi(ts, args[0])
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var e *exec.ExitError
+		if !errors.As(err, &e) {
+			ts.Fatalf("%v", err)
+		}
+		got = e.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// mkraw FILE WxH VALUE: a headerless dump of one value.
+func cmdMkraw(ts *testscript.TestScript, neg bool, args []string) {
+	w, h, ok := strings.Cut(args[1], "x")
+	if neg || len(args) != 3 || !ok {
+		ts.Fatalf("usage: mkraw FILE WxH VALUE")
+	}
+	n := atoi(ts, w) * atoi(ts, h)
+	b := make([]byte, 0, 2*n)
+	for range n {
+		b = binary.LittleEndian.AppendUint16(b, uint16(atoi(ts, args[2])))
+	}
+	check(ts, os.WriteFile(ts.MkAbs(args[0]), b, 0o644))
+}
+
+// croprgb FILE X Y W H: a part of the RGGB capture of testdata.
+func cmdCroprgb(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 5 {
+		ts.Fatalf("usage: croprgb FILE X Y W H")
+	}
+	src, err := os.ReadFile(filepath.Join(ts.Getenv("DATA"), "raw/DSC_1339_768x512_rggb.raw"))
+	check(ts, err)
+	x, y, w, h := atoi(ts, args[1]), atoi(ts, args[2]), atoi(ts, args[3]), atoi(ts, args[4])
+	var b []byte
+	for r := y; r < y+h; r++ {
+		b = append(b, src[2*(r*768+x):][:2*w]...)
+	}
+	check(ts, os.WriteFile(ts.MkAbs(args[0]), b, 0o644))
+}
+
+// head FILE N SOURCE: the first N bytes of it.
+func cmdHead(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: head FILE N SOURCE")
+	}
+	b, err := os.ReadFile(ts.MkAbs(args[2]))
+	check(ts, err)
+	check(ts, os.WriteFile(ts.MkAbs(args[0]), b[:atoi(ts, args[1])], 0o644))
+}
+
+// size FILE WxH: a picture of that size.
+func cmdSize(ts *testscript.TestScript, neg bool, args []string) {
+	im, err := imgio.ReadRGB16(ts.MkAbs(args[0]))
+	check(ts, err)
+	if got := fmt.Sprintf("%dx%d", im.Width, im.Height); got != args[1] {
+		ts.Fatalf("%s is a picture of %s, want %s", args[0], got, args[1])
+	}
+}
+
+// files DIR NAME...: the directory holds these and nothing else, hidden ones too.
+func cmdFiles(ts *testscript.TestScript, neg bool, args []string) {
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	check(ts, err)
+	var got []string
+	for _, e := range entries {
+		if e.Name() != ".tmp" { // testscript's own
+			got = append(got, e.Name())
+		}
+	}
+	want := slices.Sorted(slices.Values(args[1:]))
+	if !slices.Equal(got, want) {
+		ts.Fatalf("%s holds %q, want %q", args[0], got, want)
+	}
+}
+
+// json PATH VALUE: standard output is one JSON object with that value, printed by
+// %v, at a path such as plan.strategy or photos.0.status; VALUE may be left out.
+func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
+	var v any
+	check(ts, dec.Decode(&v))
+	if dec.More() {
+		ts.Fatalf("more than one JSON value")
+	}
+	for _, key := range strings.Split(args[0], ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			var ok bool
+			if v, ok = x[key]; !ok {
+				ts.Fatalf("no %s in the object", key)
+			}
+		case []any:
+			v = x[atoi(ts, key)]
+		default:
+			ts.Fatalf("%s: nothing inside %v", key, v)
+		}
+	}
+	if len(args) > 1 && (fmt.Sprint(v) == args[1]) == neg {
+		ts.Fatalf("%s is %v, want %s", args[0], v, args[1])
+	}
+}
+
+// oneline: standard error is one line that begins with "enhance: " and holds no
+// sign of a crash.
+func cmdOneline(ts *testscript.TestScript, neg bool, args []string) {
+	s := ts.ReadFile("stderr")
+	if !strings.HasPrefix(s, "enhance: ") || strings.Count(s, "\n") != 1 || strings.Contains(s, "goroutine") {
+		ts.Fatalf("not one line: %q", s)
+	}
+}
+
+// weights FILE nan|inf|shape|huge: the embedded model, damaged in that way.
+func cmdWeights(ts *testscript.TestScript, neg bool, args []string) {
+	f, err := safetensors.ReadFile("../../model/weights/pynet-s.safetensors")
+	check(ts, err)
+	t := f.Tensors["skip.weight"]
+	switch args[1] {
+	case "nan":
+		t.Data[7] = float32(math.NaN())
+	case "inf":
+		t.Data[7] = float32(math.Inf(1))
+	case "shape":
+		t.Shape = []int{len(t.Data)}
+	case "huge": // finite, but not what comes of it
+		for i := range t.Data {
+			t.Data[i] = math.MaxFloat32
+		}
+	}
+	var b bytes.Buffer
+	check(ts, safetensors.Write(&b, f))
+	check(ts, os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
+}
+
+// minimum NAME: sets NAME to the budget that the message on standard error names.
+func cmdMinimum(ts *testscript.TestScript, neg bool, args []string) {
+	_, rest, ok := strings.Cut(ts.ReadFile("stderr"), "--mem ")
+	if !ok {
+		ts.Fatalf("no budget is named")
+	}
+	n, _, _ := strings.Cut(rest, " ")
+	ts.Setenv(args[0], strconv.Itoa(atoi(ts, n)))
+	ts.Setenv(args[0]+"_LESS", strconv.Itoa(atoi(ts, n)-1))
+}
+
+// interrupt MS N args...: runs enhance, sends N interrupts MS milliseconds after
+// its temporary file has appeared in the current directory, and wants exit status
+// 130 within a second.
+func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
+	path, err := exec.LookPath("enhance")
+	check(ts, err)
+	c := exec.Command(path, args[2:]...)
+	c.Dir = ts.MkAbs(".")
+	c.Env = os.Environ()
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	check(ts, c.Start())
+	begun := false
+	for range 1000 {
+		parts, _ := filepath.Glob(filepath.Join(c.Dir, ".*.part"))
+		if begun = len(parts) > 0; begun {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(time.Duration(atoi(ts, args[0])) * time.Millisecond)
+	start := time.Now()
+	for range atoi(ts, args[1]) {
+		check(ts, c.Process.Signal(os.Interrupt))
+		time.Sleep(10 * time.Millisecond)
+	}
+	err = c.Wait()
+	took := time.Since(start)
+	ts.Logf("stopped after %v: %v\n%s", took, err, stderr.String())
+	switch {
+	case !begun:
+		ts.Fatalf("the run did not begin")
+	case c.ProcessState.ExitCode() != exitInterrupted:
+		ts.Fatalf("exit status %d, want %d", c.ProcessState.ExitCode(), exitInterrupted)
+	case took > time.Second:
+		ts.Fatalf("it took %v to stop", took)
+	}
+}
