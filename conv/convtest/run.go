@@ -20,11 +20,14 @@ type Config struct {
 	Caps      *conv.Caps // nil: the device's
 	Precision planar.Precision
 	Accuracy  Accuracy
-	// Draw makes a random shape (H and W at least 1); nil takes any shape. An
+	// Draw makes a random shape (H and W at least 1); nil takes AnyShape. An
 	// algorithm for few shapes names its own, as at least half must be accepted.
 	Draw func(rng *rand.Rand) conv.Shape
 	// Cases is how many shapes are tried; 0: 20, or 200 with ENHANCE_LONG=1.
 	Cases int
+	// Families is how many different draws 20 cases have; 0: 6. The others differ
+	// from them in what kernels are rarely compiled for: height, order of sources.
+	Families int
 }
 
 // group is how many cases share a program, which bounds both compile time and
@@ -45,6 +48,9 @@ func Run(t *testing.T, c Config) {
 	if c.Caps == nil {
 		caps := conv.CapsOf(c.Device.Info())
 		c.Caps = &caps
+	}
+	if c.Families == 0 {
+		c.Families = 6
 	}
 	ran := 0
 	for first := 0; first < c.Cases; first += group {
@@ -103,6 +109,20 @@ func AnyShape(rng *rand.Rand) conv.Shape {
 	return s
 }
 
+// shape draws the shape of a case: one of its group's families, varied.
+func (c *Config) shape(seed uint64, rng *rand.Rand) conv.Shape {
+	s := c.Draw(rand.New(rand.NewPCG(seed/group, seed%group%uint64(c.Families))))
+	if seed%group < uint64(c.Families) {
+		return s
+	}
+	s.H = 1 + rng.IntN(max(2*s.H, 10))
+	rng.Shuffle(len(s.SrcC), func(i, j int) { s.SrcC[i], s.SrcC[j] = s.SrcC[j], s.SrcC[i] })
+	if s.Act != fuse.Sigmoid {
+		s.Act = fuse.Act(rng.IntN(2)) // none or leaky ReLU
+	}
+	return s
+}
+
 // trial is one shape with its data.
 type trial struct {
 	*Bench
@@ -118,7 +138,7 @@ type trial struct {
 
 func newTrial(b *Bench, c Config, seed uint64) *trial {
 	rng := rand.New(rand.NewPCG(seed, 9))
-	k := &trial{Bench: b, conf: c, seed: seed, shape: c.Draw(rng)}
+	k := &trial{Bench: b, conf: c, seed: seed, shape: c.shape(seed, rng)}
 	impl, err := c.Algo.New(*c.Caps, k.shape, c.Precision)
 	if err != nil {
 		b.Logf("seed %d: %s: not done: %v", seed, k, err)
