@@ -42,7 +42,7 @@ func randomShape(rng *rand.Rand, k int) conv.Shape {
 
 func TestAgainstFloat64(t *testing.T) {
 	d := openDevice(t)
-	for _, form := range []winograd.Form{winograd.Strips} {
+	for _, form := range []winograd.Form{winograd.Strips, winograd.Tiled} {
 		for _, v := range winograd.Variants() {
 			for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 				a := winograd.Convolution{Variant: v, Form: form}

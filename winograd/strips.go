@@ -39,6 +39,7 @@ var templateFuncs = template.FuncMap{
 		}
 		return p
 	},
+	"sub": func(a, b int) int { return a - b },
 	"div": func(a, b int) int { return a / b },
 	"mod": func(a, b int) int { return a % b },
 	// phase is every m-th of the m·v samples in the vectors v0, v1, ...: those

@@ -1,0 +1,280 @@
+package winograd
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/planar"
+)
+
+var (
+	//go:embed tiled_in.cl.tmpl
+	tiledInText string
+	//go:embed tiled_gemm.cl.tmpl
+	tiledGemmText string
+	//go:embed tiled_out.cl.tmpl
+	tiledOutText string
+
+	tiledIn   = template.Must(template.New("tiled_in").Funcs(templateFuncs).Parse(tiledInText))
+	tiledGemm = template.Must(template.New("tiled_gemm").Funcs(templateFuncs).Parse(tiledGemmText))
+	tiledOut  = template.Must(template.New("tiled_out").Funcs(templateFuncs).Parse(tiledOutText))
+)
+
+// tiled computes, for pieces of tile rows,
+//
+//	V[p][c][t] = (BT d B)[p] of input channel c under tile t
+//	M[p][k][t] = Σ_c U[p][c][k] · V[p][c][t]
+//	dst = act(bias[k] + (AT M A) of tile t) + res
+//
+// by one kernel each. V lies in the storage type, M in float32, so that sums may
+// go on in it. A launch is cut into the fewest equal pieces whose V and M fit the
+// scratch.
+type tiled struct {
+	t        *compiled
+	algo     string
+	shape    conv.Shape
+	elemV    int // bytes
+	channels int // at a time
+	limit    int64
+	wide     int // tiles of a work-group of the transforms
+	gemm     gemmTile
+}
+
+// tiledThreads is the work-group size of the transforms.
+const tiledThreads = 128
+
+// gemmTile is the blocking of the matrix products: bk outputs × bt tiles for a
+// work-group, tk × 8 for a work-item, cc channels staged.
+type gemmTile struct{ bk, bt, tk, cc int }
+
+func (g gemmTile) threads() int { return g.bk / g.tk * g.bt / 8 }
+
+// local is the local memory of a work-group in bytes.
+func (g gemmTile) local() int { return 2 * g.cc * (g.bk + g.bt) * 4 }
+
+func (g gemmTile) name() string { return fmt.Sprintf("wino_gemm_%dx%d_%d", g.bk, g.bt, g.tk) }
+
+var gemmTiles = []gemmTile{
+	{bk: 128, bt: 128, tk: 8, cc: 8}, {bk: 96, bt: 128, tk: 8, cc: 8}, {bk: 64, bt: 128, tk: 8, cc: 8},
+	{bk: 48, bt: 128, tk: 8, cc: 8}, {bk: 32, bt: 256, tk: 8, cc: 8}, {bk: 16, bt: 256, tk: 4, cc: 8},
+}
+
+// chooseGemm is the blocking with the fewest outputs of padding, larger blocks
+// first, among those the device can run.
+func chooseGemm(k int, c conv.Caps) (gemmTile, error) {
+	best, bestPad := gemmTile{}, 0
+	for _, g := range gemmTiles {
+		if g.threads() > c.MaxWorkGroup || int64(g.local()) > c.LocalMem {
+			continue
+		}
+		if pad := ceilDiv(k, g.bk) * g.bk; best.bk == 0 || pad < bestPad {
+			best, bestPad = g, pad
+		}
+	}
+	if best.bk == 0 {
+		return best, fmt.Errorf("winograd: no matrix product fits work-groups of %d and %d bytes of local memory", c.MaxWorkGroup, c.LocalMem)
+	}
+	return best, nil
+}
+
+func newTiled(c Convolution, t *compiled, caps conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+	w := &tiled{t: t, algo: c.Name(), shape: s, elemV: int(p.Bytes()), channels: s.InC(), wide: 32}
+	if t.N > 8 {
+		w.wide = 16 // more products for each tile: half the tiles
+	}
+	if c.Channels > 0 {
+		w.channels = min(c.Channels, s.InC())
+	}
+	if caps.MaxWorkGroup < tiledThreads {
+		return nil, fmt.Errorf("%s needs work-groups of %d, the device allows %d", w.algo, tiledThreads, caps.MaxWorkGroup)
+	}
+	if need := int64(max(w.localIn(), w.localOut())); need > caps.LocalMem {
+		return nil, fmt.Errorf("%s needs %d bytes of local memory, the device has %d", w.algo, need, caps.LocalMem)
+	}
+	var err error
+	if w.gemm, err = chooseGemm(s.OutC, caps); err != nil {
+		return nil, fmt.Errorf("%s: %w", w.algo, err)
+	}
+	one := w.scratch().Bytes(t.Tiling(), int64(w.tp()))
+	w.limit = c.Cap
+	if w.limit <= 0 {
+		w.limit = max(TiledCap, one)
+	}
+	if w.limit < one {
+		return nil, fmt.Errorf("%s: %w", w.algo, &CapError{Cap: w.limit, Smallest: one, What: fmt.Sprintf("one row of %d tiles", w.tp())})
+	}
+	return w, nil
+}
+
+func (w *tiled) scratch() Scratch {
+	return Scratch{C: w.channels, K: w.shape.OutC, ElemV: w.elemV, ElemM: 4}
+}
+
+// tp is the distance between tile rows in V and M: aligned for vector loads.
+func (w *tiled) tp() int { return ceilDiv(ceilDiv(w.shape.W, w.t.M), 8) * 8 }
+
+// patch is the size of the input samples of a work-group in local memory.
+func (w *tiled) patch() (rows, h, width int) {
+	rows = 1
+	if w.t.N <= 8 {
+		rows = 2 // share what vertical neighbours overlap
+	}
+	return rows, rows*w.t.M + w.t.R - 1, ceilDiv(4-w.t.R/2+w.wide*w.t.M+w.t.R-1, 4) * 4
+}
+
+func (w *tiled) phase() int { return phasePitch(w.wide+(w.t.R-2)/w.t.M+1, w.t.M) }
+
+func (w *tiled) localIn() int {
+	_, h, width := w.patch()
+	return 4 * (h*width + w.t.N*w.t.M*w.phase())
+}
+
+func (w *tiled) localOut() int { return 4 * (w.t.M*w.t.N*w.wide + w.t.M*w.t.M*w.phase()) }
+
+// phasePitch is the distance, at least n, between the m phases of a line in local
+// memory for which 32 neighbouring columns fall on the most different banks.
+func phasePitch(n, m int) int {
+	best, bestMax := n, 33
+	for pitch := n; pitch < n+32; pitch++ {
+		var banks [32]int
+		worst := 0
+		for x := range 32 {
+			b := (x%m*pitch + x/m) % 32
+			banks[b]++
+			worst = max(worst, banks[b])
+		}
+		if worst < bestMax {
+			best, bestMax = pitch, worst
+		}
+		if bestMax == 1 || pitch >= n+15 && bestMax == 2 {
+			break
+		}
+	}
+	return best
+}
+
+func (w *tiled) Kernels() []conv.Kernel {
+	in, out := "wino_in_"+string(w.t.variant), "wino_out_"+string(w.t.variant)
+	rows, h, width := w.patch()
+	g := w.gemm
+	common := map[string]any{
+		"N": w.t.N, "M": w.t.M, "T": w.t.T(), "R": w.t.R, "Wide": w.wide, "High": tiledThreads / w.wide,
+		"Rows": rows, "PatchH": h, "PatchW": width, "Phase": w.phase(),
+		"BK": g.bk, "BT": g.bt, "TK": g.tk, "CC": g.cc, "Threads": g.threads(),
+		"LoadsU": ceilDiv(g.cc*g.bk/4, g.threads()), "LoadsV": ceilDiv(g.cc*g.bt/4, g.threads()),
+	}
+	return []conv.Kernel{
+		render(tiledIn, in, common, emitter(w.t.input, in+"_bt", "float")),
+		render(tiledGemm, g.name(), common),
+		render(tiledOut, out, common, emitter(w.t.output, out+"_at", "float")),
+	}
+}
+
+// render executes a kernel's template with its name and functions added.
+func render(t *template.Template, name string, data map[string]any, functions ...func() (string, error)) conv.Kernel {
+	text, err := emitAll(functions...)
+	if err != nil {
+		panic("winograd: " + name + ": " + err.Error()) // names and types are constants of this package
+	}
+	all := map[string]any{"Name": name, "Functions": text}
+	for k, v := range data {
+		all[k] = v
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, all); err != nil {
+		panic("winograd: " + name + ": " + err.Error()) // the template is part of the program
+	}
+	return conv.Kernel{Name: name, Source: b.String()}
+}
+
+func (w *tiled) kpad() int   { return ceilDiv(w.shape.OutC, w.gemm.bk) * w.gemm.bk }
+func (w *tiled) biasAt() int { return w.t.N * w.t.N * w.shape.InC() * w.kpad() }
+
+func (w *tiled) PackedLen() int { return w.biasAt() + w.shape.OutC }
+
+// Pack lays out U as [p][c][kpad] and then the bias.
+func (w *tiled) Pack(weights, bias []float32) []float32 {
+	k := w.shape.OutC
+	u := w.t.pack(weights, k, w.shape.InC())
+	out := make([]float32, w.PackedLen())
+	for i := range len(u) / k {
+		copy(out[i*w.kpad():], u[i*k:][:k])
+	}
+	copy(out[w.biasAt():], bias[:k])
+	return out
+}
+
+func (w *tiled) Granule() int { return w.t.M }
+
+// Scratch is the largest piece's.
+func (w *tiled) Scratch(rows int) int64 {
+	pieces, err := w.pieces(rows, w.limit)
+	if err != nil {
+		return w.limit // New has checked it; Launch says what is wrong
+	}
+	return w.scratch().Bytes(w.t.Tiling(), int64(pieces[0].Len())*int64(w.tp()))
+}
+
+func (w *tiled) pieces(rows int, limit int64) ([]Range, error) {
+	return w.t.Tiling().SplitRows(ceilDiv(rows, w.t.M), w.tp(), w.scratch(), limit)
+}
+
+func (w *tiled) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
+	if err := checkStart(w.algo, a.Y0, w.t.M); err != nil {
+		return err
+	}
+	pieces, err := w.pieces(a.Y1-a.Y0, min(w.limit, scratchSize(a.Scratch)))
+	if err != nil {
+		return fmt.Errorf("%s: %w", w.algo, err)
+	}
+	for _, p := range pieces {
+		if err := w.piece(q, k, packed, a, a.Y0/w.t.M+p.From, p.Len()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// piece runs the three kernels over rows tile rows from row0 on.
+func (w *tiled) piece(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args, row0, rows int) error {
+	inC, outC, tp := w.shape.InC(), w.shape.OutC, w.tp()
+	n2, tiles := w.t.N*w.t.N, rows*tp
+	mAt := int32(int64(n2) * int64(w.channels) * int64(tiles) * int64(w.elemV) / 4)
+	blocks, high := ceilDiv(ceilDiv(w.shape.W, w.t.M), w.wide), tiledThreads/w.wide
+	patchRows, _, _ := w.patch()
+	for c0 := 0; c0 < inC; c0 += w.channels {
+		cs := min(w.channels, inC-c0)
+		args := append(sources(a), a.Scratch, int32(c0), int32(row0), int32(rows), int32(tp))
+		if err := k[0].SetArgs(args...); err != nil {
+			return err
+		}
+		if err := q.LaunchQuiet(k[0], []int{blocks * w.wide, ceilDiv(rows, patchRows) * high, cs}, []int{w.wide, high, 1}); err != nil {
+			return err
+		}
+		g := w.gemm
+		err := k[1].SetArgs(packed, a.Scratch, a.Scratch, mAt, int32(inC), int32(c0), int32(cs), int32(w.kpad()), int32(outC), int32(tiles), oneIf(c0 > 0))
+		if err != nil {
+			return err
+		}
+		if err := q.LaunchQuiet(k[1], []int{ceilDiv(tiles, g.bt) * g.threads(), ceilDiv(outC, g.bk), n2}, []int{g.threads(), 1, 1}); err != nil {
+			return err
+		}
+	}
+	args := append([]any{a.Scratch, mAt, packed, int32(w.biasAt())}, targets(a)...)
+	args = append(args, int32(row0), int32(rows), int32(tp), int32(a.Y1), int32(w.shape.Act), a.Slope)
+	if err := k[2].SetArgs(args...); err != nil {
+		return err
+	}
+	return q.LaunchQuiet(k[2], []int{blocks * w.wide, rows * high, outC}, []int{w.wide, high, 1})
+}
+
+func oneIf(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
