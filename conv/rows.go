@@ -14,24 +14,7 @@ import (
 //go:embed rows.cl.tmpl
 var rowsText string
 
-var rowsTemplate = template.Must(template.New("rows").Funcs(template.FuncMap{
-	"seq": func(n int) []int {
-		s := make([]int, n)
-		for i := range s {
-			s[i] = i
-		}
-		return s
-	},
-	"mul": func(a ...int) int {
-		p := 1
-		for _, v := range a {
-			p *= v
-		}
-		return p
-	},
-	"add":  func(a, b int) int { return a + b },
-	"half": func(a int) int { return a / 2 },
-}).Parse(rowsText))
+var rowsTemplate = template.Must(template.New("rows").Funcs(templateFuncs).Parse(rowsText))
 
 // Rows is direct convolution for CPUs: register tiles of output channels by
 // vectors of columns, no local memory, no barriers. It computes

@@ -1,0 +1,115 @@
+package conv_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"enhance/conv"
+	"enhance/conv/convtest"
+	"enhance/planar"
+)
+
+// gpu is what a GPU says of itself. CPU devices run its kernels too, slowly.
+var gpu = conv.Caps{Vector: 1, LocalMem: 48 << 10, MaxWorkGroup: 1024}
+
+// TestRegistryContract holds every algorithm of the registry to the contract in both
+// precisions, and those that have a form for GPUs in that form too.
+func TestRegistryContract(t *testing.T) {
+	d := convtest.Device(t)
+	own := conv.CapsOf(d.Info())
+	for _, a := range conv.Registry(own) {
+		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+			forms := map[string]conv.Caps{"device": own}
+			if own.CPU {
+				forms["gpu"] = gpu
+			}
+			for form, caps := range forms {
+				if form == "gpu" && a.Name() == "direct-rows" {
+					continue // one form for all
+				}
+				c := convtest.Config{Algo: a, Device: d, Caps: &caps, Precision: p}
+				if form == "gpu" {
+					c.Cases = convtest.Cases(8) // their kernels compile slowly for a CPU
+				}
+				t.Run(fmt.Sprintf("%s/%s/%s", a.Name(), form, p), func(t *testing.T) { convtest.Run(t, c) })
+			}
+		}
+	}
+}
+
+// TestWideKernels: the naive algorithm reflects by itself, so it does kernels
+// that reach beyond the rim; the others say so and name it.
+func TestWideKernels(t *testing.T) {
+	d := convtest.Device(t)
+	wide := func(rng *rand.Rand) conv.Shape {
+		s := convtest.AnyShape(rng)
+		s.K = 11 + 2*rng.IntN(2)
+		return s
+	}
+	convtest.Run(t, convtest.Config{Algo: conv.Simple{}, Device: d, Draw: wide, Cases: 4})
+	for _, c := range []conv.Caps{conv.CapsOf(d.Info()), gpu} {
+		for _, a := range []conv.Algo{conv.Packed{}, conv.ImplicitGEMM{}} {
+			_, err := a.New(c, conv.Shape{K: 11, SrcC: []int{4}, OutC: 4, H: 8, W: 8}, planar.FP32)
+			if err == nil || !strings.Contains(err.Error(), "11×11") || !strings.HasSuffix(err.Error(), "; direct-naive does") {
+				t.Errorf("%s does 11×11: error %v", a.Name(), err)
+			}
+		}
+	}
+}
+
+func TestByName(t *testing.T) {
+	cpu := conv.Caps{CPU: true, Vector: 8}
+	for _, c := range []conv.Caps{cpu, gpu} {
+		var names []string
+		for _, a := range conv.Registry(c) {
+			got, err := conv.ByName(c, a.Name())
+			if err != nil || got.Name() != a.Name() {
+				t.Errorf("%s: %v, error %v", a.Name(), got, err)
+			}
+			names = append(names, a.Name())
+		}
+		if names[0] != conv.Direct(c).Name() {
+			t.Errorf("%s comes first, not the direct one", names[0])
+		}
+		if slices.Sort(names); len(slices.Compact(slices.Clone(names))) != len(names) {
+			t.Errorf("names are not unique: %q", names)
+		}
+		if a, err := conv.ByName(c, "direct"); err != nil || a.Name() != conv.Direct(c).Name() {
+			t.Errorf("direct is %v, error %v", a, err)
+		}
+		_, err := conv.ByName(c, "fft")
+		if err == nil {
+			t.Fatal("there is an algorithm named fft")
+		}
+		for _, n := range append(names, `"fft"`) {
+			if !strings.Contains(err.Error(), n) {
+				t.Errorf("%q does not name %s", err, n)
+			}
+		}
+	}
+}
+
+// TestShapesThatAreNone: New refuses them instead of failing later.
+func TestShapesThatAreNone(t *testing.T) {
+	good := conv.Shape{K: 3, SrcC: []int{4}, OutC: 4, H: 8, W: 8}
+	for name, spoil := range map[string]func(*conv.Shape){
+		"no kernel":         func(s *conv.Shape) { s.K = 0 },
+		"no sources":        func(s *conv.Shape) { s.SrcC = nil },
+		"too many sources":  func(s *conv.Shape) { s.SrcC = []int{1, 1, 1, 1, 1} },
+		"an empty source":   func(s *conv.Shape) { s.SrcC = []int{4, 0} },
+		"no output":         func(s *conv.Shape) { s.OutC = 0 },
+		"an empty plane":    func(s *conv.Shape) { s.W = 0 },
+		"a negative height": func(s *conv.Shape) { s.H = -1 },
+	} {
+		s := good
+		spoil(&s)
+		for _, a := range []conv.Algo{conv.Simple{}, conv.Packed{}, conv.ImplicitGEMM{}} {
+			if _, err := a.New(gpu, s, planar.FP32); err == nil {
+				t.Errorf("%s accepts %s", a.Name(), name)
+			}
+		}
+	}
+}
