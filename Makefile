@@ -15,7 +15,7 @@ SAMPLE = testdata/raw/colorchart.dng
 RESULT = out/colorchart.png
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-race test-long fuzz bench lint oclgrind pictures clean check-go opencl
+.PHONY: help build run test test-race test-long fuzz bench lint oclgrind pictures measure clean check-go opencl
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ oclgrind: check-go ## run the kernels' small tests in oclgrind: bounds, races, A
 
 pictures: build opencl ## make the pictures of README.md again
 	@scripts/pictures.sh "$(GO)"
+
+measure: build opencl ## measure README.md's table of memory and time
+	@scripts/measure-mem.sh
 
 clean: ## remove what the other targets made
 	@rm -rf bin out
