@@ -1,0 +1,124 @@
+package mma
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/conv/convtest"
+	"enhance/fuse"
+	"enhance/planar"
+)
+
+// matrixDevice is the first device, which must have matrix units.
+func matrixDevice(t testing.TB) *clrt.Device {
+	t.Helper()
+	d := convtest.Device(t)
+	ctx, err := clrt.NewContext(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ctx.Close()
+	if !Probe(ctx) {
+		t.Skipf("SKIPPED, nothing was tested: %s has no matrix units that Probe finds", d.Info().Name)
+	}
+	return d
+}
+
+// accuracy is what the precisions promise: binary16 rounds weights, tf32 weights
+// and activations, and three products leave 2^-22 of each factor and of the
+// product. Truncated sums count as twice the rounding error.
+var accuracy = map[Precision]convtest.Accuracy{
+	FP16: {Growth: 2, Factor: 0x1p-11},
+	TF32: {Growth: 2, Factor: 0x1.8p-11},
+	FP32: {Growth: 2, Factor: 0x1.8p-22},
+}
+
+func TestContract(t *testing.T) {
+	dev := matrixDevice(t)
+	for _, p := range []Precision{FP16, TF32, FP32} {
+		for _, draw := range []struct {
+			name string
+			draw func(*rand.Rand) conv.Shape
+		}{{"any", convtest.AnyShape}, {"wide", wideShape}} {
+			t.Run(p.String()+"/"+draw.name, func(t *testing.T) {
+				convtest.Run(t, convtest.Config{Algo: Algo(p), Device: dev, Precision: p.Storage(), Accuracy: accuracy[p], Draw: draw.draw})
+			})
+		}
+	}
+}
+
+// TestVariants runs variants that no shape chooses, or only large ones do.
+func TestVariants(t *testing.T) {
+	dev := matrixDevice(t)
+	for _, v := range trialVariants {
+		for _, p := range []Precision{FP16, TF32, FP32} {
+			t.Run(p.String()+"/"+(&impl{variant: v}).name(), func(t *testing.T) {
+				convtest.Run(t, convtest.Config{Algo: algo{p, &v}, Device: dev, Precision: p.Storage(), Accuracy: accuracy[p], Draw: wideShape, Cases: convtest.Cases(3)})
+			})
+		}
+	}
+}
+
+// trialVariants are one of each way to divide a tile.
+var trialVariants = []variant{
+	{nt: 1, wn: 1, wm: 4, rp: 1, ahead: true}, {nt: 3, wn: 2, wm: 4, rp: 1}, {nt: 4, wn: 2, wm: 2, rp: 2}, {nt: 5, wn: 1, wm: 4, rp: 1, ahead: true},
+	{nt: 8, wn: 1, wm: 4, rp: 1},
+}
+
+// wideShape draws shapes as networks have them: many channels and outputs, in
+// several sources, planes larger than a tile.
+func wideShape(rng *rand.Rand) conv.Shape {
+	s := conv.Shape{K: 1 + 2*rng.IntN(5), Act: fuse.Act(rng.IntN(3)), H: 1 + rng.IntN(40), W: 5 + rng.IntN(70)}
+	for range 1 + rng.IntN(3) {
+		s.SrcC = append(s.SrcC, 4*(1+rng.IntN(12)))
+	}
+	s.OutC = 1 + rng.IntN(70)
+	return s
+}
+
+// TestProbeHere checks that asking does no harm, whatever the device.
+func TestProbeHere(t *testing.T) {
+	ctx, err := clrt.NewContext(convtest.Device(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ctx.Close()
+	found := Probe(ctx)
+	t.Logf("matrix units on %s: %v", ctx.Device().Info().Name, found)
+	if ctx.Live() != 0 {
+		t.Errorf("probing left %d bytes on the device", ctx.Live())
+	}
+	if found && ctx.Device().Info().Type == clrt.CPU {
+		t.Error("found on a CPU")
+	}
+}
+
+// TestRefuses says what New does not take.
+func TestRefuses(t *testing.T) {
+	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024}
+	good := conv.Shape{K: 3, SrcC: []int{16}, OutC: 16, H: 8, W: 8}
+	for _, c := range []struct {
+		name   string
+		change func(*conv.Caps, *conv.Shape)
+		p      planar.Precision
+	}{
+		{"fp32 storage", func(*conv.Caps, *conv.Shape) {}, planar.FP32},
+		{"even kernel", func(_ *conv.Caps, s *conv.Shape) { s.K = 4 }, planar.FP16},
+		{"large kernel", func(_ *conv.Caps, s *conv.Shape) { s.K = 11 }, planar.FP16},
+		{"narrow plane", func(_ *conv.Caps, s *conv.Shape) { s.W = 4 }, planar.FP16},
+		{"no channels", func(_ *conv.Caps, s *conv.Shape) { s.SrcC = nil }, planar.FP16},
+		{"small groups", func(c *conv.Caps, _ *conv.Shape) { c.MaxWorkGroup = 64 }, planar.FP16},
+		{"little local memory", func(c *conv.Caps, _ *conv.Shape) { c.LocalMem = 4 << 10 }, planar.FP16},
+	} {
+		caps, s := caps, good
+		c.change(&caps, &s)
+		if _, err := Algo(FP16).New(caps, s, c.p); err == nil {
+			t.Errorf("%s: not refused", c.name)
+		}
+	}
+	if _, err := Algo(FP16).New(caps, good, planar.FP16); err != nil {
+		t.Error(err)
+	}
+}

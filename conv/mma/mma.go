@@ -1,0 +1,181 @@
+// Package mma holds convolution on the matrix units of NVIDIA GPUs: implicit
+// GEMM by mma.sync instructions in inline PTX, which NVIDIA's OpenCL compiler
+// takes (mma.cl says how the work is laid out).
+//
+// [Probe] finds out whether a device has them, by computing something. Where it
+// holds, [Algo] gives the algorithm in one of three precisions and [Suits] says
+// for which shapes it is the better choice. docs/mma.md has figures.
+//
+// All three accumulate in float32, but the units truncate where float32
+// arithmetic rounds, so that sums of n products are off by up to n units in the
+// last place.
+package mma
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/fuse"
+	"enhance/planar"
+)
+
+// Precision is how factors enter the products.
+type Precision uint8
+
+const (
+	// FP16 takes activations stored as binary16 and rounds weights to it.
+	FP16 Precision = iota
+	// TF32 takes float32 activations and rounds them and the weights to the 11
+	// significant bits of tf32.
+	TF32
+	// FP32 takes float32 activations and splits them and the weights into two
+	// tf32 parts each; of the four products the smallest is left out. Factors so
+	// keep 21 bits at least.
+	FP32
+)
+
+func (p Precision) String() string { return [...]string{"fp16", "tf32", "fp32"}[p] }
+
+// Storage is how activations must be stored.
+func (p Precision) Storage() planar.Precision {
+	if p == FP16 {
+		return planar.FP16
+	}
+	return planar.FP32
+}
+
+// chunk is how many channels of one source are together in local memory. A
+// stage is two chunks, what one matrix product takes.
+func (p Precision) chunk() int {
+	if p == FP16 {
+		return 8
+	}
+	return 4
+}
+
+// parts is how many words stand for a weight.
+func (p Precision) parts() int {
+	if p == FP32 {
+		return 2
+	}
+	return 1
+}
+
+// Algo is the convolution in precision p, for devices that pass [Probe].
+func Algo(p Precision) conv.Algo { return algo{precision: p} }
+
+// Suits reports whether the algorithm is expected to beat direct convolution.
+func Suits(s conv.Shape) bool { return s.W > planar.Rim && s.InC() >= 3 }
+
+type algo struct {
+	precision Precision
+	variant   *variant // nil: the one that suits the shape
+}
+
+func (a algo) Name() string { return [...]string{"mma", "mma-tf32", "mma-3xtf32"}[a.precision] }
+
+func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+	if p != a.precision.Storage() {
+		return nil, fmt.Errorf("conv: %s needs activations stored as %s, not %s", a.Name(), a.precision.Storage(), p)
+	}
+	if s.K%2 == 0 || s.K/2 > planar.Rim {
+		return nil, fmt.Errorf("conv: %s does odd kernels up to %d×%[2]d, not %d×%[3]d", a.Name(), 2*planar.Rim+1, s.K)
+	}
+	if s.W <= planar.Rim {
+		return nil, fmt.Errorf("conv: %s does planes of more than %d columns, not %d", a.Name(), planar.Rim, s.W)
+	}
+	if s.InC() < 1 || s.OutC < 1 || len(s.SrcC) > conv.MaxSources {
+		return nil, fmt.Errorf("conv: %s: shape %v of %d sources is not a convolution", a.Name(), s, len(s.SrcC))
+	}
+	v := choose(a.precision, s)
+	if a.variant != nil {
+		v = *a.variant
+	}
+	m := &impl{precision: a.precision, shape: s, variant: v, order: channelOrder(s.SrcC, a.precision.chunk())}
+	if n := v.localBytes(s.K); n > c.LocalMem {
+		return nil, fmt.Errorf("conv: %s needs %d bytes of local memory, the device has %d", a.Name(), n, c.LocalMem)
+	}
+	if v.group() > c.MaxWorkGroup {
+		return nil, fmt.Errorf("conv: %s needs work-groups of %d, the device allows %d", a.Name(), v.group(), c.MaxWorkGroup)
+	}
+	return m, nil
+}
+
+//go:embed mma.cl
+var kernelCL string
+
+//go:embed common.cl
+var commonCL string
+
+type impl struct {
+	precision Precision
+	shape     conv.Shape
+	variant   variant
+	order     []int // source channel of each of the stages' places, -1 for none
+}
+
+func (m *impl) name() string {
+	v := m.variant
+	ahead := ""
+	if v.ahead {
+		ahead = "_ahead"
+	}
+	return fmt.Sprintf("conv_mma_%s_k%d_n%dx%d_m%dx%d%s_act%d", m.precision, m.shape.K, v.nt, v.wn, v.rp, v.wm, ahead, m.shape.Act)
+}
+
+func (m *impl) Kernels() []conv.Kernel {
+	v := m.variant
+	ahead := 0
+	if v.ahead {
+		ahead = 1
+	}
+	act := map[fuse.Act]int{fuse.LeakyReLU: 1, fuse.Sigmoid: 2}[m.shape.Act]
+	var def, undef strings.Builder
+	for _, d := range []struct {
+		name  string
+		value any
+	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"MODE", int(m.precision)}, {"NT", v.nt}, {"WN", v.wn}, {"WM", v.wm}, {"RP", v.rp},
+		{"AHEAD", ahead}, {"ACT", act}} {
+		fmt.Fprintf(&def, "#define %s %v\n", d.name, d.value)
+		fmt.Fprintf(&undef, "#undef %s\n", d.name)
+	}
+	return []conv.Kernel{{Name: m.name(), Source: commonCL + def.String() + kernelCL + undef.String()}}
+}
+
+func (m *impl) Granule() int      { return 1 }
+func (m *impl) Scratch(int) int64 { return 0 }
+
+func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
+	args, global, local := m.launch(packed, a)
+	if err := k[0].SetArgs(args...); err != nil {
+		return err
+	}
+	return q.LaunchQuiet(k[0], global, local)
+}
+
+// launch lists the kernel's arguments and sizes.
+func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args []any, global, local []int) {
+	args = make([]any, 0, 18)
+	for i := range conv.MaxSources {
+		src := a.Src[0].Slice(0, 0)
+		if i < len(a.Src) {
+			src = a.Src[i]
+		}
+		args = append(args, src.Buf, src.Arg())
+	}
+	args = append(args, packed, int32(m.stages()), int32(m.biasAt()))
+	if a.Res.Buf != nil {
+		args = append(args, a.Res.Buf, a.Res.Arg())
+	} else {
+		args = append(args, nil, a.Dst.Arg())
+	}
+	args = append(args, a.Dst.Buf, a.Dst.Arg(), int32(a.Y0), int32(a.Y1), a.Slope)
+	v := m.variant
+	tiles := ceilDiv(a.Y1-a.Y0, v.tileH())
+	return args, []int{m.groups() * v.group(), ceilDiv(a.Dst.W, 32), tiles}, []int{v.group(), 1, 1}
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }

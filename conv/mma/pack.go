@@ -1,0 +1,114 @@
+package mma
+
+import (
+	"math"
+
+	"enhance/planar"
+)
+
+// channelOrder lists the channels in the order in which stages take them: each
+// source in chunks of n, the last one of a source filled with places that hold
+// no channel (-1), and an even number of chunks.
+func channelOrder(sources []int, n int) []int {
+	var order []int
+	first := 0
+	for _, c := range sources {
+		for i := range ceilDiv(c, n) * n {
+			if i < c {
+				order = append(order, first+i)
+			} else {
+				order = append(order, -1)
+			}
+		}
+		first += c
+	}
+	for len(order)%(2*n) != 0 {
+		order = append(order, -1)
+	}
+	return order
+}
+
+func (m *impl) stages() int { return len(m.order) / (2 * m.precision.chunk()) }
+
+// groups is the number of work-groups that share a tile of pixels.
+func (m *impl) groups() int { return ceilDiv(m.shape.OutC, m.variant.outputs()) }
+
+// tapWords is how many words a warp reads for a tap of a stage.
+func (m *impl) tapWords() int { return m.variant.nt * 64 * m.precision.parts() }
+
+// weightWords is how many words there are before the bias: blocks of what a warp
+// makes, their stages, kernel rows and columns, and one more tap, which the last
+// warp reads ahead.
+func (m *impl) weightWords() int {
+	k := m.shape.K
+	return (m.groups()*m.variant.wn*m.stages()*k*k + 1) * m.tapWords()
+}
+
+func (m *impl) biasAt() int { return m.weightWords() }
+
+func (m *impl) PackedLen() int { return m.weightWords() + m.groups()*m.variant.outputs() }
+
+// Pack lays the weights out as the matrix fragments of mma.sync want them:
+//
+//	[block][stage][ky][kx][n-tiles in pairs][lane][n-tile of the pair][2 words]
+//
+// and an odd n-tile last, as [lane][2 words]. With FP32 a tap has the n-tiles of
+// the large parts and then those of the small ones. Lane 4g+t holds of output g
+// of its n-tile words 2t and 2t+1 of the stage's eight: two channels each in
+// binary16, one in tf32. The words are bits in a float32's place; as weights are
+// finite none of them is a NaN. Bias follows as float32.
+func (m *impl) Pack(weights, bias []float32) []float32 {
+	out := make([]float32, m.PackedLen())
+	kk, inC, v := m.shape.K*m.shape.K, m.shape.InC(), m.variant
+	perStage := 2 * m.precision.chunk()
+	for o := range m.shape.OutC {
+		block, n, g := o/(8*v.nt), o/8%v.nt, o%8
+		for place, c := range m.order {
+			if c < 0 {
+				continue
+			}
+			stage, at := place/perStage, place%perStage
+			for tap := range kk {
+				words := out[((block*m.stages()+stage)*kk+tap)*m.tapWords():][:m.tapWords()]
+				m.put(words, n, g, at, weights[(o*inC+c)*kk+tap])
+			}
+		}
+		out[m.biasAt()+o] = bias[o]
+	}
+	return out
+}
+
+// put stores weight w of output g of n-tile n and channel at of a stage among the
+// words of a tap.
+func (m *impl) put(words []float32, n, g, at int, w float32) {
+	if m.precision == FP16 {
+		i := m.word(n, g, at/2)
+		words[i] = math.Float32frombits(math.Float32bits(words[i]) | uint32(planar.Half(w))<<(16*(at%2)))
+		return
+	}
+	large := roundTF32(w)
+	words[m.word(n, g, at)] = large
+	if m.precision == FP32 {
+		words[m.word(n+m.variant.nt, g, at)] = roundTF32(w - large)
+	}
+}
+
+// word is the place among a tap's words of word k of the stage's eight, for
+// output g of n-tile n.
+func (m *impl) word(n, g, k int) int {
+	lane := 4*g + k/2
+	if tiles := m.variant.nt * m.precision.parts(); n == tiles-1 && tiles%2 == 1 {
+		return n*64 + lane*2 + k%2
+	}
+	return n/2*128 + lane*4 + n%2*2 + k%2
+}
+
+// roundTF32 rounds to 11 significant bits, ties away from zero, as
+// cvt.rna.tf32.f32 does; overflow becomes infinity.
+func roundTF32(v float32) float32 {
+	b := math.Float32bits(v)
+	if b>>23&0xff == 0xff {
+		return v
+	}
+	return math.Float32frombits((b + 1<<12) &^ (1<<13 - 1))
+}

@@ -1,0 +1,108 @@
+package mma
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"math"
+
+	"enhance/clrt"
+	"enhance/planar"
+)
+
+//go:embed probe.cl
+var probeCL string
+
+// Probe reports whether the device of ctx has matrix units that the kernels of
+// this package can use. It asks the compiler and the device, by building and
+// running a kernel and checking what it computes; its buffers are released
+// before it returns. Devices whose compiler is not NVIDIA's are not asked: inline
+// PTX is more than other compilers can be trusted to refuse in good order.
+func Probe(ctx *clrt.Context) bool {
+	info := ctx.Device().Info()
+	if info.Type != clrt.GPU || !info.HasExtension("cl_nv_compiler_options") {
+		return false
+	}
+	in, want := probeData()
+	got, err := runProbe(ctx, in, len(want)*4)
+	if err != nil {
+		return false
+	}
+	for i, w := range want {
+		if math.Float32frombits(binary.LittleEndian.Uint32(got[4*i:])) != w {
+			return false
+		}
+	}
+	return true
+}
+
+func runProbe(ctx *clrt.Context, in []byte, n int) (out []byte, err error) {
+	prog, err := ctx.Build(probeCL, "-cl-std=CL1.2")
+	if err != nil {
+		return nil, err
+	}
+	defer prog.Close()
+	k, err := prog.Kernel("conv_mma_probe")
+	if err != nil {
+		return nil, err
+	}
+	defer k.Close()
+	q, err := ctx.NewQueue()
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	src, err := ctx.NewBuffer(int64(len(in)), "probing matrix units")
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	dst, err := ctx.NewBuffer(int64(n), "probing matrix units")
+	if err != nil {
+		return nil, err
+	}
+	defer dst.Close()
+	if err := q.Write(src, 0, in); err != nil {
+		return nil, err
+	}
+	if err := k.SetArgs(src, dst); err != nil {
+		return nil, err
+	}
+	if err := q.LaunchQuiet(k, []int{32}, []int{32}); err != nil {
+		return nil, err
+	}
+	out = make([]byte, n)
+	return out, q.Read(dst, 0, out)
+}
+
+// probeData gives the registers of the probe's fragments, twelve for each lane,
+// and the sums that it must leave in four for each. All of them are exact.
+func probeData() (in []byte, want []float32) {
+	left := func(row, k int) float32 { return float32((row*7+k*3)%11 - 5) }
+	right := func(k, col int) float32 { return float32((k*5+col*2)%7 - 3) }
+	half := func(lo, hi float32) uint32 { return uint32(planar.Half(lo)) | uint32(planar.Half(hi))<<16 }
+	for lane := range 32 {
+		g, t := lane/4, lane%4
+		words := []uint32{
+			half(left(g, 2*t), left(g, 2*t+1)), half(left(g+8, 2*t), left(g+8, 2*t+1)),
+			half(left(g, 2*t+8), left(g, 2*t+9)), half(left(g+8, 2*t+8), left(g+8, 2*t+9)),
+			half(right(2*t, g), right(2*t+1, g)), half(right(2*t+8, g), right(2*t+9, g)),
+		}
+		for _, v := range []float32{left(g, t), left(g+8, t), left(g, t+4), left(g+8, t+4), right(t, g), right(t+4, g)} {
+			words = append(words, math.Float32bits(v))
+		}
+		for _, w := range words {
+			in = binary.LittleEndian.AppendUint32(in, w)
+		}
+		for i := range 4 {
+			row, col, sum := g+i/2*8, 2*t+i%2, float32(0)
+			for k := range 16 {
+				sum += left(row, k) * right(k, col)
+			}
+			for k := range 8 {
+				sum += left(row, k) * right(k, col)
+			}
+			want = append(want, sum)
+		}
+	}
+	return in, want
+}
