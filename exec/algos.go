@@ -3,24 +3,50 @@ package exec
 import (
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"enhance/conv"
 	"enhance/fuse"
 	"enhance/planar"
+	"enhance/winograd"
 )
 
 // Algorithms lists every convolution algorithm, the device's own direct one
 // first. The list has the same names on every device: what an algorithm cannot do
 // on one, its New says.
 func Algorithms(c conv.Caps) []conv.Algo {
-	all := []conv.Algo{conv.Direct(c)}
-	for _, a := range []conv.Algo{conv.Rows{}, conv.Tile{}} {
-		if a.Name() != all[0].Name() {
-			all = append(all, a)
-		}
+	all := conv.Registry(c)
+	for _, v := range winograd.Variants() {
+		all = append(all, winograd.Algo(v), winograd.Convolution{Variant: v, Form: winograd.Fused})
 	}
 	return all
+}
+
+// algoByName finds an algorithm, nil if there is none. Beyond the list there are
+// Winograd's splits by input channels, for study: winograd-f4x3-c32 transforms 32
+// of them at a time.
+func algoByName(name string) conv.Algo {
+	all := Algorithms(conv.Caps{})
+	find := func(name string) conv.Algo {
+		for _, a := range all {
+			if a.Name() == name {
+				return a
+			}
+		}
+		return nil
+	}
+	if a := find(name); a != nil {
+		return a
+	}
+	if at := strings.LastIndex(name, "-c"); at > 0 {
+		n, err := strconv.Atoi(name[at+2:])
+		if w, ok := find(name[:at]).(winograd.Convolution); ok && err == nil && n > 0 {
+			w.Channels = n
+			return w
+		}
+	}
+	return nil
 }
 
 // AutoAlgo is the automatic choice of an algorithm and the reason for it. It
@@ -92,7 +118,6 @@ func (c *algoClause) matches(step string) bool {
 }
 
 func parseAlgos(spec string) ([]algoClause, error) {
-	known := Algorithms(conv.Caps{})
 	var clauses []algoClause
 	for _, text := range strings.Split(spec, ",") {
 		pattern, name, ok := strings.Cut(text, "=")
@@ -103,18 +128,38 @@ func parseAlgos(spec string) ([]algoClause, error) {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
 			return nil, fmt.Errorf("algorithms: %q is not a pattern for names of layers, such as conv_l1_*", pattern)
 		}
-		c := algoClause{pattern: pattern}
-		for _, a := range known {
-			if a.Name() == name {
-				c.algo = a
-			}
-		}
+		c := algoClause{pattern: pattern, algo: algoByName(name)}
 		if c.algo == nil && name != Auto {
-			return nil, fmt.Errorf("algorithms: %q is none: known are %s, %s", name, Auto, strings.Join(names(known), ", "))
+			return nil, fmt.Errorf("algorithms: %q is none: known are %s, %s", name, Auto, strings.Join(names(Algorithms(conv.Caps{})), ", "))
 		}
 		clauses = append(clauses, c)
 	}
 	return clauses, nil
+}
+
+// FindAlgos lists the algorithms that a list of patterns names, separated by
+// commas, in the order of Algorithms. A pattern that names none is an error.
+func FindAlgos(c conv.Caps, patterns string) ([]conv.Algo, error) {
+	all := Algorithms(c)
+	picked := make([]bool, len(all))
+	for _, p := range strings.Split(patterns, ",") {
+		p, found := strings.TrimSpace(p), false
+		for i, a := range all {
+			if ok, err := path.Match(p, a.Name()); err == nil && ok {
+				picked[i], found = true, true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("algorithms: %q is none: known are %s", p, strings.Join(names(all), ", "))
+		}
+	}
+	var out []conv.Algo
+	for i, a := range all {
+		if picked[i] {
+			out = append(out, a)
+		}
+	}
+	return out, nil
 }
 
 func names(algos []conv.Algo) []string {

@@ -30,6 +30,8 @@ func TestParseAlgos(t *testing.T) {
 		{"conv_l1_d5*=auto, direct-tile", "conv_l1_d6.conv_7a", "direct-tile"},
 		{"*_[57]?=direct-tile,*=direct-rows", "conv_l1_d5.conv_7a", "direct-tile"},
 		{"*_[57]?=direct-tile,*=direct-rows", "conv_l1_d5.conv_3a", "direct-rows"},
+		{"winograd-f4x3", "conv_l1_d1", "winograd-f4x3"},
+		{"winograd-f4x3-c8", "conv_l1_d1", "winograd-f4x3-c8"},
 		{"*=direct-rows,conv_l1_d1=direct-tile", "conv_l1_d1", "direct-rows"}, // the first holds
 	} {
 		choose, err := ParseAlgos(c.spec)
@@ -147,6 +149,26 @@ func TestChosenAlgorithms(t *testing.T) {
 	for _, want := range []string{ae.Step, "picky: does 5×5 kernels only", "direct-rows", "3×3", "4→24 channels"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+}
+
+func TestFindAlgos(t *testing.T) {
+	for patterns, want := range map[string]string{
+		"implicit-gemm":              "implicit-gemm",
+		"direct-tile, implicit-gemm": "direct-tile implicit-gemm",
+		"implicit-gemm,direct-tile":  "direct-tile implicit-gemm", // in the list's order
+		"winograd-f?x5":              "winograd-f2x5 winograd-f4x5 winograd-f6x5",
+		"direct-*":                   "direct-rows direct-tile direct-naive direct-packed",
+	} {
+		got, err := FindAlgos(conv.CapsOf(algoInfos["cpu"]), patterns)
+		if err != nil || strings.Join(names(got), " ") != want {
+			t.Errorf("%q finds %q, %v, want %q", patterns, names(got), err, want)
+		}
+	}
+	for _, patterns := range []string{"", "fft", "direct-rows,", "direct-rows,nothing*", "["} {
+		if got, err := FindAlgos(conv.Caps{}, patterns); err == nil {
+			t.Errorf("%q finds %q", patterns, names(got))
 		}
 	}
 }

@@ -24,10 +24,7 @@ func (s *Session) chooseAlgos() (err error) {
 // prepare plans a run of m, which is the session's model or part of it, within
 // budget bytes.
 func (s *Session) prepare(m *model.Model, h, w int, budget int64) (*exec.Job, error) {
-	job, err := exec.Prepare(m, h, w, s.info, exec.Options{
-		Precision: s.set.Precision, Budget: budget, Algo: s.algo,
-		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
-	})
+	job, err := exec.Prepare(m, h, w, s.info, s.engineOptions(budget))
 	var cannot *exec.AlgoError
 	if errors.As(err, &cannot) {
 		return nil, optionErrorf("algo", "%v", err)
@@ -41,4 +38,19 @@ func (s *Session) prepare(m *model.Model, h, w int, budget int64) (*exec.Job, er
 		}
 	}
 	return job, nil
+}
+
+func (s *Session) engineOptions(budget int64) exec.Options {
+	return exec.Options{
+		Precision: s.set.Precision, Budget: budget, Algo: s.algo,
+		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
+	}
+}
+
+// EngineOptions are what the session would give exec.Prepare for a mosaic of so
+// many rows and columns whose red sample is at (0,0), with the padded packed
+// sides. For benchmarks.
+func (s *Session) EngineOptions(rows, cols int) (o exec.Options, h, w int) {
+	h, w = s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
+	return s.engineOptions(s.budget), h, w
 }
