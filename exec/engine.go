@@ -1,9 +1,8 @@
 package exec
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 
 	"enhance/clrt"
@@ -17,17 +16,19 @@ import (
 // at a time.
 type Engine struct {
 	*Job
-	ctx     *clrt.Context
-	q       *clrt.Queue
-	prog    *clrt.Program
-	ops     *ops.Ops
-	arenas  []*clrt.Buffer
-	weights *clrt.Buffer
-	params  [][]*clrt.Buffer // by step: a view per packed convolution or norm slice
-	rings   []planar.Ring
-	scratch *clrt.Buffer
-	kernels [][]*clrt.Kernel
-	spill   map[int][]byte // host rows of spilled tensors
+	ctx      *clrt.Context
+	q        *clrt.Queue
+	prog     *clrt.Program
+	ops      *ops.Ops
+	arenas   []*clrt.Buffer
+	weights  *clrt.Buffer
+	slots    []*clrt.Buffer   // for parameters that are loaded section by section
+	params   [][]*clrt.Buffer // by step: its packed convolution or its norm slices
+	streamed [][]byte         // by step: parameters to load into its slot
+	rings    []planar.Ring
+	scratch  *clrt.Buffer
+	kernels  [][]*clrt.Kernel
+	spill    map[int][]byte // host rows of spilled tensors
 }
 
 // Open allocates the plan's memory on the device of ctx, which must be the one
@@ -99,69 +100,37 @@ func (e *Engine) compile() error {
 	return nil
 }
 
-// allocate creates every buffer of the plan and touches it, so that a device
-// that cannot hold them says so now.
-func (e *Engine) allocate() error {
-	newBuffer := func(n int64, purpose string) (*clrt.Buffer, error) {
-		b, err := e.ctx.NewBuffer(n, purpose)
-		if err != nil {
-			return nil, err
-		}
-		return b, b.Touch(e.q)
+// newBuffer creates a buffer and touches it, so that a device that cannot hold it
+// says so now.
+func (e *Engine) newBuffer(n int64, purpose string) (*clrt.Buffer, error) {
+	b, err := e.ctx.NewBuffer(n, purpose)
+	if err != nil {
+		return nil, err
 	}
+	if err := b.Touch(e.q); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// allocate creates the plan's buffers for tensors and scratch.
+func (e *Engine) allocate() error {
 	var err error
 	for i, n := range e.Plan.Arenas {
-		b, err := newBuffer(n, fmt.Sprintf("activations %d", i))
+		b, err := e.newBuffer(n, fmt.Sprintf("activations %d", i))
 		if err != nil {
 			return err
 		}
 		e.arenas = append(e.arenas, b)
 	}
-	if e.weights, err = newBuffer(e.packed, "weights"); err != nil {
-		return err
-	}
 	for _, r := range e.Plan.Rings {
 		e.rings = append(e.rings, planar.NewRing(e.arenas[r.Arena], r.Offset, e.Program.Tensors[r.Tensor], r.Rows))
 	}
 	if e.Plan.Scratch > 0 {
-		e.scratch, err = newBuffer(e.Plan.Scratch, "scratch")
+		e.scratch, err = e.newBuffer(e.Plan.Scratch, "scratch")
 	}
 	return err
-}
-
-// loadWeights packs every step's parameters and copies them to the device.
-func (e *Engine) loadWeights() error {
-	align := int64(max(e.Info.BaseAlign, 64))
-	e.params = make([][]*clrt.Buffer, len(e.Program.Steps))
-	for i := range e.Program.Steps {
-		s := &e.Program.Steps[i]
-		off := e.Job.weights[i].off
-		put := func(v []float32) error {
-			b, err := e.weights.Sub(off, int64(len(v))*4)
-			if err != nil {
-				return err
-			}
-			e.params[i] = append(e.params[i], b)
-			raw := make([]byte, len(v)*4)
-			for k, x := range v {
-				binary.LittleEndian.PutUint32(raw[4*k:], math.Float32bits(x))
-			}
-			return e.q.Write(e.weights, off, raw)
-		}
-		if c := e.convs[i]; c != nil {
-			if err := put(c.Pack(e.Model.Params[s.Weight].Data, e.Model.Params[s.Bias].Data)); err != nil {
-				return err
-			}
-		}
-		for _, n := range s.Norm {
-			off = (off + align - 1) / align * align
-			if err := put(append(append([]float32(nil), e.Model.Params[n.Weight].Data...), e.Model.Params[n.Bias].Data...)); err != nil {
-				return err
-			}
-			off += int64(n.C) * 8
-		}
-	}
-	return nil
 }
 
 // Peak is the largest number of device bytes that were live at any moment.
@@ -193,7 +162,7 @@ func (e *Engine) Close() error {
 	if e.prog != nil {
 		note(e.prog.Close())
 	}
-	for _, a := range append(e.arenas, e.weights, e.scratch) {
+	for _, a := range slices.Concat(e.arenas, e.slots, []*clrt.Buffer{e.weights, e.scratch}) {
 		if a != nil {
 			note(a.Close())
 		}

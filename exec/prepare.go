@@ -25,6 +25,9 @@ type Options struct {
 	// after another over whole planes. Neither changes the result.
 	Rows        int
 	WholePlanes bool
+	// Discrete plans as for a device with memory of its own even where it shares
+	// the host's: tensors may then be spilled to the host.
+	Discrete bool
 	// Algo chooses an algorithm for a convolution (see ParseAlgos); if it is nil, or
 	// returns nil, the choice is AutoAlgo's.
 	Algo func(step string, s conv.Shape) conv.Algo
@@ -48,12 +51,7 @@ type Job struct {
 	convs   []conv.Impl // by step; nil for other kinds
 	algos   []string
 	reasons []string // why each algorithm
-	weights []span   // by step: its slice of the weight buffer
-	packed  int64    // bytes of the weight buffer
 }
-
-// span is a range of bytes in a buffer.
-type span struct{ off, n int64 }
 
 // Prepare plans model m for an input of h×w packed samples on a device.
 func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job, error) {
@@ -65,18 +63,17 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 	if err := j.chooseAlgos(); err != nil {
 		return nil, err
 	}
-	j.layoutWeights()
 	req := &memplan.Request{
 		Program:     p,
 		RowBytes:    func(t int) int64 { return planar.RowBytes(p.Tensors[t], opt.Precision) },
 		RimBytes:    func(t int) int64 { return planar.RimBytes(p.Tensors[t], opt.Precision) },
 		Granule:     j.granule,
 		Scratch:     j.scratch,
-		Fixed:       []memplan.Fixed{{Purpose: "weights", Bytes: j.packed}},
+		Weights:     j.weightBytes,
 		Budget:      opt.Budget,
 		MaxAlloc:    info.MaxAlloc,
 		Align:       int64(max(info.BaseAlign, 64)),
-		Unified:     info.Unified || info.Type == clrt.CPU,
+		Unified:     (info.Unified || info.Type == clrt.CPU) && !opt.Discrete,
 		Model:       costModel(info),
 		Rows:        opt.Rows,
 		WholePlanes: opt.WholePlanes,
@@ -85,26 +82,24 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 	if err != nil {
 		return nil, err
 	}
+	j.follow()
 	return j, nil
 }
 
-// layoutWeights gives every step's parameters a place in one buffer.
-func (j *Job) layoutWeights() {
-	align := int64(max(j.Info.BaseAlign, 64))
-	j.weights = make([]span, len(j.Program.Steps))
-	for i := range j.Program.Steps {
-		n := int64(0)
-		if j.convs[i] != nil {
-			n = int64(j.convs[i].PackedLen()) * 4
-		}
-		for _, s := range j.Program.Steps[i].Norm {
-			n = (n + align - 1) / align * align
-			n += int64(s.C) * 8
-		}
-		j.weights[i] = span{j.packed, n}
-		j.packed += (n + align - 1) / align * align
+// follow puts everything that is kept by step into the plan's order.
+func (j *Job) follow() {
+	j.Program = j.Plan.Program
+	j.convs = permuted(j.convs, j.Plan.Order)
+	j.algos = permuted(j.algos, j.Plan.Order)
+	j.reasons = permuted(j.reasons, j.Plan.Order)
+}
+
+func permuted[T any](v []T, order []int) []T {
+	w := make([]T, len(v))
+	for i, o := range order {
+		w[i] = v[o]
 	}
-	j.packed = max(j.packed, align) // no buffer is empty, even of a network without weights
+	return w
 }
 
 func (j *Job) granule(i int) int {
@@ -129,9 +124,9 @@ func costModel(i *clrt.DeviceInfo) memplan.CostModel {
 	if i.Type == clrt.CPU {
 		lanes := float64(max(i.NativeVectorFloat, 1))
 		return memplan.CostModel{LaunchSeconds: 15e-6, FLOPRate: units * clock * lanes * 2, LinkRate: 8e9,
-			Saturation: 2048 * units, CacheBytes: max(i.GlobalCache, 1<<20) * int64(max(i.ComputeUnits/2, 1)), MissPenalty: 1.5}
+			Saturation: 32768 * units, CacheBytes: max(i.GlobalCache, 1<<20) * int64(max(i.ComputeUnits/2, 1)), MissPenalty: 1.5}
 	}
-	m := memplan.CostModel{LaunchSeconds: 6e-6, FLOPRate: units * clock * 64, LinkRate: 12e9, Saturation: units * 2048}
+	m := memplan.CostModel{LaunchSeconds: 6e-6, FLOPRate: units * clock * 64, LinkRate: 25e9, Saturation: units * 16384}
 	if i.Unified {
 		m.LinkRate = 8e9
 	}

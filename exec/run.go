@@ -46,6 +46,9 @@ func (e *Engine) Run(ctx context.Context, src Source, sink Sink, progress Progre
 	r.feed = newFeeder(ctx, e, src)
 	r.drain = newDrain(e, sink, cancel)
 	err = r.moves()
+	for _, k := range r.marks {
+		k.ev.Close() // of those that an error left behind
+	}
 	if derr := r.drain.close(); err == nil {
 		err = derr
 	}
@@ -97,6 +100,8 @@ func (r *run) moves() error {
 				err = r.upload(m)
 			case memplan.Download:
 				err = r.download(m)
+			case memplan.LoadWeights:
+				err = r.sendWeights(m)
 			}
 			if err != nil {
 				return err

@@ -114,12 +114,9 @@ func (d *draft) address() error {
 	for i, it := range items {
 		pl.Rings[i].Arena, pl.Rings[i].Offset = it.arena, it.offset
 	}
-	pl.Peak = pl.Scratch
+	pl.Peak = pl.Scratch + pl.fixedBytes()
 	for _, a := range pl.Arenas {
 		pl.Peak += a
-	}
-	for _, f := range pl.Fixed {
-		pl.Peak += f.Bytes
 	}
 	return nil
 }

@@ -35,9 +35,16 @@ const (
 	Upload
 	// Download copies rows of a tensor from its ring to the host.
 	Download
+	// LoadWeights copies the parameters of a step to their slot.
+	LoadWeights
+	// Tick separates ticks. Uploads behind it are for the next tick: nothing
+	// that runs before the next Tick reads them. Rows that are downloaded stay in
+	// their ring until the Tick after the next.
+	Tick
 )
 
-// Move is one thing the executor does. Index is a step (Run) or a ring.
+// Move is one thing the executor does. Index is a step (Run, LoadWeights) or a
+// ring (Upload, Download).
 type Move struct {
 	Kind   MoveKind
 	Index  int32
@@ -71,13 +78,23 @@ type Fixed struct {
 
 // Plan is a complete schedule with all its storage.
 type Plan struct {
+	// Program is the request's with its steps in the order of the plan: step i is
+	// the request's step Order[i]. All indices of steps in the plan are of this
+	// order.
 	Program  *fuse.Program
+	Order    []int
 	Strategy string // "whole planes", "row streaming", "row streaming with spilling", "sections"
 	Sections []Section
 	Rings    []Ring
 	Arenas   []int64 // sizes of the device buffers that hold the rings
 	Scratch  int64   // size of the buffer for the temporaries of one launch; 0: none
 	Fixed    []Fixed
+	// Slots are device buffers for the parameters of steps that do not stay on
+	// the device: Slot[i] is the one of step i, or -1 if its parameters do.
+	// Resident is the size of the buffer for those that stay.
+	Slots    []int64
+	Slot     []int
+	Resident int64
 	Budget   int64 // 0: none
 	Peak     int64 // bytes of all device buffers together; nothing else is ever allocated
 	// HostBytes is what tensors spilled to the host occupy there. On a device
@@ -109,8 +126,8 @@ type CostModel struct {
 	LaunchSeconds float64
 	FLOPRate      float64
 	LinkRate      float64 // bytes per second between host and device
-	// Saturation is how many output samples (rows × columns) of a convolution
-	// keep the device busy; a launch of fewer runs proportionally slower.
+	// Saturation is how many output samples (rows × columns × channels) of a
+	// convolution keep the device busy; a launch of fewer runs proportionally slower.
 	Saturation float64
 	// CacheBytes is the size above which a section's rings no longer stay in the
 	// cache; MissPenalty is the factor its work then costs.
@@ -133,15 +150,21 @@ type Request struct {
 	// tensors, at least the smallest the step can work with.
 	Scratch func(step, rows int) int64
 
+	// Weights is the size of the parameters of a step on the device. They stay
+	// there, or are loaded again for every section if the budget asks for it.
+	Weights func(step int) int64
+
 	Fixed    []Fixed
 	Budget   int64 // bytes; 0: no limit
 	MaxAlloc int64 // largest single buffer; 0: no limit
 	Align    int64 // alignment of rings inside an arena; 0: 64
-	Unified  bool  // the device shares the host's memory: spilling saves nothing
+	Unified  bool  // the device shares the host's memory: spilling and prefetching save nothing
 	Model    CostModel
 
 	// Rows, if not 0, forces row streaming with ticks of that height.
 	Rows int
 	// WholePlanes, if true, forces whole planes.
 	WholePlanes bool
+
+	order []int // what Program's steps are in the request as it was made
 }

@@ -34,7 +34,13 @@ func request(p *fuse.Program) *memplan.Request {
 		},
 		Granule: func(int) int { return 1 },
 		Scratch: func(int, int) int64 { return 0 },
-		Fixed:   []memplan.Fixed{{Purpose: "weights", Bytes: 1000}},
+		Fixed:   []memplan.Fixed{{Purpose: "tables", Bytes: 1000}},
+		Weights: func(i int) int64 { // as large as a wide network's, so that loading them is worth while
+			if p.Steps[i].Kind != fuse.Conv {
+				return 0
+			}
+			return int64(40+i%3) << 10 * int64(i%3)
+		},
 		Model:   memplan.CostModel{LaunchSeconds: 1e-5, FLOPRate: 1e11, LinkRate: 1e10, Saturation: 4096, CacheBytes: 1 << 20, MissPenalty: 1.5},
 	}
 }
@@ -171,9 +177,6 @@ func TestMaxAlloc(t *testing.T) {
 		largest := int64(0)
 		for _, r := range p.Rings {
 			largest = max(largest, r.Bytes)
-		}
-		for _, s := range p.Sections {
-			largest = max(largest, s.Scratch)
 		}
 		req.MaxAlloc = largest
 		if p, err = memplan.Make(req); err != nil {

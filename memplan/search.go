@@ -36,15 +36,34 @@ func Make(req *Request) (*Plan, error) {
 			best = p
 		}
 	}
-	if req.Rows == 0 {
-		consider(req.wholePlanes())
+	identity := make([]int, len(req.Program.Steps))
+	for i := range identity {
+		identity[i] = i
 	}
-	if !req.WholePlanes {
+	req = req.inOrder(identity)
+	if req.Rows == 0 {
+		consider(req.wholePlanes(false))
+		consider(req.wholePlanes(true))
+	}
+	// Streaming through a norm means holding its whole input: sections do better.
+	if !req.WholePlanes && (req.Rows > 0 || !req.normalises()) {
 		for _, rows := range req.tickHeights() {
 			p, err := req.streaming(rows, nil)
 			consider(p, err)
 			if err == nil && !req.Unified && req.Budget > 0 && p.Peak > req.Budget {
 				consider(req.spilling(rows, p))
+			}
+		}
+	}
+	if req.Rows == 0 && !req.WholePlanes {
+		for _, streamed := range []bool{false, true} {
+			if p, err := req.sections(streamed, req.Budget); p != nil || err != nil {
+				consider(p, err)
+			}
+			if best == nil { // the smallest plan there is, whatever the budget
+				if p, err := req.sections(streamed, 1); p != nil || err != nil {
+					consider(p, err)
+				}
 			}
 		}
 	}
@@ -87,8 +106,9 @@ func (r *Request) tickHeights() []int {
 }
 
 // wholePlanes runs one step after another over whole planes, each tensor on the
-// device from its first writer to its last reader.
-func (r *Request) wholePlanes() (*Plan, error) {
+// device from its first writer to its last reader. The input may stay there too,
+// or be sent again to every step that reads it.
+func (r *Request) wholePlanes(keepInput bool) (*Plan, error) {
 	n := len(r.Program.Steps)
 	d := &draft{req: r, rows: make([]int, n), keep: make([]bool, len(r.Program.Tensors))}
 	for i := range n {
@@ -98,7 +118,7 @@ func (r *Request) wholePlanes() (*Plan, error) {
 		d.rows[i] = math.MaxInt32
 	}
 	for t := range d.keep {
-		d.keep[t] = t != r.Program.Input
+		d.keep[t] = t != r.Program.Input || keepInput
 	}
 	return d.finish("whole planes")
 }
@@ -218,10 +238,25 @@ func (d *draft) price(i, rows int) {
 	if m.FLOPRate > 0 {
 		share := 1.0
 		if m.Saturation > 0 {
-			share = min(1, float64(rows)*float64(d.req.Program.Tensors[step.Dst.Tensor].W)/m.Saturation)
+			share = min(1, float64(rows)*float64(d.req.Program.Tensors[step.Dst.Tensor].W)*float64(step.Dst.C)/m.Saturation)
 		}
 		c.Seconds += float64(flops) / (m.FLOPRate * share)
 	}
+}
+
+// seconds prices a cost: what it computes, or what it transfers beside that if
+// that takes longer.
+func (d *draft) seconds(c Cost) float64 {
+	m := &d.req.Model
+	if m.LinkRate <= 0 {
+		return c.Seconds
+	}
+	if d.req.Unified {
+		return c.Seconds + float64(c.UploadBytes+c.DownloadBytes)/m.LinkRate
+	}
+	busy := max(c.Seconds, float64(c.UploadBytes)/m.LinkRate, float64(c.DownloadBytes)/m.LinkRate)
+	// What does not overlap: a tick's worth at either end of every section.
+	return busy + 0.05*float64(c.UploadBytes+c.DownloadBytes)/m.LinkRate
 }
 
 // settle completes the cost with what depends on the finished layout.
@@ -236,21 +271,29 @@ func (d *draft) settle() {
 		over := (math.Log2(float64(rings)) - math.Log2(float64(m.CacheBytes))) / 3
 		c.Seconds *= 1 + (m.MissPenalty-1)*min(max(over, 0), 1)
 	}
-	if m.LinkRate > 0 {
-		c.Seconds += float64(c.UploadBytes+c.DownloadBytes) / m.LinkRate
+	c.Seconds = d.seconds(*c)
+	for t, last := range d.spills() {
+		if last >= 0 {
+			d.plan.HostBytes += int64(d.req.Program.Tensors[t].H) * d.req.RowBytes(t)
+		}
 	}
-	spilled := map[int]bool{}
-	for _, sec := range d.plan.Sections {
+}
+
+// spills gives, per tensor, the last section that downloads it to be read again,
+// or -1.
+func (d *draft) spills() []int {
+	at := make([]int, len(d.req.Program.Tensors))
+	for t := range at {
+		at[t] = -1
+	}
+	for s, sec := range d.plan.Sections {
 		for _, mv := range sec.Moves {
-			if mv.Kind != Download {
-				continue
-			}
-			if t := d.plan.Rings[mv.Index].Tensor; t != d.req.Program.Output {
-				spilled[t] = true
+			if mv.Kind == Download {
+				if t := d.plan.Rings[mv.Index].Tensor; t != d.req.Program.Output {
+					at[t] = s
+				}
 			}
 		}
 	}
-	for t := range spilled {
-		d.plan.HostBytes += int64(d.req.Program.Tensors[t].H) * d.req.RowBytes(t)
-	}
+	return at
 }

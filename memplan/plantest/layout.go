@@ -12,6 +12,7 @@ import (
 func (r *replay) layout() error {
 	pl := r.plan
 	r.slots, r.overlap = make([][]line, len(pl.Rings)), make([][]int, len(pl.Rings))
+	r.ready, r.busy = make([][]int, len(pl.Rings)), make([][]int, len(pl.Rings))
 	align := max(r.req.Align, 64)
 	sum := int64(0)
 	for i, n := range pl.Arenas {
@@ -23,6 +24,10 @@ func (r *replay) layout() error {
 	for _, f := range pl.Fixed {
 		sum += f.Bytes
 	}
+	for _, n := range pl.Slots {
+		sum += n
+	}
+	sum += pl.Scratch + pl.Resident
 	if pl.Peak != sum {
 		return fmt.Errorf("peak %d, but arenas and fixed buffers add up to %d", pl.Peak, sum)
 	}
@@ -37,14 +42,15 @@ func (r *replay) layout() error {
 		if ring.Rows < 1 || ring.Offset < 0 || ring.Offset%align != 0 || ring.Offset+ring.Bytes > pl.Arenas[ring.Arena] {
 			return fmt.Errorf("ring %d (%+v) is not inside its arena of %d bytes", i, *ring, pl.Arenas[ring.Arena])
 		}
-		r.slots[i] = make([]line, ring.Rows*r.lines(ring.Tensor))
+		n := ring.Rows * r.lines(ring.Tensor)
+		r.slots[i], r.ready[i], r.busy[i] = make([]line, n), make([]int, n), make([]int, n)
 		for o := range i {
 			if err := r.pair(o, i); err != nil {
 				return err
 			}
 		}
 	}
-	return r.scratch(align)
+	return r.weights()
 }
 
 // pair notes that rings a and b share bytes and checks that they may.
@@ -74,21 +80,20 @@ func (r *replay) takesOver(a, b int) bool {
 	return false
 }
 
-func (r *replay) scratch(align int64) error {
-	for s := range r.plan.Sections {
-		sec := &r.plan.Sections[s]
-		if sec.Scratch == 0 {
-			continue
+// weights checks where parameters live: one place for each step that has any.
+func (r *replay) weights() error {
+	align, resident := max(r.req.Align, 64), int64(0)
+	for i := range r.p.Steps {
+		n := r.req.Weights(r.plan.Order[i])
+		switch slot := r.plan.Slot[i]; {
+		case slot < 0:
+			resident += (n + align - 1) / align * align
+		case r.plan.Slots[slot] < n:
+			return fmt.Errorf("step %d: %d bytes of parameters in a slot of %d", i, n, r.plan.Slots[slot])
 		}
-		end := sec.ScratchOffset + sec.Scratch
-		if sec.ScratchOffset < 0 || sec.ScratchOffset%align != 0 || end > r.plan.Arenas[sec.ScratchArena] {
-			return fmt.Errorf("section %d: scratch of %d bytes at %d is not inside its arena", s, sec.Scratch, sec.ScratchOffset)
-		}
-		for i, ring := range r.plan.Rings {
-			if ring.Arena == sec.ScratchArena && ring.First <= s && s <= ring.Last && ring.Offset < end && sec.ScratchOffset < ring.Offset+ring.Bytes {
-				return fmt.Errorf("section %d: scratch lies over ring %d", s, i)
-			}
-		}
+	}
+	if resident != r.plan.Resident {
+		return fmt.Errorf("%d bytes of parameters stay on the device, the plan says %d", resident, r.plan.Resident)
 	}
 	return nil
 }

@@ -22,10 +22,14 @@ type replay struct {
 	p    *fuse.Program
 
 	slots    [][]line // by ring: slot × line
-	overlap  [][]int  // by ring: other rings that share bytes with it
-	done     []int    // by step: rows made
-	host     [][]bool // by tensor: rows that were downloaded
-	output   int      // rows of the output delivered
+	ready    [][]int  // by ring: the first tick in which the line, sent by the host, may be read
+	busy     [][]int  // by ring: the first tick in which the line, on its way to the host, may be overwritten
+	tick     int
+	loaded   map[int]int // by slot: the step whose parameters it holds
+	overlap  [][]int     // by ring: other rings that share bytes with it
+	done     []int       // by step: rows made
+	host     [][]bool    // by tensor: rows that were downloaded
+	output   int         // rows of the output delivered
 	section  int
 	launches int
 	flops    int64
@@ -36,12 +40,13 @@ type replay struct {
 // not there, two live reservations in the same bytes, a row made or delivered
 // twice or never, or a figure (peak, cost) that is not what the moves add up to.
 func Check(plan *memplan.Plan, req *memplan.Request) error {
-	r := &replay{plan: plan, req: req, p: plan.Program, done: make([]int, len(plan.Program.Steps)), host: make([][]bool, len(plan.Program.Tensors))}
+	r := &replay{plan: plan, req: req, p: plan.Program, done: make([]int, len(plan.Program.Steps)), host: make([][]bool, len(plan.Program.Tensors)), loaded: map[int]int{}}
 	if err := r.layout(); err != nil {
 		return err
 	}
 	for s := range plan.Sections {
 		r.section = s
+		r.tick += 2 // between sections everything comes to an end
 		for i, m := range plan.Sections[s].Moves {
 			if err := r.move(m); err != nil {
 				return fmt.Errorf("section %d, move %d %+v: %w", s, i, m, err)
@@ -89,6 +94,11 @@ func (r *replay) write(i, y, c0, c1 int) error {
 	}
 	ring := &r.plan.Rings[i]
 	for c := c0; c < c1; c++ {
+		if at := y%ring.Rows*r.lines(ring.Tensor) + c; r.busy[i][at] > r.tick {
+			return fmt.Errorf("row %d of ring %d overwrites rows on their way to the host", y, i)
+		} else {
+			r.ready[i][at] = 0
+		}
 		ls[c] = line{ring.Tensor + 1, y, c}
 		from, to := r.span(i, y%ring.Rows, c)
 		for _, o := range r.overlap[i] {
@@ -118,6 +128,9 @@ func (r *replay) read(i, y, c0, c1 int) error {
 	}
 	t := r.plan.Rings[i].Tensor
 	for c := c0; c < c1; c++ {
+		if at := y%r.plan.Rings[i].Rows*r.lines(t) + c; r.ready[i][at] > r.tick {
+			return fmt.Errorf("row %d of %s is read while it is on its way from the host", y, r.p.Tensors[t].Name)
+		}
 		if want := (line{t + 1, y, c}); ls[c] != want {
 			return fmt.Errorf("row %d, channel %d of %s is not in ring %d of %d rows; there is %+v", y, c, r.p.Tensors[t].Name, i, r.plan.Rings[i].Rows, ls[c])
 		}
@@ -126,6 +139,18 @@ func (r *replay) read(i, y, c0, c1 int) error {
 }
 
 func (r *replay) move(m memplan.Move) error {
+	switch m.Kind {
+	case memplan.Tick:
+		r.tick++
+		return nil
+	case memplan.LoadWeights:
+		if r.plan.Slot[m.Index] < 0 {
+			return fmt.Errorf("parameters of step %d have no slot", m.Index)
+		}
+		r.loaded[r.plan.Slot[m.Index]] = int(m.Index)
+		r.up += r.req.Weights(r.plan.Order[m.Index])
+		return nil
+	}
 	if m.Y0 < 0 || m.Y0 >= m.Y1 {
 		return fmt.Errorf("an empty range")
 	}
@@ -151,11 +176,13 @@ func (r *replay) move(m memplan.Move) error {
 			if err := r.write(int(m.Index), y, 0, r.lines(t)); err != nil {
 				return err
 			}
+			r.mark(r.ready, m, y, 1, t == r.p.Input || !r.made(t))
 			continue
 		}
 		if err := r.read(int(m.Index), y, 0, r.lines(t)); err != nil {
 			return err
 		}
+		r.mark(r.busy, m, y, 2, true)
 		if t == r.p.Output && y != r.output {
 			return fmt.Errorf("row %d of the output is delivered where %d is due", y, r.output)
 		} else if t == r.p.Output {
@@ -174,21 +201,48 @@ func (r *replay) move(m memplan.Move) error {
 	return nil
 }
 
+// made reports whether the current section makes tensor t.
+func (r *replay) made(t int) bool {
+	sec := &r.plan.Sections[r.section]
+	for i := sec.First; i <= sec.Last; i++ {
+		if r.p.Steps[i].Dst.Tensor == t {
+			return true
+		}
+	}
+	return false
+}
+
+// mark notes when a transferred row is free for the next use, where transfers
+// run beside the work. The first tick's uploads precede it.
+func (r *replay) mark(when [][]int, m memplan.Move, y, ticks int, do bool) {
+	if r.req.Unified || !do {
+		return
+	}
+	ring := &r.plan.Rings[m.Index]
+	n := r.lines(ring.Tensor)
+	for c := range n {
+		when[m.Index][y%ring.Rows*n+c] = r.tick + ticks
+	}
+}
+
 // run checks one launch: rows in order and in granules, all reads there, and no
 // read of memory that the launch itself writes but for the very sample.
 func (r *replay) run(i, y0, y1 int) error {
 	s := &r.p.Steps[i]
 	sec := &r.plan.Sections[r.section]
 	h := r.p.Tensors[s.Dst.Tensor].H
-	switch g := max(1, r.req.Granule(i)); {
+	scratch := r.req.Scratch(r.plan.Order[i], y1-y0)
+	switch g := max(1, r.req.Granule(r.plan.Order[i])); {
 	case i < sec.First || i > sec.Last:
 		return fmt.Errorf("step %d is not of this section", i)
 	case y0 != r.done[i] || y1 > h:
 		return fmt.Errorf("rows %d to %d of %d, where %d is next", y0, y1, h, r.done[i])
 	case y0%g != 0 || y1%g != 0 && y1 != h:
 		return fmt.Errorf("rows %d to %d are not in granules of %d", y0, y1, g)
-	case r.req.Scratch(i, y1-y0) > sec.Scratch:
-		return fmt.Errorf("needs %d bytes of scratch of %d", r.req.Scratch(i, y1-y0), sec.Scratch)
+	case scratch > r.plan.Scratch:
+		return fmt.Errorf("needs %d bytes of scratch of %d", scratch, r.plan.Scratch)
+	case r.plan.Slot[i] >= 0 && (r.loaded[r.plan.Slot[i]] != i):
+		return fmt.Errorf("the slot of its parameters holds those of step %d", r.loaded[r.plan.Slot[i]])
 	case y1-y0 > r.plan.Rings[r.plan.WriteRing(i)].Rows:
 		return fmt.Errorf("writes more rows than the ring has")
 	}
@@ -201,13 +255,6 @@ func (r *replay) run(i, y0, y1 int) error {
 				if err := r.readView(i, v, row, y, y0, y1); err != nil {
 					return err
 				}
-			}
-		}
-	}
-	if n := r.req.Scratch(i, y1-y0); n > 0 { // the launch may leave anything there
-		for o := range r.plan.Rings {
-			if r.plan.Rings[o].Arena == sec.ScratchArena {
-				r.forget(o, sec.ScratchOffset, sec.ScratchOffset+n)
 			}
 		}
 	}

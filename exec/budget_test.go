@@ -1,0 +1,84 @@
+package exec_test
+
+import (
+	"errors"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/exec"
+	"enhance/memplan"
+	"enhance/model"
+	"enhance/planar"
+)
+
+// TestPyNETUnderBudgets runs PyNET, whose norms need whole planes, under budgets
+// from the smallest up, and expects the same bytes from all of them.
+func TestPyNETUnderBudgets(t *testing.T) {
+	m, err := model.Load("pynet-random:budget,width=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const h, w = 80, 64
+	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
+	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+		want := run(t, m, in, exec.Options{Precision: p, Poison: true, WholePlanes: true})
+		for _, discrete := range []bool{false, true} {
+			least := minimum(t, m, h, w, exec.Options{Precision: p, Discrete: discrete})
+			for _, budget := range []int64{least, least + least/4, 2 * least, 0} {
+				opt := exec.Options{Precision: p, Poison: true, Budget: budget, Discrete: discrete}
+				got := run(t, m, in, opt)
+				for i := range want.v {
+					if got.v[i] != want.v[i] {
+						t.Errorf("%s, discrete %v, budget %d: sample %d is %g, whole planes give %g", p, discrete, budget, i, got.v[i], want.v[i])
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// minimum is the smallest budget that works, as the error of a smaller one says.
+func minimum(t *testing.T, m *model.Model, h, w int, opt exec.Options) int64 {
+	t.Helper()
+	opt.Budget = 1
+	_, err := exec.Prepare(m, h, w, device(t).Info(), opt)
+	var be *memplan.BudgetError
+	if !errors.As(err, &be) {
+		t.Fatalf("a budget of one byte gives %v", err)
+	}
+	opt.Budget = be.Minimum - 1
+	if _, err := exec.Prepare(m, h, w, device(t).Info(), opt); !errors.As(err, &be) {
+		t.Errorf("one byte less than the smallest budget gives %v", err)
+	}
+	return be.Minimum
+}
+
+// BenchmarkPrepare plans PyNET for a 12 MP photo on a GPU with its own memory.
+func BenchmarkPrepare(b *testing.B) {
+	info := &clrt.DeviceInfo{Type: clrt.GPU, GlobalMem: 12 << 30, MaxAlloc: 3 << 30, LocalMem: 48 << 10, MaxWorkGroup: 1024,
+		ComputeUnits: 28, MaxClockMHz: 1780, BaseAlign: 512, NativeVectorFloat: 1}
+	m, err := model.Load("pynet-random:gold")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, budget := range []int64{0, 1 << 30, 256 << 20} {
+		b.Run(byteName(budget), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := exec.Prepare(m, 1440, 1984, info, exec.Options{Precision: planar.FP16, Budget: budget}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func byteName(n int64) string {
+	switch n {
+	case 0:
+		return "unlimited"
+	case 1 << 30:
+		return "1G"
+	}
+	return "256M"
+}

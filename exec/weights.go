@@ -1,0 +1,110 @@
+package exec
+
+import (
+	"encoding/binary"
+	"math"
+
+	"enhance/clrt"
+	"enhance/memplan"
+)
+
+// weightBytes is the size of step i's parameters on the device: what its
+// convolution packs, then the weights and biases of every norm slice, each part
+// aligned.
+func (j *Job) weightBytes(i int) int64 {
+	n := int64(0)
+	for _, part := range j.parts(i) {
+		n = j.alignUp(n) + part
+	}
+	return n
+}
+
+func (j *Job) alignUp(n int64) int64 {
+	align := int64(max(j.Info.BaseAlign, 64))
+	return (n + align - 1) / align * align
+}
+
+// parts lists the sizes of step i's parameter arrays in bytes.
+func (j *Job) parts(i int) []int64 {
+	var ns []int64
+	if j.convs[i] != nil {
+		ns = append(ns, int64(j.convs[i].PackedLen())*4)
+	}
+	for _, s := range j.Program.Steps[i].Norm {
+		ns = append(ns, int64(s.C)*8)
+	}
+	return ns
+}
+
+// packParts returns step i's parameter arrays as the device reads them.
+func (j *Job) packParts(i int) [][]byte {
+	s := &j.Program.Steps[i]
+	var ps [][]byte
+	if c := j.convs[i]; c != nil {
+		ps = append(ps, floatBytes(c.Pack(j.Model.Params[s.Weight].Data, j.Model.Params[s.Bias].Data)))
+	}
+	for _, n := range s.Norm {
+		ps = append(ps, floatBytes(j.Model.Params[n.Weight].Data, j.Model.Params[n.Bias].Data))
+	}
+	return ps
+}
+
+func floatBytes(vs ...[]float32) []byte {
+	var b []byte
+	for _, v := range vs {
+		for _, x := range v {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+		}
+	}
+	return b
+}
+
+// loadWeights creates the buffers for parameters, copies to the device what
+// stays there and keeps on the host what is loaded section by section.
+func (e *Engine) loadWeights() error {
+	var err error
+	if e.Plan.Resident > 0 {
+		if e.weights, err = e.newBuffer(e.Plan.Resident, "weights"); err != nil {
+			return err
+		}
+	}
+	for _, n := range e.Plan.Slots {
+		b, err := e.newBuffer(n, "weights of a section")
+		if err != nil {
+			return err
+		}
+		e.slots = append(e.slots, b)
+	}
+	e.params = make([][]*clrt.Buffer, len(e.Program.Steps))
+	e.streamed = make([][]byte, len(e.Program.Steps))
+	next := int64(0)
+	for i := range e.Program.Steps {
+		parts := e.packParts(i)
+		if slot := e.Plan.Slot[i]; slot >= 0 {
+			e.params[i], e.streamed[i] = []*clrt.Buffer{e.slots[slot]}, parts[0]
+			continue
+		}
+		for _, p := range parts {
+			off := e.alignUp(next)
+			b, err := e.weights.Sub(off, int64(len(p)))
+			if err != nil {
+				return err
+			}
+			e.params[i] = append(e.params[i], b)
+			if err := e.q.Write(e.weights, off, p); err != nil {
+				return err
+			}
+			next = off + int64(len(p))
+		}
+	}
+	return nil
+}
+
+// sendWeights loads the parameters of a step into its slot.
+func (r *run) sendWeights(m memplan.Move) error {
+	ev, err := r.q.WriteAsync(r.params[m.Index][0], 0, r.streamed[m.Index])
+	if err != nil {
+		return err
+	}
+	return ev.Close()
+}

@@ -1,0 +1,98 @@
+package memplan
+
+import (
+	"sort"
+
+	"enhance/fuse"
+)
+
+// inOrder returns the request with its steps permuted: step i of the result is
+// step order[i] of r.
+func (r *Request) inOrder(order []int) *Request {
+	q := *r
+	p := *r.Program
+	p.Steps = make([]fuse.Step, len(order))
+	for i, o := range order {
+		p.Steps[i] = r.Program.Steps[o]
+	}
+	q.Program = &p
+	q.Granule = func(i int) int { return r.Granule(order[i]) }
+	q.Scratch = func(i, rows int) int64 { return r.Scratch(order[i], rows) }
+	q.Weights = func(i int) int64 { return r.Weights(order[i]) }
+	q.order = order
+	return &q
+}
+
+// normOrder sorts steps by how many instance norms lie between them and the
+// input, keeping the given order among equals. Branches of a block then make
+// their first convolutions together, then, once all statistics are known, their
+// second ones: two sections a block, each reading the block's input once.
+func (r *Request) normOrder() []int {
+	p := r.Program
+	depth := make([]int, len(p.Tensors))
+	steps := make([]int, len(p.Steps))
+	order := make([]int, len(p.Steps))
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		for _, t := range s.Reads() {
+			steps[i] = max(steps[i], depth[t])
+		}
+		if s.Kind == fuse.Affine {
+			steps[i]++
+		}
+		order[i] = i
+	}
+	// A tensor's writers run together with the latest of them.
+	for i := range p.Steps {
+		t := p.Steps[i].Dst.Tensor
+		depth[t] = max(depth[t], steps[i])
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := range p.Steps {
+			s := &p.Steps[i]
+			d := depth[s.Dst.Tensor]
+			for _, t := range s.Reads() {
+				own := depth[t]
+				if s.Kind == fuse.Affine {
+					own++
+				}
+				d = max(d, own)
+			}
+			if d > steps[i] || d > depth[s.Dst.Tensor] {
+				steps[i], depth[s.Dst.Tensor], changed = d, d, true
+			}
+		}
+	}
+	sort.SliceStable(order, func(a, b int) bool { return steps[order[a]] < steps[order[b]] })
+	return order
+}
+
+// normalises reports whether any step waits for whole planes.
+func (r *Request) normalises() bool {
+	for i := range r.Program.Steps {
+		if r.Program.Steps[i].Kind == fuse.Affine {
+			return true
+		}
+	}
+	return false
+}
+
+// normCuts returns the first step of every section after the first when a
+// section ends where a step needs statistics of the section itself.
+func (r *Request) normCuts() []int {
+	p := r.Program
+	var cuts []int
+	made := map[int]bool{} // statistics made in the current section
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Kind == fuse.Affine && made[s.Src[0].Tensor] {
+			cuts = append(cuts, i)
+			clear(made)
+		}
+		if s.Kind == fuse.RowStats {
+			made[s.Dst.Tensor] = true
+		}
+	}
+	return cuts
+}
