@@ -41,10 +41,11 @@ type feeder struct {
 	free  chan []byte
 	sents []*chunk
 	done  chan struct{}
+	ctx   context.Context
 }
 
 func newFeeder(ctx context.Context, e *Engine, src Source) *feeder {
-	f := &feeder{ready: make(chan *chunk, inFlight), free: make(chan []byte, 2*inFlight+2), done: make(chan struct{})}
+	f := &feeder{ready: make(chan *chunk, inFlight), free: make(chan []byte, 2*inFlight+2), done: make(chan struct{}), ctx: ctx}
 	in := e.Program.Tensors[e.Program.Input]
 	rows := planar.Rows{C: in.C, W: in.W, Precision: e.opt.Precision}
 	go func() {
@@ -121,8 +122,8 @@ func (f *feeder) next(y0, y1 int) (*chunk, error) {
 	}
 	c, ok := <-f.ready
 	switch {
-	case !ok:
-		return nil, context.Canceled
+	case !ok: // the goroutine ends early only when the run is over
+		return nil, context.Cause(f.ctx)
 	case c.err != nil:
 		return nil, c.err
 	case c.y0 != y0 || c.y1 != y1:
