@@ -54,12 +54,16 @@ type Convolution struct {
 	// time and accumulate their products in M. V is then as small as those
 	// channels. It is never chosen by a planner.
 	Channels int
+	// WideV keeps V in float32 where activations are stored in fp16. Rounding V
+	// costs several times the error of storing the result; only the tiled form
+	// has a V in memory that could be rounded.
+	WideV bool
 }
 
 // Algo is the convolution by a variant in the form that suits the device.
 func Algo(v Variant) conv.Algo { return Convolution{Variant: v} }
 
-// Name is "winograd-" and the variant, with the form and channel split if given.
+// Name is "winograd-" and the variant, with what other fields ask for.
 func (c Convolution) Name() string {
 	n := "winograd-" + string(c.Variant)
 	if c.Form != ByDevice && int(c.Form) < len(formNames) {
@@ -67,6 +71,9 @@ func (c Convolution) Name() string {
 	}
 	if c.Channels > 0 {
 		n += fmt.Sprintf("-c%d", c.Channels)
+	}
+	if c.WideV {
+		n += "-v32"
 	}
 	return n
 }

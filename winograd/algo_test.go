@@ -42,9 +42,12 @@ func randomShape(rng *rand.Rand, k int) conv.Shape {
 
 func TestAgainstFloat64(t *testing.T) {
 	d := openDevice(t)
-	for _, form := range []winograd.Form{winograd.Strips, winograd.Tiled} {
+	for _, form := range []winograd.Form{winograd.Strips, winograd.Tiled, winograd.Fused} {
 		for _, v := range winograd.Variants() {
 			for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+				if form == winograd.Fused && v != winograd.V2x3 && v != winograd.V4x3 {
+					continue // refused, see TestRefusals
+				}
 				a := winograd.Convolution{Variant: v, Form: form}
 				t.Run(fmt.Sprintf("%s/%s", a.Name(), p), func(t *testing.T) { testVariant(t, d, a, p, 3) })
 			}

@@ -30,14 +30,14 @@ var (
 //	M[p][k][t] = Σ_c U[p][c][k] · V[p][c][t]
 //	dst = act(bias[k] + (AT M A) of tile t) + res
 //
-// by one kernel each. V lies in the storage type, M in float32, so that sums may
+// by one kernel each. V lies in the storage type or in float32, M in float32, so that sums may
 // go on in it. A launch is cut into the fewest equal pieces whose V and M fit the
 // scratch.
 type tiled struct {
 	t        *compiled
 	algo     string
 	shape    conv.Shape
-	elemV    int // bytes
+	halfV    bool
 	channels int // at a time
 	limit    int64
 	wide     int // tiles of a work-group of the transforms
@@ -82,7 +82,7 @@ func chooseGemm(k int, c conv.Caps) (gemmTile, error) {
 }
 
 func newTiled(c Convolution, t *compiled, caps conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
-	w := &tiled{t: t, algo: c.Name(), shape: s, elemV: int(p.Bytes()), channels: s.InC(), wide: 32}
+	w := &tiled{t: t, algo: c.Name(), shape: s, halfV: p == planar.FP16 && !c.WideV, channels: s.InC(), wide: 32}
 	if t.N > 8 {
 		w.wide = 16 // more products for each tile: half the tiles
 	}
@@ -111,7 +111,15 @@ func newTiled(c Convolution, t *compiled, caps conv.Caps, s conv.Shape, p planar
 }
 
 func (w *tiled) scratch() Scratch {
-	return Scratch{C: w.channels, K: w.shape.OutC, ElemV: w.elemV, ElemM: 4}
+	return Scratch{C: w.channels, K: w.shape.OutC, ElemV: w.elemV(), ElemM: 4}
+}
+
+// elemV is the bytes of a number of V.
+func (w *tiled) elemV() int {
+	if w.halfV {
+		return 2
+	}
+	return 4
 }
 
 // tp is the distance between tile rows in V and M: aligned for vector loads.
@@ -158,18 +166,22 @@ func phasePitch(n, m int) int {
 }
 
 func (w *tiled) Kernels() []conv.Kernel {
-	in, out := "wino_in_"+string(w.t.variant), "wino_out_"+string(w.t.variant)
+	typeV := "float"
+	if w.halfV {
+		typeV = "half"
+	}
+	in, out := "wino_in_"+string(w.t.variant)+"_"+typeV, "wino_out_"+string(w.t.variant)
 	rows, h, width := w.patch()
 	g := w.gemm
 	common := map[string]any{
 		"N": w.t.N, "M": w.t.M, "T": w.t.T(), "R": w.t.R, "Wide": w.wide, "High": tiledThreads / w.wide,
-		"Rows": rows, "PatchH": h, "PatchW": width, "Phase": w.phase(),
+		"TypeV": typeV, "HalfV": w.halfV, "Rows": rows, "PatchH": h, "PatchW": width, "Phase": w.phase(),
 		"BK": g.bk, "BT": g.bt, "TK": g.tk, "CC": g.cc, "Threads": g.threads(),
 		"LoadsU": ceilDiv(g.cc*g.bk/4, g.threads()), "LoadsV": ceilDiv(g.cc*g.bt/4, g.threads()),
 	}
 	return []conv.Kernel{
 		render(tiledIn, in, common, emitter(w.t.input, in+"_bt", "float")),
-		render(tiledGemm, g.name(), common),
+		render(tiledGemm, g.name()+"_"+typeV, common),
 		render(tiledOut, out, common, emitter(w.t.output, out+"_at", "float")),
 	}
 }
@@ -243,7 +255,7 @@ func (w *tiled) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *
 func (w *tiled) piece(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args, row0, rows int) error {
 	inC, outC, tp := w.shape.InC(), w.shape.OutC, w.tp()
 	n2, tiles := w.t.N*w.t.N, rows*tp
-	mAt := int32(int64(n2) * int64(w.channels) * int64(tiles) * int64(w.elemV) / 4)
+	mAt := int32(int64(n2) * int64(w.channels) * int64(tiles) * int64(w.elemV()) / 4)
 	blocks, high := ceilDiv(ceilDiv(w.shape.W, w.t.M), w.wide), tiledThreads/w.wide
 	patchRows, _, _ := w.patch()
 	for c0 := 0; c0 < inC; c0 += w.channels {

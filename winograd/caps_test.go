@@ -1,0 +1,202 @@
+package winograd_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"enhance/conv"
+	"enhance/fuse"
+	"enhance/planar"
+	"enhance/winograd"
+)
+
+// sameBits fails unless both have the same bits.
+func sameBits(t *testing.T, what string, got, want []float32) {
+	t.Helper()
+	for i := range want {
+		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+			t.Fatalf("%s: sample %d is %g, want %g", what, i, got[i], want[i])
+		}
+	}
+}
+
+// fullBytes is V and M of a whole plane in the tiled form.
+func fullBytes(t *testing.T, d *device, v winograd.Variant, s conv.Shape, p planar.Precision) (full, row int64) {
+	t.Helper()
+	one := func(rows int) int64 {
+		impl, err := winograd.Convolution{Variant: v, Form: winograd.Tiled, Cap: math.MaxInt64}.New(d.caps(), s, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return impl.Scratch(rows)
+	}
+	return one(s.H), one(1)
+}
+
+// TestByteCaps runs with 100, 50, 25 and 10 % of full tile buffers: the scratch
+// reported is within the cap, no byte after it is written (rig.launch), and the
+// result has the same bits. A cap below one row of tiles names that size.
+func TestByteCaps(t *testing.T) {
+	d := openDevice(t)
+	for _, v := range []winograd.Variant{winograd.V4x3, winograd.V2x5} {
+		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+			t.Run(fmt.Sprintf("%s/%s", v, p), func(t *testing.T) {
+				tr, _ := v.Transform()
+				s := conv.Shape{K: tr.R, SrcC: []int{5, 2}, OutC: 6, H: 11*tr.M - 1, W: 37, Act: fuse.LeakyReLU}
+				full, row := fullBytes(t, d, v, s, p)
+				j := newJob(s, p, true, 3)
+				var want []float32
+				for _, percent := range []int64{100, 50, 25, 10} {
+					a := winograd.Convolution{Variant: v, Form: winograd.Tiled, Cap: full * percent / 100}
+					impl, err := a.New(d.caps(), s, p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if n := impl.Scratch(s.H); n > a.Cap {
+						t.Fatalf("cap of %d bytes (%d%%): asks for %d", a.Cap, percent, n)
+					}
+					got, err := j.run(d, a, d.caps())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if want == nil {
+						want = got
+					}
+					sameBits(t, fmt.Sprintf("%d%% of %d bytes", percent, full), got, want)
+				}
+				_, err := winograd.Convolution{Variant: v, Form: winograd.Tiled, Cap: row - 1}.New(d.caps(), s, p)
+				var ce *winograd.CapError
+				if !errors.As(err, &ce) || ce.Smallest != row || !strings.Contains(err.Error(), fmt.Sprint(row)) {
+					t.Fatalf("cap of %d bytes: error %v, want one that names %d", row-1, err, row)
+				}
+				if _, err := (winograd.Convolution{Variant: v, Form: winograd.Tiled, Cap: row}).New(d.caps(), s, p); err != nil {
+					t.Fatalf("cap of one row of tiles: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestChannelSplit: M keeps float32 sums in channel order, so even the bits agree
+// with the row split.
+func TestChannelSplit(t *testing.T) {
+	d := openDevice(t)
+	s := conv.Shape{K: 3, SrcC: []int{9, 4, 6}, OutC: 5, H: 13, W: 21, Act: fuse.LeakyReLU}
+	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+		j := newJob(s, p, true, 4)
+		want, err := j.run(d, winograd.Convolution{Variant: winograd.V4x3, Form: winograd.Tiled}, d.caps())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{1, 5, 8, 100} {
+			a := winograd.Convolution{Variant: winograd.V4x3, Form: winograd.Tiled, Channels: n}
+			got, err := j.run(d, a, d.caps())
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameBits(t, fmt.Sprintf("%s, %s", a.Name(), p), got, want)
+		}
+	}
+}
+
+// TestStripsCap: a small cap leaves fewer workers, and the same bits.
+func TestStripsCap(t *testing.T) {
+	d := openDevice(t)
+	s := conv.Shape{K: 3, SrcC: []int{7}, OutC: 5, H: 23, W: 150, Act: fuse.Sigmoid}
+	j := newJob(s, planar.FP32, false, 5)
+	a := winograd.Convolution{Variant: winograd.V4x3, Form: winograd.Strips, Cap: 1}
+	_, err := a.New(d.caps(), s, planar.FP32)
+	var ce *winograd.CapError
+	if !errors.As(err, &ce) {
+		t.Fatalf("cap of a byte: %v", err)
+	}
+	var want []float32
+	for _, n := range []int64{100, 3, 1} {
+		a.Cap = n * ce.Smallest
+		impl, err := a.New(d.caps(), s, planar.FP32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := impl.Scratch(s.H); got > a.Cap {
+			t.Fatalf("cap %d: asks for %d", a.Cap, got)
+		}
+		got, err := j.run(d, a, d.caps())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = got
+		}
+		sameBits(t, fmt.Sprintf("%d slices", n), got, want)
+	}
+	// The launch copes with less scratch than was asked for, and says so if it is none.
+	j.scratch = ce.Smallest
+	got, err := j.run(d, winograd.Algo(winograd.V4x3), d.caps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameBits(t, "one slice given", got, want)
+	j.scratch = ce.Smallest - 4
+	if _, err := j.run(d, winograd.Algo(winograd.V4x3), d.caps()); !errors.As(err, &ce) {
+		t.Fatalf("less than a slice given: %v", err)
+	}
+}
+
+// TestRowRanges launches over ranges of rows with a source ring just high enough.
+func TestRowRanges(t *testing.T) {
+	d := openDevice(t)
+	for _, f := range []winograd.Form{winograd.Strips, winograd.Tiled, winograd.Fused} {
+		a := winograd.Convolution{Variant: winograd.V4x3, Form: f}
+		s := conv.Shape{K: 3, SrcC: []int{3, 4}, OutC: 9, H: 29, W: 43, Act: fuse.LeakyReLU}
+		j := newJob(s, planar.FP32, true, 6)
+		want, err := j.run(d, a, d.caps())
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.slice = true
+		j.cuts = []int{4, 12, 16, 28}
+		j.srcRows = 14 // 12 rows of a launch and one on either side
+		got, err := j.run(d, a, d.caps())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameBits(t, a.Name()+" in row ranges", got, want)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024}
+	ok := conv.Shape{K: 3, SrcC: []int{4}, OutC: 4, H: 8, W: 8}
+	with := func(f func(*conv.Shape)) conv.Shape {
+		s := ok
+		f(&s)
+		return s
+	}
+	for name, c := range map[string]struct {
+		a     winograd.Convolution
+		caps  conv.Caps
+		shape conv.Shape
+		want  string
+	}{
+		"variant":       {winograd.Convolution{Variant: "f5x3"}, caps, ok, "f4x3"},
+		"kernel size":   {winograd.Convolution{Variant: winograd.V4x3}, caps, with(func(s *conv.Shape) { s.K = 9 }), "f6x9"},
+		"no variant":    {winograd.Convolution{Variant: winograd.V4x3}, caps, with(func(s *conv.Shape) { s.K = 1 }), "direct"},
+		"no channels":   {winograd.Convolution{Variant: winograd.V4x3}, caps, with(func(s *conv.Shape) { s.SrcC = nil }), "not a convolution"},
+		"no rows":       {winograd.Convolution{Variant: winograd.V4x3}, caps, with(func(s *conv.Shape) { s.H = 0 }), "not a convolution"},
+		"local memory":  {winograd.Convolution{Variant: winograd.V4x3}, conv.Caps{LocalMem: 1 << 10, MaxWorkGroup: 1024}, ok, "local memory"},
+		"work-group":    {winograd.Convolution{Variant: winograd.V4x3}, conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 64}, ok, "work-groups"},
+		"form":          {winograd.Convolution{Variant: winograd.V4x3, Form: 9}, caps, ok, "form 9"},
+		"fused":         {winograd.Convolution{Variant: winograd.V4x5, Form: winograd.Fused}, caps, with(func(s *conv.Shape) { s.K = 5 }), "tiled"},
+		"channel split": {winograd.Convolution{Variant: winograd.V4x3, Form: winograd.Strips, Channels: 2}, caps, ok, "tiled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := c.a.New(c.caps, c.shape, planar.FP32)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
