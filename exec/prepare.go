@@ -63,13 +63,17 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 	if err := j.chooseAlgos(); err != nil {
 		return nil, err
 	}
+	sizes := make([]int64, len(p.Steps))
+	for i := range sizes {
+		sizes[i] = j.weightBytes(i)
+	}
 	req := &memplan.Request{
 		Program:     p,
 		RowBytes:    func(t int) int64 { return planar.RowBytes(p.Tensors[t], opt.Precision) },
 		RimBytes:    func(t int) int64 { return planar.RimBytes(p.Tensors[t], opt.Precision) },
 		Granule:     j.granule,
 		Scratch:     j.scratch,
-		Weights:     j.weightBytes,
+		Weights:     func(i int) int64 { return sizes[i] },
 		Budget:      opt.Budget,
 		MaxAlloc:    info.MaxAlloc,
 		Align:       int64(max(info.BaseAlign, 64)),

@@ -14,6 +14,7 @@ type draft struct {
 	spilled map[use]bool // reads inside one section that go through the host
 	// streamed says that parameters are loaded for every section.
 	streamed bool
+	like     *draft // whose summary is this one's too; nil: none
 
 	plan     *Plan
 	home     []int32   // per tensor: the ring its writers use, -1 before its section
@@ -61,6 +62,11 @@ func (d *draft) begin() {
 	}
 	d.inputs = make([][]input, len(p.Steps))
 	d.plan.Sections = make([]Section, len(d.cuts)+1)
+	if d.like != nil { // of the same cuts and weights
+		d.lastRead, d.writer, d.granule = d.like.lastRead, d.like.writer, d.like.granule
+		d.plan.Slot, d.plan.Slots, d.plan.Resident = d.like.plan.Slot, d.like.plan.Slots, d.like.plan.Resident
+		return
+	}
 	d.summarise()
 	d.homeWeights()
 }
@@ -350,7 +356,7 @@ func (d *draft) load(st *progress, i, end int, local bool) {
 // picture are negative and mean none.
 func (d *draft) carry(st *progress, front int64, done, end []int) {
 	p := d.req.Program
-	for t := range st.need {
+	for t := range st.local {
 		st.need[t] = math.MinInt32
 	}
 	for _, t := range st.sinks {

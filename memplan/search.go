@@ -55,10 +55,15 @@ func Make(req *Request) (*Plan, error) {
 			}
 		}
 	}
-	if req.Rows == 0 && !req.WholePlanes {
+	// With memory to spare, whole planes are as fast as a GPU gets.
+	if req.Rows == 0 && !req.WholePlanes && (best == nil || req.Unified) {
 		for _, streamed := range []bool{false, true} {
-			if p, err := req.sections(streamed, req.Budget); p != nil || err != nil {
+			p, err := req.sections(streamed, req.Budget)
+			if p != nil || err != nil {
 				consider(p, err)
+			}
+			if !streamed && p != nil && p.Peak <= req.Budget && p.Resident < req.Budget/8 {
+				break // loading weights again would hardly make room
 			}
 			if best == nil { // the smallest plan there is, whatever the budget
 				if p, err := req.sections(streamed, 1); p != nil || err != nil {

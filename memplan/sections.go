@@ -1,7 +1,6 @@
 package memplan
 
 import (
-	"fmt"
 	"math"
 
 	"enhance/fuse"
@@ -22,7 +21,17 @@ type sectioning struct {
 	last     []int // per tensor: the last that reads it
 	reads    []int // per tensor: sections that read it after the one that makes it
 	external [][]int
-	memo     map[string]measured
+	base     *draft // a summary for all drafts of these sections
+	memo     map[probe]measured
+}
+
+// maxExternal is how many tensors may cross a section.
+const maxExternal = 16 * 64
+
+// probe is a section at a tick height with some of its tensors kept.
+type probe struct {
+	section, rows int
+	kept          [16]uint64 // bit i: the section's external tensor i; see maxExternal
 }
 
 type measured struct {
@@ -38,8 +47,15 @@ func (r *Request) sections(streamed bool, budget int64) (*Plan, error) {
 	if len(cuts) == 0 {
 		return nil, nil
 	}
-	s := &sectioning{req: q, cuts: cuts, n: len(cuts) + 1, streamed: streamed, memo: map[string]measured{}}
+	s := &sectioning{req: q, cuts: cuts, n: len(cuts) + 1, streamed: streamed, memo: map[probe]measured{}}
 	s.lifetimes()
+	for _, ts := range s.external {
+		if len(ts) > maxExternal {
+			return nil, nil // far wider than any network of this kind: other strategies serve it
+		}
+	}
+	s.base = s.draft()
+	s.base.begin()
 	var best *Plan
 	limit := int64(math.MaxInt64)
 	if budget > 0 {
@@ -117,15 +133,13 @@ func (s *sectioning) kept(k int) (n int64) {
 
 // measure gives the ring bytes and the expected time of section k alone.
 func (s *sectioning) measure(k, rows int) measured {
-	key := fmt.Appendf(nil, "%d,%d:", k, rows)
-	for _, t := range s.external[k] {
+	key := probe{section: k, rows: rows}
+	for i, t := range s.external[k] {
 		if s.keep[t] {
-			key = append(key, '1')
-		} else {
-			key = append(key, '0')
+			key.kept[i/64] |= 1 << (i % 64)
 		}
 	}
-	if m, ok := s.memo[string(key)]; ok {
+	if m, ok := s.memo[key]; ok {
 		return m
 	}
 	d := s.draft()
@@ -147,12 +161,12 @@ func (s *sectioning) measure(k, rows int) measured {
 		}
 		m.bytes += int64(r.Rows)*s.req.RowBytes(r.Tensor) + s.req.RimBytes(r.Tensor)
 	}
-	s.memo[string(key)] = m
+	s.memo[key] = m
 	return m
 }
 
 func (s *sectioning) draft() *draft {
-	return &draft{req: s.req, cuts: s.cuts, rows: make([]int, s.n), keep: s.keep, streamed: s.streamed}
+	return &draft{req: s.req, cuts: s.cuts, rows: make([]int, s.n), keep: s.keep, streamed: s.streamed, like: s.base}
 }
 
 // heights lists tick heights of a section, largest first.
@@ -199,9 +213,7 @@ func (s *sectioning) plan(limit int64) (*Plan, error) {
 
 // overhead is what is on the device besides tensors.
 func (s *sectioning) overhead() (n int64) {
-	d := s.draft()
-	d.begin()
-	n = d.plan.fixedBytes()
+	n = s.base.plan.fixedBytes()
 	var scratch int64
 	for i := range s.req.Program.Steps {
 		scratch = max(scratch, s.req.Scratch(i, s.req.Program.Tensors[s.req.Program.Steps[i].Dst.Tensor].H))
@@ -213,7 +225,7 @@ func (s *sectioning) overhead() (n int64) {
 // gets.
 func (s *sectioning) comfortable(k int) int {
 	best := math.Inf(1)
-	hs := s.heights()
+	hs := s.heights()[:5] // lower ticks only where the budget asks for them
 	for _, h := range hs {
 		best = min(best, s.measure(k, h).seconds)
 	}
