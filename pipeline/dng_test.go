@@ -62,15 +62,15 @@ func TestOrientation(t *testing.T) {
 // it, so it equals the same place of the whole picture, though phases differ.
 func TestCropContext(t *testing.T) {
 	s := session(t, pipeline.Settings{Device: pipeline.HostDevice})
-	c := nikon(t).crop(200, 200, 160, 144)
+	c := nikon(t).crop(200, 200, 112, 96)
 	var a, b bytes.Buffer
 	whole, _ := develop(t, s, c.asDNG(t, &a, mosaic.Meta{}))
-	r := raw.Rect{X0: 40, Y0: 33, X1: 119, Y1: 110}
+	r := raw.Rect{X0: 40, Y0: 33, X1: 71, Y1: 62}
 	part, _ := develop(t, s, c.asDNG(t, &b, mosaic.Meta{Crop: r}))
-	if part.Width != 79 || part.Height != 77 {
+	if part.Width != 31 || part.Height != 29 {
 		t.Fatalf("picture of %dx%d", part.Width, part.Height)
 	}
-	db := psnr(whole, part, r.X0, r.Y0, 0, 0, 79, 77)
+	db := psnr(whole, part, r.X0, r.Y0, 0, 0, 31, 29)
 	t.Logf("%.1f dB", db)
 	if !(db >= 60) {
 		t.Errorf("the crop differs from the whole by %.1f dB", db)
