@@ -14,9 +14,9 @@ package conv
 
 import (
 	"fmt"
-	"strings"
 
 	"enhance/clrt"
+	"enhance/conv/kerneltext"
 	"enhance/fuse"
 	"enhance/planar"
 )
@@ -119,14 +119,7 @@ func block(s Shape, lanes int, weights, bias []float32) []float32 {
 }
 
 // define puts macro definitions before a kernel text and removes them after it.
-func define(text string, defs ...any) string {
-	var b, undef strings.Builder
-	for i := 0; i < len(defs); i += 2 {
-		fmt.Fprintf(&b, "#define %v %v\n", defs[i], defs[i+1])
-		fmt.Fprintf(&undef, "#undef %v\n", defs[i])
-	}
-	return b.String() + text + undef.String()
-}
+func define(text string, defs ...any) string { return kerneltext.Define(text, defs...) }
 
 // direct lists the arguments that the direct kernels share, up to y0; bias is its
 // offset in weights.

@@ -111,7 +111,7 @@ void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, r
             }
             if (step >= 0) {
                 __local const float4 *a = in_tile[step & 1] + tm, *b = wt_tile[step & 1] + tn;
-#pragma unroll
+#pragma unroll 4
                 for (int k = 0; k < BK; k++, a += BM / 4, b += BN / 4) {
                     float4 av[TM / 4];
 #pragma unroll

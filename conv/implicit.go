@@ -7,6 +7,7 @@ import (
 	"text/template"
 
 	"enhance/clrt"
+	"enhance/conv/kerneltext"
 	"enhance/planar"
 )
 
@@ -16,7 +17,7 @@ var implicitCL string
 //go:embed implicit_cpu.cl.tmpl
 var implicitCPUText string
 
-var implicitCPUTemplate = template.Must(template.New("implicit").Funcs(templateFuncs).Parse(implicitCPUText))
+var implicitCPUTemplate = template.Must(template.New("implicit").Funcs(kerneltext.Funcs).Parse(implicitCPUText))
 
 // ImplicitGEMM is convolution as a matrix product of the unfolded input, M pixels
 // by C·K·K, and the weights, without ever storing the unfolded input: GPUs unfold

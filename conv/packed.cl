@@ -74,7 +74,6 @@ void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, r
                 for (int ky = 0; ky < rows; ky++) {
                     __local const float4 *line = patch + (ty + row0 + ky) * TILE_W + tx;
                     __local const float4 *f = filters + tk * QK * FILTERS + ky * KS * 4;
-#pragma unroll
                     for (int kx = 0; kx < KS; kx++) {
                         float4 a[2][4];
 #pragma unroll

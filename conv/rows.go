@@ -7,6 +7,7 @@ import (
 	"text/template"
 
 	"enhance/clrt"
+	"enhance/conv/kerneltext"
 	"enhance/fuse"
 	"enhance/planar"
 )
@@ -14,7 +15,7 @@ import (
 //go:embed rows.cl.tmpl
 var rowsText string
 
-var rowsTemplate = template.Must(template.New("rows").Funcs(templateFuncs).Parse(rowsText))
+var rowsTemplate = template.Must(template.New("rows").Funcs(kerneltext.Funcs).Parse(rowsText))
 
 // Rows is direct convolution for CPUs: register tiles of output channels by
 // vectors of columns, no local memory, no barriers. It computes
