@@ -22,6 +22,7 @@ type Buffer struct {
 	size    int64
 	purpose string
 	maps    atomic.Int32 // regions mapped and not yet unmapped
+	host    bool         // the host's memory: not on the device's account
 
 	// Of a sub-buffer: the buffer it is a view of, and where it begins there.
 	root   *Buffer
@@ -29,11 +30,18 @@ type Buffer struct {
 	subs   map[*Buffer]struct{} // of a root; guarded by ctx.mu
 }
 
-const memReadWrite = 1 // CL_MEM_READ_WRITE
+const (
+	memReadWrite    = 1      // CL_MEM_READ_WRITE
+	memAllocHostPtr = 1 << 4 // CL_MEM_ALLOC_HOST_PTR
+)
 
 // NewBuffer creates a buffer of size bytes with undefined content. The purpose
 // names it in errors and in LiveBuffers.
 func (c *Context) NewBuffer(size int64, purpose string) (*Buffer, error) {
+	return c.newBuffer(size, purpose, memReadWrite)
+}
+
+func (c *Context) newBuffer(size int64, purpose string, flags uintptr) (*Buffer, error) {
 	if err := c.use(); err != nil {
 		return nil, err
 	}
@@ -42,18 +50,22 @@ func (c *Context) NewBuffer(size int64, purpose string) (*Buffer, error) {
 		return nil, fmt.Errorf("clrt: buffer %q cannot have %d bytes", purpose, size)
 	}
 	var code int32
-	id := c.lib.call(symCreateBuffer, c.ref.id, memReadWrite, uintptr(size), 0, uintptr(unsafe.Pointer(&code)))
+	id := c.lib.call(symCreateBuffer, c.ref.id, flags, uintptr(size), 0, uintptr(unsafe.Pointer(&code)))
 	if code != 0 {
 		return nil, &Error{Call: symCreateBuffer.String(), Code: code, Detail: fmt.Sprintf(
 			"%d bytes for %q; the device allows %d in one buffer and has %d, and this context holds %d",
 			size, purpose, c.dev.info.MaxAlloc, c.dev.info.GlobalMem, c.Live())}
 	}
-	b := &Buffer{ctx: c, size: size, purpose: purpose, subs: map[*Buffer]struct{}{}}
+	b := &Buffer{ctx: c, size: size, purpose: purpose, subs: map[*Buffer]struct{}{}, host: flags&memAllocHostPtr != 0}
 	b.ref.id = id
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.serial++
 	c.buffers[b] = c.serial
+	if b.host {
+		c.hostLive += size
+		return b, nil
+	}
 	c.live += size
 	c.peak = max(c.peak, c.live)
 	return b, nil
@@ -165,7 +177,11 @@ func (b *Buffer) destroy() error {
 		delete(b.root.subs, b)
 	} else {
 		delete(c.buffers, b)
-		c.live -= b.size
+		if b.host {
+			c.hostLive -= b.size
+		} else {
+			c.live -= b.size
+		}
 	}
 	c.mu.Unlock()
 	if b.root != nil {
@@ -242,7 +258,9 @@ func (c *Context) LiveBuffers() []BufferInfo {
 	defer c.mu.Unlock()
 	all := make([]*Buffer, 0, len(c.buffers))
 	for b := range c.buffers {
-		all = append(all, b)
+		if !b.host {
+			all = append(all, b)
+		}
 	}
 	slices.SortFunc(all, func(x, y *Buffer) int { return cmp.Compare(c.buffers[x], c.buffers[y]) })
 	infos := make([]BufferInfo, len(all))

@@ -56,12 +56,13 @@ type Context struct {
 	dev *Device
 	ref ref
 
-	mu      sync.Mutex
-	serial  uint64
-	objects map[closer]uint64 // queues, kernels and programs, by serial number
-	buffers map[*Buffer]uint64
-	live    int64
-	peak    int64
+	mu       sync.Mutex
+	serial   uint64
+	objects  map[closer]uint64 // queues, kernels and programs, by serial number
+	buffers  map[*Buffer]uint64
+	live     int64
+	hostLive int64 // bytes of HostMemory
+	peak     int64
 
 	probeMu   sync.Mutex
 	halfStore *bool

@@ -28,7 +28,8 @@ type Engine struct {
 	rings    []planar.Ring
 	scratch  *clrt.Buffer
 	kernels  [][]*clrt.Kernel
-	spill    map[int][]byte // host rows of spilled tensors
+	lanes
+	spill *clrt.HostMemory // rows of spilled tensors
 }
 
 // Open allocates the plan's memory on the device of ctx, which must be the one
@@ -38,7 +39,7 @@ func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
 		return nil, fmt.Errorf("exec: the context already holds %d bytes in buffers; an engine needs one of its own", live)
 	}
 	ctx.ResetPeak()
-	e = &Engine{Job: j, ctx: ctx, spill: map[int][]byte{}}
+	e = &Engine{Job: j, ctx: ctx}
 	defer func() {
 		if err != nil {
 			e.Close()
@@ -46,6 +47,9 @@ func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
 		}
 	}()
 	if e.q, err = ctx.NewQueue(); err != nil {
+		return
+	}
+	if e.lanes, err = newLanes(ctx, e.q, j.Shared()); err != nil {
 		return
 	}
 	if err = e.compile(); err != nil {
@@ -128,7 +132,12 @@ func (e *Engine) allocate() error {
 		e.rings = append(e.rings, planar.NewRing(e.arenas[r.Arena], r.Offset, e.Program.Tensors[r.Tensor], r.Rows))
 	}
 	if e.Plan.Scratch > 0 {
-		e.scratch, err = e.newBuffer(e.Plan.Scratch, "scratch")
+		if e.scratch, err = e.newBuffer(e.Plan.Scratch, "scratch"); err != nil {
+			return err
+		}
+	}
+	if e.Plan.HostBytes > 0 {
+		e.spill, err = e.ctx.NewHostMemory(e.q, e.Plan.HostBytes, "spilled activations")
 	}
 	return err
 }
@@ -145,7 +154,9 @@ func (e *Engine) Close() error {
 		}
 	}
 	if e.q != nil {
-		note(e.q.Finish())
+		note(e.lanes.finish())
+		note(e.spill.Close())
+		note(e.lanes.close())
 	}
 	closed := map[*clrt.Kernel]bool{}
 	for _, ks := range e.kernels {

@@ -208,14 +208,14 @@ func (d *drain) rows(ring planar.Ring, rowBytes int64, y0, y1 int) error {
 	}
 	err := slots(ring, rowBytes, y0, y1, func(off int64, y, n int) error {
 		at := int64(y-y0) * rowBytes
-		ev, err := d.e.q.ReadAsync(ring.Buf, off, c.bytes[at:at+int64(n)*rowBytes])
+		ev, err := d.e.down.ReadAsync(ring.Buf, off, c.bytes[at:at+int64(n)*rowBytes])
 		if err == nil {
 			c.events = append(c.events, ev)
 		}
 		return err
 	})
 	if err == nil {
-		err = d.e.q.Flush()
+		err = d.e.down.Flush()
 	}
 	d.queue <- c
 	return err

@@ -77,7 +77,7 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		Budget:      opt.Budget,
 		MaxAlloc:    info.MaxAlloc,
 		Align:       int64(max(info.BaseAlign, 64)),
-		Unified:     (info.Unified || info.Type == clrt.CPU) && !opt.Discrete,
+		Unified:     j.Shared(),
 		Model:       costModel(info),
 		Rows:        opt.Rows,
 		WholePlanes: opt.WholePlanes,
@@ -88,6 +88,11 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 	}
 	j.follow()
 	return j, nil
+}
+
+// Shared reports whether the device is taken to share the host's memory.
+func (j *Job) Shared() bool {
+	return (j.Info.Unified || j.Info.Type == clrt.CPU) && !j.opt.Discrete
 }
 
 // follow puts everything that is kept by step into the plan's order.

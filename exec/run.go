@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,9 +54,9 @@ func (e *Engine) Run(ctx context.Context, src Source, sink Sink, progress Progre
 		err = derr
 	}
 	if err == nil {
-		err = e.q.Finish()
+		err = e.lanes.finish()
 	} else {
-		e.q.Finish() // memory handed to the device must be free of it
+		e.lanes.finish() // memory handed to the device must be free of it
 	}
 	cancel(nil)
 	r.feed.wait()
@@ -78,6 +79,7 @@ type run struct {
 	done, total int64 // operations queued, all
 	launched    int
 	marks       []mark
+	madeIn      map[int]bool // tensors of the current section
 }
 
 // mark is a point in the queue and the operations queued before it.
@@ -88,6 +90,10 @@ type mark struct {
 
 func (r *run) moves() error {
 	for s := range r.Plan.Sections {
+		if err := r.lanes.section(); err != nil {
+			return err
+		}
+		r.enter(s)
 		for _, m := range r.Plan.Sections[s].Moves {
 			if err := context.Cause(r.ctx); err != nil {
 				return err
@@ -102,6 +108,8 @@ func (r *run) moves() error {
 				err = r.download(m)
 			case memplan.LoadWeights:
 				err = r.sendWeights(m)
+			case memplan.Tick:
+				err = r.lanes.tick()
 			}
 			if err != nil {
 				return err
@@ -114,6 +122,14 @@ func (r *run) moves() error {
 		}
 	}
 	return nil
+}
+
+// enter notes which tensors section s makes.
+func (r *run) enter(s int) {
+	r.madeIn = map[int]bool{}
+	for i := r.Plan.Sections[s].First; i <= r.Plan.Sections[s].Last; i++ {
+		r.madeIn[r.Program.Steps[i].Dst.Tensor] = true
+	}
 }
 
 func (r *run) step(m memplan.Move) error {
@@ -197,7 +213,7 @@ func (r *run) upload(m memplan.Move) error {
 	}
 	return slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
 		at := int64(y-int(m.Y0)) * rowBytes
-		ev, err := r.q.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes])
+		ev, err := r.up.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes])
 		if err != nil {
 			return err
 		}
@@ -208,29 +224,45 @@ func (r *run) upload(m memplan.Move) error {
 
 // reload copies rows of a spilled tensor back to the device.
 func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move) error {
-	host := r.spill[t]
-	return slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
-		ev, err := r.q.WriteAsync(ring.Buf, off, host[int64(y)*rowBytes:int64(y+n)*rowBytes])
+	host := r.spilled(t, rowBytes)
+	local := r.madeIn[t]
+	if local { // made in this section: its rows may still be on their way down
+		if err := errors.Join(r.await(r.up, r.down), r.await(r.up, r.compute)); err != nil {
+			return err
+		}
+	}
+	err := slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
+		ev, err := r.up.WriteAsync(ring.Buf, off, host[int64(y)*rowBytes:int64(y+n)*rowBytes])
 		if err != nil {
 			return err
 		}
 		return ev.Close()
 	})
+	if err == nil && local {
+		err = r.await(r.compute, r.up)
+	}
+	return err
+}
+
+// spilled is the host's copy of tensor t.
+func (r *run) spilled(t int, rowBytes int64) []byte {
+	at := r.Plan.HostOffset[t]
+	return r.spill.Bytes()[at : at+int64(r.Program.Tensors[t].H)*rowBytes]
 }
 
 func (r *run) download(m memplan.Move) error {
 	t := r.Plan.Rings[m.Index].Tensor
 	ring := r.rings[m.Index]
 	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
+	if err := r.await(r.down, r.compute); err != nil {
+		return err
+	}
 	if t == r.Program.Output {
 		return r.drain.rows(ring, rowBytes, int(m.Y0), int(m.Y1))
 	}
-	if r.spill[t] == nil {
-		r.spill[t] = make([]byte, int64(r.Program.Tensors[t].H)*rowBytes)
-	}
-	host := r.spill[t]
+	host := r.spilled(t, rowBytes)
 	return slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
-		ev, err := r.q.ReadAsync(ring.Buf, off, host[int64(y)*rowBytes:int64(y+n)*rowBytes])
+		ev, err := r.down.ReadAsync(ring.Buf, off, host[int64(y)*rowBytes:int64(y+n)*rowBytes])
 		if err != nil {
 			return err
 		}

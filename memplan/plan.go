@@ -97,10 +97,13 @@ type Plan struct {
 	Resident int64
 	Budget   int64 // 0: none
 	Peak     int64 // bytes of all device buffers together; nothing else is ever allocated
-	// HostBytes is what tensors spilled to the host occupy there. On a device
-	// that shares the host's memory nothing is spilled.
-	HostBytes int64
-	Cost      Cost
+	// HostBytes is the host memory for tensors spilled there; HostOffset[t] is the
+	// place of tensor t in it, row after row, or -1. Tensors that are never
+	// there at the same time share places. On a device that shares the host's
+	// memory nothing is spilled.
+	HostBytes  int64
+	HostOffset []int64
+	Cost       Cost
 
 	reads  []map[int]int32 // per step: ring of each tensor it reads
 	writes []int32         // per step: ring of its destination

@@ -41,7 +41,7 @@ func request(p *fuse.Program) *memplan.Request {
 			}
 			return int64(40+i%3) << 10 * int64(i%3)
 		},
-		Model:   memplan.CostModel{LaunchSeconds: 1e-5, FLOPRate: 1e11, LinkRate: 1e10, Saturation: 4096, CacheBytes: 1 << 20, MissPenalty: 1.5},
+		Model: memplan.CostModel{LaunchSeconds: 1e-5, FLOPRate: 1e11, LinkRate: 1e10, Saturation: 4096, CacheBytes: 1 << 20, MissPenalty: 1.5},
 	}
 }
 

@@ -277,28 +277,34 @@ func (d *draft) settle() {
 		c.Seconds *= 1 + (m.MissPenalty-1)*min(max(over, 0), 1)
 	}
 	c.Seconds = d.seconds(*c)
-	for t, last := range d.spills() {
-		if last >= 0 {
-			d.plan.HostBytes += int64(d.req.Program.Tensors[t].H) * d.req.RowBytes(t)
-		}
-	}
+	d.placeSpills()
 }
 
-// spills gives, per tensor, the last section that downloads it to be read again,
-// or -1.
-func (d *draft) spills() []int {
-	at := make([]int, len(d.req.Program.Tensors))
-	for t := range at {
-		at[t] = -1
-	}
-	for s, sec := range d.plan.Sections {
+// placeSpills gives every tensor that goes to the host and is read again from
+// there its place.
+func (d *draft) placeSpills() {
+	p, pl := d.req.Program, d.plan
+	pl.HostOffset = make([]int64, len(p.Tensors))
+	at := make([]*item, len(p.Tensors))
+	var items []*item
+	for s, sec := range pl.Sections {
 		for _, mv := range sec.Moves {
-			if mv.Kind == Download {
-				if t := d.plan.Rings[mv.Index].Tensor; t != d.req.Program.Output {
-					at[t] = s
-				}
+			if mv.Kind != Download {
+				continue
+			}
+			if t := pl.Rings[mv.Index].Tensor; t != p.Output && at[t] == nil {
+				at[t] = &item{bytes: int64(p.Tensors[t].H) * d.req.RowBytes(t), first: s, last: d.lastRead[t]}
+				items = append(items, at[t])
 			}
 		}
 	}
-	return at
+	arenas, _ := pack(items, 0, 4096) // no limit, so nothing can fail
+	for _, n := range arenas {
+		pl.HostBytes += n
+	}
+	for t, it := range at {
+		if pl.HostOffset[t] = -1; it != nil {
+			pl.HostOffset[t] = it.offset
+		}
+	}
 }

@@ -105,7 +105,10 @@ func (r *replay) figures() error {
 		if t == r.p.Input || t == r.p.Output || rows == nil {
 			continue
 		}
-		hostBytes += int64(len(rows)) * r.req.RowBytes(t)
+		if r.plan.HostOffset[t] < 0 {
+			return fmt.Errorf("%s is spilled but has no place on the host", r.p.Tensors[t].Name)
+		}
+		hostBytes = max(hostBytes, r.plan.HostOffset[t]+int64(len(rows))*r.req.RowBytes(t))
 	}
 	for i := range r.p.Steps {
 		flops += r.p.FLOPs(&r.p.Steps[i], r.p.Tensors[r.p.Steps[i].Dst.Tensor].H)

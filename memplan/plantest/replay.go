@@ -25,11 +25,12 @@ type replay struct {
 	ready    [][]int  // by ring: the first tick in which the line, sent by the host, may be read
 	busy     [][]int  // by ring: the first tick in which the line, on its way to the host, may be overwritten
 	tick     int
-	loaded   map[int]int // by slot: the step whose parameters it holds
-	overlap  [][]int     // by ring: other rings that share bytes with it
-	done     []int       // by step: rows made
-	host     [][]bool    // by tensor: rows that were downloaded
-	output   int         // rows of the output delivered
+	loaded   map[int]int    // by slot: the step whose parameters it holds
+	overlap  [][]int        // by ring: other rings that share bytes with it
+	done     []int          // by step: rows made
+	hostRows map[int64]line // by place: the spilled row there
+	host     [][]bool       // by tensor: rows that were downloaded
+	output   int            // rows of the output delivered
 	section  int
 	launches int
 	flops    int64
@@ -40,7 +41,7 @@ type replay struct {
 // not there, two live reservations in the same bytes, a row made or delivered
 // twice or never, or a figure (peak, cost) that is not what the moves add up to.
 func Check(plan *memplan.Plan, req *memplan.Request) error {
-	r := &replay{plan: plan, req: req, p: plan.Program, done: make([]int, len(plan.Program.Steps)), host: make([][]bool, len(plan.Program.Tensors)), loaded: map[int]int{}}
+	r := &replay{plan: plan, req: req, p: plan.Program, done: make([]int, len(plan.Program.Steps)), host: make([][]bool, len(plan.Program.Tensors)), loaded: map[int]int{}, hostRows: map[int64]line{}}
 	if err := r.layout(); err != nil {
 		return err
 	}
@@ -173,6 +174,9 @@ func (r *replay) move(m memplan.Move) error {
 			if t != r.p.Input && !r.host[t][y] {
 				return fmt.Errorf("row %d of %s was never downloaded", y, r.p.Tensors[t].Name)
 			}
+			if at := r.hostAt(t, y); t != r.p.Input && r.hostRows[at] != (line{t + 1, y, 0}) {
+				return fmt.Errorf("row %d of %s is no longer on the host", y, r.p.Tensors[t].Name)
+			}
 			if err := r.write(int(m.Index), y, 0, r.lines(t)); err != nil {
 				return err
 			}
@@ -192,6 +196,9 @@ func (r *replay) move(m memplan.Move) error {
 			return fmt.Errorf("row %d of %s is downloaded again", y, r.p.Tensors[t].Name)
 		}
 		r.host[t][y] = true
+		if t != r.p.Output {
+			r.keepHostRow(t, y)
+		}
 	}
 	if m.Kind == memplan.Upload {
 		r.up += n
@@ -199,6 +206,23 @@ func (r *replay) move(m memplan.Move) error {
 		r.down += n
 	}
 	return nil
+}
+
+// hostAt is the place of a spilled row on the host.
+func (r *replay) hostAt(t, y int) int64 {
+	return r.plan.HostOffset[t] + int64(y)*r.req.RowBytes(t)
+}
+
+// keepHostRow puts a row on the host over whatever was in those bytes.
+func (r *replay) keepHostRow(t, y int) {
+	from := r.hostAt(t, y)
+	to := from + r.req.RowBytes(t)
+	for at, l := range r.hostRows {
+		if at < to && from < at+r.req.RowBytes(l.tensor-1) {
+			delete(r.hostRows, at)
+		}
+	}
+	r.hostRows[from] = line{t + 1, y, 0}
 }
 
 // made reports whether the current section makes tensor t.
