@@ -29,14 +29,10 @@ const (
 
 var formNames = [...]string{"", "strips", "tiled", "fused"}
 
-// Default byte caps of scratch memory.
-const (
-	// TiledCap keeps V and M of a piece within the second-level cache of large
-	// GPUs, which saves most of the traffic of the matrix products.
-	TiledCap = 32 << 20
-	// StripsCap bounds the slices of all workers together.
-	StripsCap = 64 << 20
-)
+// TiledCap is the default byte cap of the tiled form: V and M of a piece stay
+// within the second-level cache of large GPUs, which saves most of the traffic of
+// the matrix products.
+const TiledCap = 32 << 20
 
 // Convolution is Winograd convolution as an algorithm of package conv. The zero
 // value of the other fields is a sensible default.
@@ -47,8 +43,8 @@ type Convolution struct {
 	// filters count apart. Launches are cut into pieces of tile rows (Tiled) or
 	// among fewer workers (Strips) so that it is never passed, which does not
 	// change the result. A cap below the smallest piece is refused by New with a
-	// *CapError. 0 means the form's default, or the smallest piece if that is
-	// larger.
+	// *CapError. 0 means TiledCap, or the smallest piece if that is
+	// larger, and in strips one worker for each core.
 	Cap int64
 	// Channels, if positive, has Tiled transform that many input channels at a
 	// time and accumulate their products in M. V is then as small as those

@@ -81,7 +81,7 @@ type strips struct {
 	algo  string
 	shape conv.Shape
 	stripGeometry
-	workers int // work-items at most
+	workers int // work-items at most, one a core
 }
 
 // stripGeometry is the register tile of the products.
@@ -98,16 +98,26 @@ const slicePad = 16
 func newStrips(c Convolution, t *compiled, caps conv.Caps, s conv.Shape) (conv.Impl, error) {
 	w := &strips{t: t, algo: c.Name(), shape: s}
 	w.stripGeometry = chooseStrip(s, t.M, caps.Vector)
-	limit := c.Cap
-	if limit <= 0 {
-		limit = max(StripsCap, w.slice())
+	w.workers = runtime.NumCPU()
+	if c.Cap > 0 {
+		w.workers = w.fitting(c.Cap)
 	}
-	if one := w.slice(); limit < one {
-		return nil, &CapError{Cap: limit, Smallest: one, What: fmt.Sprintf("one block of %d tiles", w.block())}
+	if w.workers < 1 {
+		return nil, fmt.Errorf("%s: %w", w.algo, w.capError(c.Cap))
 	}
-	// A few for each core, so that they end together.
-	w.workers = int(min(limit/w.slice(), int64(4*runtime.NumCPU())))
 	return w, nil
+}
+
+// stripHeader is the bytes before the slices: the number of the next item.
+const stripHeader = 64
+
+// fitting is how many workers have room in that many bytes, one a core at most.
+func (w *strips) fitting(bytes int64) int {
+	return int(min((bytes-stripHeader)/w.slice(), int64(runtime.NumCPU())))
+}
+
+func (w *strips) capError(limit int64) error {
+	return &CapError{Cap: limit, Smallest: stripHeader + w.slice(), What: fmt.Sprintf("one block of %d tiles", w.block())}
 }
 
 // chooseStrip is the register tile with the least waste in columns and outputs,
@@ -222,7 +232,7 @@ func (w *strips) blocksX() int { return ceilDiv(ceilDiv(w.shape.W, w.t.M), w.blo
 func (w *strips) items(rows int) int { return ceilDiv(rows, w.t.M) * w.blocksX() }
 
 func (w *strips) Scratch(rows int) int64 {
-	return int64(min(w.items(rows), w.workers)) * w.slice()
+	return stripHeader + int64(min(w.items(rows), w.workers))*w.slice()
 }
 
 func (w *strips) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
@@ -230,9 +240,12 @@ func (w *strips) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a 
 		return err
 	}
 	items := w.items(a.Y1 - a.Y0)
-	workers := int(min(int64(min(items, w.workers)), scratchSize(a.Scratch)/w.slice()))
+	workers := min(items, w.workers, w.fitting(scratchSize(a.Scratch)))
 	if workers < 1 {
-		return fmt.Errorf("%s: %w", w.algo, &CapError{Cap: scratchSize(a.Scratch), Smallest: w.slice(), What: fmt.Sprintf("one block of %d tiles", w.block())})
+		return fmt.Errorf("%s: %w", w.algo, w.capError(scratchSize(a.Scratch)))
+	}
+	if err := q.Fill(a.Scratch, 0, stripHeader, []byte{0, 0, 0, 0}); err != nil {
+		return err
 	}
 	o := w.offsets()
 	args := append(sources(a), packed, int32(w.biasAt()))
