@@ -4,15 +4,15 @@ package archtest
 // imports only packages of lower layers. ARCHITECTURE.md has the same list; the
 // test compares them.
 var layers = [][]string{
-	{"atomicfile", "clrt", "colour", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr"},
-	{"imgio", "model/pickle", "raw/tiff"},
+	{"atomicfile", "clrt", "colour", "conv/kerneltext", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr"},
+	{"conv/gemm", "conv/peak", "imgio", "model/pickle", "raw/tiff"},
 	{"model", "raw/ljpeg"},
 	{"fuse", "model/modeltest", "model/ref", "raw/dng"},
 	{"fuse/fusetest", "memplan", "planar", "raw"},
 	{"conv", "memplan/plantest"},
-	{"conv/convtest", "conv/ops", "winograd"},
+	{"conv/convtest", "conv/mma", "conv/ops", "winograd"},
 	{"exec"},
-	{"pipeline"},
+	{"bench", "pipeline"},
 	{"cmd/enhance"},
 }
 
