@@ -30,6 +30,10 @@ type Caps struct {
 	Vector       int  // float32 lanes of the native vector
 	LocalMem     int64
 	MaxWorkGroup int
+
+	// Matrix says that the device has matrix units that package conv/mma can use,
+	// TF32 that their tf32 products may stand in for float32 ones.
+	Matrix, TF32 bool
 }
 
 // CapsOf reads them off a device.
@@ -54,6 +58,11 @@ func (s Shape) InC() int {
 		n += c
 	}
 	return n
+}
+
+// FLOPs counts two operations per multiply-add of the direct sum.
+func (s Shape) FLOPs() float64 {
+	return 2 * float64(s.K*s.K) * float64(s.InC()) * float64(s.OutC) * float64(s.H) * float64(s.W)
 }
 
 func (s Shape) String() string { return fmt.Sprintf("%d,%d,%d,%d,%d", s.InC(), s.H, s.W, s.K, s.OutC) }

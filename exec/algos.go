@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"enhance/conv"
+	"enhance/conv/mma"
 	"enhance/fuse"
 	"enhance/planar"
 	"enhance/winograd"
@@ -19,6 +20,9 @@ func Algorithms(c conv.Caps) []conv.Algo {
 	all := conv.Registry(c)
 	for _, v := range winograd.Variants() {
 		all = append(all, winograd.Algo(v), winograd.Convolution{Variant: v, Form: winograd.Fused})
+	}
+	for _, p := range []mma.Precision{mma.FP16, mma.TF32, mma.FP32} {
+		all = append(all, mma.Algo(p))
 	}
 	return all
 }
@@ -49,11 +53,38 @@ func algoByName(name string) conv.Algo {
 	return nil
 }
 
+// worthCompiling is the work of a layer on a CPU that pays for compiling its
+// Winograd kernel: on two cores a kernel takes about a second the first time and
+// saves about half of a layer's time every time.
+const worthCompiling = 8e9
+
 // AutoAlgo is the automatic choice of an algorithm and the reason for it. It
 // depends on the shape, the device's kind and the precision, never on the memory
 // budget or on how rows are divided.
 func AutoAlgo(c conv.Caps, s conv.Shape, p planar.Precision) (algo conv.Algo, why string) {
+	if a := matrixAlgo(c, p); a != nil && mma.Suits(s) {
+		if _, err := a.New(c, s, p); err == nil {
+			return a, "matrix units"
+		}
+	}
+	if a, ok := winograd.Choose(c, s, p); ok && (!c.CPU || s.FLOPs() >= worthCompiling) {
+		return a, "fewer multiplications"
+	}
 	return conv.Direct(c), "direct convolution of the device's kind does every shape"
+}
+
+// matrixAlgo is the algorithm for the device's matrix units in a precision, nil
+// if it has none.
+func matrixAlgo(c conv.Caps, p planar.Precision) conv.Algo {
+	switch {
+	case !c.Matrix:
+		return nil
+	case p == planar.FP16:
+		return mma.Algo(mma.FP16)
+	case c.TF32:
+		return mma.Algo(mma.TF32)
+	}
+	return mma.Algo(mma.FP32)
 }
 
 // Auto is the name of the automatic choice in ParseAlgos.

@@ -122,7 +122,7 @@ func TestRandomNetworks(t *testing.T) {
 			break
 		}
 	}
-	if uint64(checked) < n/2 {
+	if uint64(checked) < n/2 && !t.Failed() {
 		t.Errorf("only %d of %d networks are tame enough to compare with the reference", checked, n)
 	}
 	t.Logf("%d networks compared with the reference, %d run with spilling", checked, spilled)
