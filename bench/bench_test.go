@@ -1,0 +1,358 @@
+package bench_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"enhance/bench"
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/conv/gemm"
+	"enhance/exec"
+	"enhance/model"
+	"enhance/planar"
+)
+
+func device(t testing.TB) *clrt.Device {
+	t.Helper()
+	ds, err := clrt.Devices()
+	if err != nil {
+		if os.Getenv("ENHANCE_REQUIRE_OPENCL") != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("SKIPPED, nothing was tested: %v", err)
+	}
+	return ds[0]
+}
+
+func TestSuites(t *testing.T) {
+	for name, want := range map[string]int{"snu": 35, "ui": 10, "polito": 32} {
+		cases, err := bench.Suite(name)
+		if err != nil || len(cases) != want {
+			t.Errorf("%s: %d cases, %v, want %d", name, len(cases), err, want)
+		}
+		seen := map[string]bool{}
+		for _, c := range cases {
+			if seen[c.String()] {
+				t.Errorf("%s: %s is there twice", name, c)
+			}
+			seen[c.String()] = true
+			if c.K%2 == 0 || c.K > 2*planar.Rim+1 || c.C < 1 || c.OutC < 1 {
+				t.Errorf("%s: %s cannot be run", name, c)
+			}
+		}
+	}
+	if _, err := bench.Suite("nist"); err == nil {
+		t.Error("an unknown suite was found")
+	}
+}
+
+// TestSNUIsPyNET: every shape of the paper's table but one is a convolution of
+// PyNET on a 12 MP photo.
+func TestSNUIsPyNET(t *testing.T) {
+	g := model.PyNET(model.PyNETOptions{InstanceNorm: true, InstanceNormLevel1: true, SideOutputs: true})
+	shapes, err := g.Shapes(1440, 1984)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[string]bool{}
+	for i, n := range g.Nodes {
+		if n.Op == model.OpConv {
+			have[bench.Case{C: shapes[n.In[0]].C, H: shapes[i].H, W: shapes[i].W, K: n.K, OutC: n.C}.String()] = true
+		}
+	}
+	cases, err := bench.Suite("snu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var missing []string
+	for _, c := range cases {
+		if !have[c.String()] {
+			missing = append(missing, c.Name)
+		}
+	}
+	if len(missing) != 1 || missing[0] != "32" { // 16 to 16 channels; the network has 32 to 16
+		t.Errorf("cases %q are not convolutions of the network, want 32 alone", missing)
+	}
+}
+
+func TestScaled(t *testing.T) {
+	c := bench.Case{C: 4, H: 1440, W: 1985, K: 3, OutC: 8}
+	if s := c.Scaled(4); s.H != 360 || s.W != 497 || s.C != 4 || s.OutC != 8 {
+		t.Errorf("scaled to %s", s)
+	}
+	for _, side := range []int{1, 9, 16, 20} {
+		if s := (bench.Case{H: side, W: side}).Scaled(8); s.H != min(side, 16) {
+			t.Errorf("side %d scaled to %d", side, s.H)
+		}
+	}
+	if c.FLOPs(2) != 2*9*4*8*2*1985 {
+		t.Errorf("%d operations", c.FLOPs(2))
+	}
+}
+
+// wrong is an algorithm whose kernels read other weights than they should.
+type wrong struct{ conv.Algo }
+type wrongImpl struct{ conv.Impl }
+
+func (wrong) Name() string { return "wrong" }
+func (w wrong) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+	impl, err := w.Algo.New(c, s, p)
+	return wrongImpl{impl}, err
+}
+func (w wrongImpl) Pack(weights, bias []float32) []float32 {
+	other := append([]float32(nil), weights...)
+	other[0], other[len(other)-1] = 100, -100
+	return w.Impl.Pack(other, bias)
+}
+
+// lazy writes only the first row of what it is asked for.
+type lazy struct{ conv.Algo }
+type lazyImpl struct{ conv.Impl }
+
+func (lazy) Name() string { return "lazy" }
+func (l lazy) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+	impl, err := l.Algo.New(c, s, p)
+	return lazyImpl{impl}, err
+}
+func (l lazyImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
+	b := *a
+	b.Y1 = b.Y0 + 1
+	return l.Impl.Launch(q, k, packed, &b)
+}
+
+type refusing struct{}
+
+func (refusing) Name() string { return "refusing" }
+func (refusing) New(conv.Caps, conv.Shape, planar.Precision) (conv.Impl, error) {
+	return nil, errors.New("refusing: does nothing")
+}
+
+func TestConv(t *testing.T) {
+	dev := device(t)
+	direct := conv.Direct(conv.CapsOf(dev.Info()))
+	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+		cl, err := clrt.NewContext(dev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cl.Close()
+		c := bench.Case{Name: "small", C: 6, H: 37, W: 45, K: 5, OutC: 9}
+		told := 0
+		o := bench.Options{Precision: p, Repeat: 2, Limit: time.Second, Transfers: true, Done: func(bench.Case, *bench.Measurement) { told++ }}
+		row, err := bench.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{direct, wrong{direct}, lazy{direct}, refusing{}}, 1e12, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if live := cl.Live(); live != 0 {
+			t.Errorf("%d bytes are left on the device", live)
+		}
+		if len(row.Results) != 4 || told != 4 {
+			t.Fatalf("%d results, told of %d, want 4", len(row.Results), told)
+		}
+		good := row.Results[0]
+		limit := map[planar.Precision]float64{planar.FP32: 1e-6, planar.FP16: 1e-3}[p]
+		if good.Refused != "" || good.Rows != c.H || len(good.Runs) == 0 || !(good.GFLOPs > 0) || !(good.TransferSeconds > 0) ||
+			!(good.RelError > 0 && good.RelError < limit) || good.MaxError < good.RelError || good.Weights == 0 {
+			t.Errorf("%v: direct: %+v", p, good)
+		}
+		if want := float64(c.FLOPs(c.H)) / good.Seconds / 1e9; good.GFLOPs != want || math.Abs(good.PeakShare-want/1e3) > 1e-12 {
+			t.Errorf("%v: %g GFLOP/s, %g of the peak, want %g", p, good.GFLOPs, good.PeakShare, want)
+		}
+		for i, want := range []string{"wrong result", "wrong result", "does nothing"} {
+			if m := row.Results[1+i]; !strings.Contains(m.Refused, want) || m.GFLOPs != 0 {
+				t.Errorf("%v: %s: refused for %q at %g GFLOP/s, want %q", p, m.Algo, m.Refused, m.GFLOPs, want)
+			}
+		}
+	}
+}
+
+// TestConvLimit: where a whole plane takes too long, part of it is run.
+func TestConvLimit(t *testing.T) {
+	dev := device(t)
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	c := bench.Case{Name: "big", C: 16, H: 512, W: 512, K: 9, OutC: 16}
+	row, err := bench.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{conv.Direct(conv.CapsOf(dev.Info()))}, 0, bench.Options{Limit: time.Microsecond, Repeat: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := row.Results[0]
+	if m.Refused != "" || m.Rows < 1 || m.Rows > 32 || !(m.RelError < 1e-6) {
+		t.Errorf("%+v: want at most 32 of 512 rows", m)
+	}
+	if got := float64(c.FLOPs(m.Rows)) / m.Seconds / 1e9; math.Abs(got-m.GFLOPs) > 1e-9*got {
+		t.Errorf("%g GFLOP/s of what was run, %g reported", got, m.GFLOPs)
+	}
+}
+
+func TestConvStops(t *testing.T) {
+	dev := device(t)
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := bench.Conv(ctx, cl, conv.CapsOf(dev.Info()), bench.Case{C: 1, H: 4, W: 4, K: 3, OutC: 1}, exec.Algorithms(conv.CapsOf(dev.Info())), 0, bench.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestRatios(t *testing.T) {
+	row := func(a, b, c float64) bench.ConvRow {
+		return bench.ConvRow{Results: []bench.Measurement{{Algo: "a", GFLOPs: a}, {Algo: "b", GFLOPs: b}, {Algo: "c", GFLOPs: c}}}
+	}
+	rows := []bench.ConvRow{row(10, 20, 0), row(10, 80, 5), row(0, 100, 100)} // a did not do the last
+	got := bench.Ratios(rows, "a")
+	want := []bench.Ratio{
+		{Algo: "b", Baseline: "a", Mean: 4, Least: 2, Most: 8, Cases: 2},
+		{Algo: bench.Best, Baseline: "a", Mean: 4, Least: 2, Most: 8, Cases: 2},
+		{Algo: "a", Baseline: "a", Mean: 1, Least: 1, Most: 1, Cases: 2},
+		{Algo: "c", Baseline: "a", Mean: 0.5, Least: 0.5, Most: 0.5, Cases: 1},
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i, w := range want {
+		g := got[i]
+		if g.Algo != w.Algo || g.Cases != w.Cases || math.Abs(g.Mean-w.Mean) > 1e-12 || math.Abs(g.Least-w.Least) > 1e-12 || math.Abs(g.Most-w.Most) > 1e-12 {
+			t.Errorf("%d: %+v, want %+v", i, g, w)
+		}
+	}
+	if rows[0].Fastest() != "b" || (&bench.ConvRow{}).Fastest() != "" {
+		t.Error("the fastest is not the fastest")
+	}
+	for i := range rows {
+		rows[i].Results[1].Algo, rows[i].Results[2].Algo = "winograd-x", "winograd-y"
+	}
+	for _, r := range bench.Ratios(rows, "a") {
+		if r.Algo == bench.BestWinograd && (r.Cases != 2 || math.Abs(r.Mean-4) > 1e-12) {
+			t.Errorf("the best of Winograd's: %+v", r)
+		}
+	}
+	if len(bench.Ratios(rows, "nobody")) != 0 {
+		t.Error("ratios to an algorithm that did nothing")
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for want, v := range map[float64][]float64{3: {3}, 2: {1, 3}, 5: {9, 1, 5}, 2.5: {4, 1, 2, 3}} {
+		if got := bench.Median(v); got != want {
+			t.Errorf("median of %v is %g", v, got)
+		}
+	}
+}
+
+func TestReportText(t *testing.T) {
+	r := &bench.ConvReport{Suite: "ui", Scale: 4, Precision: "fp32", Device: &clrt.DeviceInfo{Name: "a device"}, PeakFMA: 5e11}
+	c := bench.Case{Name: "plane 32", C: 4, H: 16, W: 16, K: 5, OutC: 4}
+	r.Rows = []bench.ConvRow{{Case: c, Results: []bench.Measurement{
+		{Algo: "direct-rows", Rows: 16, Seconds: 0.001, GFLOPs: 1.5, PeakShare: 0.003, RelError: 1e-7},
+		{Algo: "slow", Rows: 8, Seconds: 0.002, GFLOPs: 0.5, Scratch: 1 << 21},
+		{Algo: "picky", Refused: "does 3×3 only"}}}}
+	r.Ratios = bench.Ratios(r.Rows, "slow")
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"suite ui, planes 1/4, fp32, on a device, FMA peak 500 GFLOP/s measured",
+		"direct-rows *   1.000      1.5  0.3 %       1e-07        0", "~4.000     ~0.5", "2.0 MiB", "picky       -        -", "best"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	chart := r.Chart()
+	if len(chart.Groups) != 1 || len(chart.Series) != 3 || chart.Values[0][0] != 1.5 || chart.Values[0][2] != 0 {
+		t.Errorf("chart %+v", chart)
+	}
+}
+
+func TestNet(t *testing.T) {
+	dev := device(t)
+	m, err := model.Load("pynet-s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := bench.Net(context.Background(), dev, m, "pynet-s", 32, 48, exec.Options{}, 1e12, true, bench.Options{Repeat: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Runs) != 2 || r.PeakBytes != r.PlannedBytes || r.NonFinite != 0 || !(r.GFLOPs > 0) || math.Abs(r.PeakShare-r.GFLOPs/1e3) > 1e-12 || r.Output != (model.Shape{C: 3, H: 64, W: 96}) {
+		t.Errorf("report %+v", r)
+	}
+	timed := 0
+	for _, s := range r.Steps {
+		if s.Seconds > 0 {
+			timed++
+		}
+	}
+	if timed != len(r.Steps) || timed < 50 {
+		t.Errorf("%d of %d steps were timed", timed, len(r.Steps))
+	}
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "conv_l1_d7") || !strings.Contains(b.String(), "FMA peak") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+func TestGEMM(t *testing.T) {
+	dev := device(t)
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	caps := conv.CapsOf(dev.Info())
+	variants := gemm.Variants(gemm.Caps{CPU: caps.CPU, Vector: caps.Vector, LocalMem: caps.LocalMem, MaxWorkGroup: caps.MaxWorkGroup})
+	rates := map[string]float64{variants[0].Name: 1} // one operation a second
+	c := bench.GEMMCase{M: 37, N: 50, K: 21}
+	row, err := bench.GEMM(context.Background(), cl, c, variants, 1e12, rates, bench.Options{Repeat: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if live := cl.Live(); live != 0 {
+		t.Errorf("%d bytes are left on the device", live)
+	}
+	if len(row.Results) != len(variants) {
+		t.Fatalf("%d results of %d variants", len(row.Results), len(variants))
+	}
+	for i, m := range row.Results {
+		if i == 0 {
+			if !strings.Contains(m.Refused, "would take about") {
+				t.Errorf("a product of %d operations was tried at one a second", c.FLOPs())
+			}
+			continue
+		}
+		if m.Refused != "" || !(m.GFLOPs > 0) || !(m.RelError < 1e-6) || rates[m.Variant] != m.GFLOPs*1e9 {
+			t.Errorf("%+v", m)
+		}
+	}
+	r := &bench.GEMMReport{Suite: "edinburgh", Scale: 1, Device: dev.Info(), PeakFMA: 1e12, Rows: []bench.GEMMRow{*row}}
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "37x50x21") || !strings.Contains(b.String(), "morton-4x4") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	if chart := r.Chart(); len(chart.Series) != len(variants) || chart.Values[0][0] != 0 {
+		t.Errorf("chart %+v", chart)
+	}
+}
+
+func TestEdinburgh(t *testing.T) {
+	cs := bench.Edinburgh(1)
+	if cs[0].M != 96 || cs[len(cs)-1].K != 2880 {
+		t.Errorf("from %s to %s", cs[0], cs[len(cs)-1])
+	}
+	if cs := bench.Edinburgh(64); cs[0].N != 2 || cs[len(cs)-1].N != 45 {
+		t.Errorf("scaled: %v", cs)
+	}
+}

@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"enhance/fuse"
+	"enhance/planar"
+)
+
+// checkRows is on how many rows the compared outputs lie: each is downloaded whole.
+const checkRows = 8
+
+// check computes the convolution once more into memory full of NaN and compares
+// a random sample of the first rows rows, edges among them, with float64.
+func (r *rig) check(rows int, m *Measurement) error {
+	fill := r.dst.Buf.Size() / 4 * 4
+	if err := r.q.Fill(r.dst.Buf, 0, fill, []byte{0xff, 0xff, 0xff, 0xff}); err != nil {
+		return err
+	}
+	if err := r.launch(rows); err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(uint64(r.c.FLOPs(1)), 1))
+	layout := planar.Rows{C: r.c.OutC, W: r.c.W, Precision: r.o.Precision}
+	raw, line := make([]byte, layout.Bytes(1)), make([]float32, r.c.W)
+	var sum, refs, worst float64
+	ys := []int{0, rows - 1}
+	for len(ys) < checkRows {
+		ys = append(ys, rng.IntN(rows))
+	}
+	for _, y := range ys {
+		if err := r.q.Read(r.dst.Buf, int64(y)*layout.Bytes(1), raw); err != nil {
+			return err
+		}
+		for i := range max(1, r.o.Samples/checkRows) {
+			o, x := rng.IntN(r.c.OutC), rng.IntN(r.c.W)
+			switch i { // both edges are always among them
+			case 0:
+				x = 0
+			case 1:
+				x = r.c.W - 1
+			}
+			layout.Get(raw, o, line)
+			want := r.values.output(r.weightValues, r.biasValues, o, y, x)
+			d := float64(line[x]) - want
+			if math.IsNaN(d) || math.IsInf(d, 0) {
+				return fmt.Errorf("wrong result: output %d at row %d, column %d is %v, not %g", o, y, x, line[x], want)
+			}
+			sum, refs, worst = sum+d*d, refs+want*want, max(worst, math.Abs(d))
+		}
+	}
+	n := float64(checkRows * max(1, r.o.Samples/checkRows))
+	scale := math.Sqrt(refs / n)
+	m.RelError, m.MaxError = math.Sqrt(sum/n)/scale, worst/scale
+	if m.RelError > 0.1 {
+		return fmt.Errorf("wrong result: the relative error is %.3g", m.RelError)
+	}
+	return nil
+}
+
+// output is the definition of one output, in float64.
+func (v values) output(weights, bias []float32, o, y, x int) float64 {
+	c, k := v.c, v.c.K
+	sum := float64(bias[o])
+	for i := range c.C {
+		for ky := range k {
+			sy := fuse.Reflect(y+ky-k/2, c.H)
+			for kx := range k {
+				sx := fuse.Reflect(x+kx-k/2, c.W)
+				sum += float64(weights[((o*c.C+i)*k+ky)*k+kx]) * float64(v.input(i, sy, sx))
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,338 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/planar"
+)
+
+// Options of a measurement; zero values take the defaults.
+type Options struct {
+	Precision planar.Precision
+	Repeat    int           // runs that count; 5
+	Limit     time.Duration // of the runs of one measurement together; 2 s
+	Samples   int           // outputs compared with float64; 256
+	Transfers bool          // also time the way to the device and back
+	// Done, if set, is told of every measurement.
+	Done func(c Case, m *Measurement)
+}
+
+func (o Options) complete() Options {
+	if o.Repeat == 0 {
+		o.Repeat = 5
+	}
+	if o.Limit == 0 {
+		o.Limit = 2 * time.Second
+	}
+	if o.Samples == 0 {
+		o.Samples = 256
+	}
+	return o
+}
+
+// Measurement is one algorithm on one case.
+type Measurement struct {
+	Algo    string `json:"algo"`
+	Refused string `json:"refused,omitempty"` // why nothing was measured
+
+	// Rows of the plane that were computed: fewer than all where all would have
+	// passed the limit. LaunchRows at a time, for want of scratch memory.
+	Rows       int       `json:"rows,omitempty"`
+	LaunchRows int       `json:"launch_rows,omitempty"`
+	Runs       []float64 `json:"runs,omitempty"` // seconds of each, by the device's clock
+	Seconds    float64   `json:"seconds,omitempty"`
+	GFLOPs     float64   `json:"gflops,omitempty"` // 10^9 operations per second
+	PeakShare  float64   `json:"peak_share,omitempty"`
+
+	RelError float64 `json:"rel_error"` // root mean square error by root mean square output
+	MaxError float64 `json:"max_error"` // largest error by root mean square output
+	Scratch  int64   `json:"scratch"`   // bytes
+	Weights  int64   `json:"weights"`   // bytes, as packed
+
+	// With transfers, by the host's clock: copy the input, run, copy the output.
+	TransferSeconds float64 `json:"transfer_seconds,omitempty"`
+	TransferGFLOPs  float64 `json:"transfer_gflops,omitempty"`
+}
+
+// ConvRow is one case by every algorithm.
+type ConvRow struct {
+	Case
+	Results []Measurement `json:"results"`
+}
+
+// Conv measures a case by each algorithm on the device of cl, which must hold no
+// other buffers; caps are what the algorithms are told of it. An algorithm that refuses the case, or does not fit the device,
+// has a measurement that says why. peak is the device's measured rate of
+// fused multiply-adds in operations per second, or 0.
+func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos []conv.Algo, peak float64, o Options) (*ConvRow, error) {
+	o = o.complete()
+	row := &ConvRow{Case: c}
+	p, err := newPlace(cl, caps, c, o)
+	if err != nil {
+		return nil, fmt.Errorf("case %s (%s): %w", c.Name, c, err)
+	}
+	defer p.close()
+	for _, a := range algos {
+		if err := ctx.Err(); err != nil {
+			return row, err
+		}
+		m := Measurement{Algo: a.Name()}
+		if err := p.measure(ctx, a, &m); err != nil {
+			if ctx.Err() != nil {
+				return row, ctx.Err()
+			}
+			m = Measurement{Algo: a.Name(), Refused: err.Error()}
+		}
+		if peak > 0 && m.GFLOPs > 0 {
+			m.PeakShare = m.GFLOPs * 1e9 / peak
+		}
+		row.Results = append(row.Results, m)
+		if o.Done != nil {
+			o.Done(c, &m)
+		}
+	}
+	return row, nil
+}
+
+// measure fills m for one algorithm.
+func (p *place) measure(ctx context.Context, a conv.Algo, m *Measurement) error {
+	impl, err := a.New(p.caps, p.c.Shape(), p.o.Precision)
+	if err != nil {
+		return err
+	}
+	r := &rig{place: p, impl: impl}
+	defer r.close()
+	if err := r.open(); err != nil {
+		return err
+	}
+	m.Scratch, m.LaunchRows, m.Weights = r.scratchBytes(), r.piece, r.weights.Size()
+	rows, first, err := r.howMany()
+	if err != nil {
+		return err
+	}
+	m.Rows = rows
+	if first > p.o.Limit.Seconds() { // it has run twice, and once is too long
+		m.Runs = []float64{first}
+	} else if m.Runs, err = r.repeat(ctx, rows); err != nil {
+		return err
+	}
+	m.Seconds = Median(m.Runs)
+	m.GFLOPs = float64(p.c.FLOPs(rows)) / m.Seconds / 1e9
+	if p.o.Transfers {
+		if err := r.transfers(rows, m); err != nil {
+			return err
+		}
+	}
+	return r.check(rows, m)
+}
+
+// rig is an algorithm ready to run on a place.
+type rig struct {
+	*place
+	impl    conv.Impl
+	piece   int // rows of a launch
+	prog    *clrt.Program
+	kernels []*clrt.Kernel
+	weights *clrt.Buffer
+	scratch *clrt.Buffer
+}
+
+func (r *rig) open() error {
+	if err := r.build(); err != nil {
+		return err
+	}
+	packed := floatBytes(r.impl.Pack(r.weightValues, r.biasValues))
+	var err error
+	if r.weights, err = r.cl.NewBuffer(int64(len(packed)), "weights"); err != nil {
+		return err
+	}
+	if err := r.q.Write(r.weights, 0, packed); err != nil {
+		return err
+	}
+	g := max(r.impl.Granule(), 1)
+	room := r.roomForScratch()
+	for r.piece = r.c.H; r.impl.Scratch(r.piece) > room && r.piece > g; {
+		r.piece = max((r.piece/2+g-1)/g*g, g)
+	}
+	n := r.impl.Scratch(r.piece)
+	if n > room {
+		return fmt.Errorf("needs %d bytes of scratch for %d rows, the device has room for %d", n, r.piece, room)
+	}
+	if n == 0 {
+		return nil
+	}
+	if r.scratch, err = r.cl.NewBuffer(n, "scratch"); err != nil {
+		return err
+	}
+	return r.scratch.Touch(r.q)
+}
+
+func (r *rig) build() error {
+	src := planar.Source(r.o.Precision)
+	seen := map[string]bool{}
+	for _, k := range r.impl.Kernels() {
+		if !seen[k.Name] {
+			seen[k.Name] = true
+			src += k.Source
+		}
+	}
+	var err error
+	if r.prog, err = r.cl.Build(src, "-cl-std=CL1.2"); err != nil {
+		return err
+	}
+	for _, k := range r.impl.Kernels() {
+		kernel, err := r.prog.Kernel(k.Name)
+		if err != nil {
+			return err
+		}
+		r.kernels = append(r.kernels, kernel)
+	}
+	return nil
+}
+
+func (r *rig) scratchBytes() int64 {
+	if r.scratch == nil {
+		return 0
+	}
+	return r.scratch.Size()
+}
+
+func (r *rig) close() {
+	r.q.Finish()
+	for _, k := range r.kernels {
+		k.Close()
+	}
+	if r.prog != nil {
+		r.prog.Close()
+	}
+	for _, b := range []*clrt.Buffer{r.weights, r.scratch} {
+		if b != nil {
+			b.Close()
+		}
+	}
+}
+
+// launch enqueues the first rows rows of the convolution.
+func (r *rig) launch(rows int) error {
+	for y := 0; y < rows; y += r.piece {
+		a := &conv.Args{Src: []planar.Ring{r.src}, Dst: r.dst, Y0: y, Y1: min(y+r.piece, rows), Scratch: r.scratch}
+		if err := r.impl.Launch(r.q, r.kernels, r.weights, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run computes rows rows and returns the device's seconds.
+func (r *rig) run(rows int) (float64, error) {
+	return deviceSeconds(r.q, func() error { return r.launch(rows) })
+}
+
+// deviceSeconds times what enqueue enqueues, from marker to marker.
+func deviceSeconds(q *clrt.Queue, enqueue func() error) (float64, error) {
+	if err := q.Finish(); err != nil {
+		return 0, err
+	}
+	first, err := q.Marker()
+	if err != nil {
+		return 0, err
+	}
+	defer first.Close()
+	if err := enqueue(); err != nil {
+		return 0, err
+	}
+	last, err := q.Marker()
+	if err != nil {
+		return 0, err
+	}
+	defer last.Close()
+	if err := q.Finish(); err != nil {
+		return 0, err
+	}
+	_, _, _, from, err := first.Times()
+	if err != nil {
+		return 0, err
+	}
+	_, _, _, to, err := last.Times()
+	if err != nil {
+		return 0, err
+	}
+	if to <= from {
+		return 0, fmt.Errorf("the device's clock says that the work took %d ns", int64(to)-int64(from))
+	}
+	return float64(to-from) / 1e9, nil
+}
+
+// repeat runs rows rows once without counting, so that caches, clocks and page
+// tables are warm, and then until there are enough runs or the limit is reached.
+func (r *rig) repeat(ctx context.Context, rows int) (runs []float64, err error) {
+	if _, err := r.run(rows); err != nil {
+		return nil, err
+	}
+	for start := time.Now(); len(runs) < r.o.Repeat; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		t, err := r.run(rows)
+		if err != nil {
+			return nil, err
+		}
+		if runs = append(runs, t); time.Since(start) > r.o.Limit {
+			break
+		}
+	}
+	return runs, nil
+}
+
+// howMany decides how many rows can be run within the limit, by timing few. first
+// is the seconds of a run of the few, if those are all that will be run.
+func (r *rig) howMany() (rows int, first float64, err error) {
+	g, h := max(r.impl.Granule(), 1), r.c.H
+	few := min(h, max(g, (h/32+g-1)/g*g))
+	if _, err := r.run(few); err != nil { // compiles on some devices
+		return 0, 0, err
+	}
+	t, err := r.run(few)
+	if err != nil {
+		return 0, 0, err
+	}
+	each := r.o.Limit.Seconds() / float64(r.o.Repeat)
+	if t/float64(few)*float64(h) <= each {
+		return h, 0, nil
+	}
+	fit := int(each / t * float64(few))
+	if rows = min(h, max(fit/g*g, few)); rows == few {
+		first = t
+	}
+	return rows, first, nil
+}
+
+// transfers times the input's way to the device, the run, and the output's way
+// back, by the host's clock.
+func (r *rig) transfers(rows int, m *Measurement) error {
+	if rows < r.c.H {
+		return nil // a part of a plane has no honest time of transfer
+	}
+	host := make([]byte, r.dst.Buf.Size())
+	var runs []float64
+	for range len(m.Runs) {
+		start := time.Now()
+		if err := r.q.Write(r.src.Buf, 0, r.host); err != nil {
+			return err
+		}
+		if err := r.launch(rows); err != nil {
+			return err
+		}
+		if err := r.q.Read(r.dst.Buf, 0, host); err != nil {
+			return err
+		}
+		runs = append(runs, time.Since(start).Seconds())
+	}
+	m.TransferSeconds = Median(runs)
+	m.TransferGFLOPs = float64(r.c.FLOPs(rows)) / m.TransferSeconds / 1e9
+	return nil
+}

@@ -1,0 +1,187 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"enhance/clrt"
+	"enhance/exec"
+	"enhance/fuse"
+	"enhance/model"
+)
+
+// NetReport is a whole network as measured, input and output transfers included.
+type NetReport struct {
+	Model     string           `json:"model"`
+	Device    *clrt.DeviceInfo `json:"device"`
+	Precision string           `json:"precision"`
+	Input     model.Shape      `json:"input"` // packed, padded
+	Output    model.Shape      `json:"output"`
+	FLOPs     int64            `json:"flops"`
+	Strategy  string           `json:"strategy"`
+	Launches  int              `json:"launches"`
+
+	Prepare   float64   `json:"prepare_seconds"` // allocate, compile, load weights
+	Runs      []float64 `json:"runs"`            // seconds of each by the host's clock
+	Seconds   float64   `json:"seconds"`         // median
+	GFLOPs    float64   `json:"gflops"`
+	PeakFMA   float64   `json:"peak_fma"` // measured, operations per second
+	PeakShare float64   `json:"peak_share"`
+
+	PeakBytes    int64 `json:"peak_bytes"` // of device memory, measured
+	PlannedBytes int64 `json:"planned_bytes"`
+	NonFinite    int64 `json:"non_finite"` // samples of the result
+
+	Algos []exec.AlgoFacts `json:"algorithms"`
+	Steps []StepTime       `json:"steps,omitempty"`
+}
+
+// StepTime is one step of a profiled run, in which the host waits after every
+// launch, so that the sum is more than a run takes.
+type StepTime struct {
+	Name    string  `json:"name"`
+	Kind    string  `json:"kind"`
+	Algo    string  `json:"algo,omitempty"`
+	Seconds float64 `json:"seconds"`
+	FLOPs   int64   `json:"flops"`
+}
+
+// Net runs a network on the formula input of h×w packed samples: once without
+// counting, then o.Repeat times. The device must be dev. If profile is true one
+// more run times every step.
+func Net(ctx context.Context, dev *clrt.Device, m *model.Model, name string, h, w int, opt exec.Options, peak float64, profile bool, o Options) (*NetReport, error) {
+	o = o.complete()
+	r := &NetReport{Model: name, Device: dev.Info(), Precision: opt.Precision.String(), PeakFMA: peak}
+	if profile {
+		took := map[int]time.Duration{}
+		opt.Profile = func(step int, _, _ int, d time.Duration) { took[step] += d }
+		job, _, err := r.runs(ctx, dev, m, h, w, opt, 1)
+		if err != nil {
+			return nil, err
+		}
+		for i, f := range job.Explain() {
+			r.Steps = append(r.Steps, StepTime{f.Name, f.Kind, f.Algo, took[i].Seconds(), f.FLOPs})
+		}
+		opt.Profile, r.NonFinite = nil, 0
+	}
+	job, runs, err := r.runs(ctx, dev, m, h, w, opt, 1+o.Repeat)
+	if err != nil {
+		return nil, err
+	}
+	r.Runs = runs[1:]
+	r.Seconds = Median(r.Runs)
+	r.FLOPs = job.Plan.Cost.FLOPs
+	r.GFLOPs = float64(r.FLOPs) / r.Seconds / 1e9
+	if peak > 0 {
+		r.PeakShare = r.GFLOPs * 1e9 / peak
+	}
+	return r, nil
+}
+
+// runs does n runs in a context of their own.
+func (r *NetReport) runs(ctx context.Context, dev *clrt.Device, m *model.Model, h, w int, opt exec.Options, n int) (job *exec.Job, took []float64, err error) {
+	if job, err = exec.Prepare(m, h, w, dev.Info(), opt); err != nil {
+		return nil, nil, err
+	}
+	r.Strategy, r.Launches, r.PlannedBytes = job.Plan.Strategy, job.Plan.Cost.Launches, job.Plan.Peak
+	r.Input, r.Output = job.Program.Tensors[job.Program.Input].Shape, job.Program.Tensors[job.Program.Output].Shape
+	r.Algos = exec.SumAlgos(job.Explain())
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer cl.Close()
+	start := time.Now()
+	e, err := job.Open(cl)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer e.Close()
+	r.Prepare = time.Since(start).Seconds()
+	in := tensorSource{r.Input, model.FormulaTensor("bench", "input", int(r.Input.Elems()))}
+	for range n {
+		out := &finiteSink{}
+		start := time.Now()
+		if err := e.Run(ctx, in, out, nil); err != nil {
+			return nil, nil, err
+		}
+		took = append(took, time.Since(start).Seconds())
+		if out.rows != r.Output.H {
+			return nil, nil, fmt.Errorf("%d of %d rows were delivered", out.rows, r.Output.H)
+		}
+		r.NonFinite = out.bad
+	}
+	r.PeakBytes = e.Peak()
+	return job, took, nil
+}
+
+type tensorSource struct {
+	model.Shape
+	data []float32
+}
+
+func (s tensorSource) Row(y int, planes [][]float32) error {
+	for c, line := range planes {
+		copy(line, s.data[(c*s.H+y)*s.W:])
+	}
+	return nil
+}
+
+// finiteSink counts rows and samples that are not finite.
+type finiteSink struct {
+	rows int
+	bad  int64
+}
+
+func (s *finiteSink) Row(_ int, planes [][]float32) error {
+	s.rows++
+	for _, line := range planes {
+		for _, v := range line {
+			if v-v != 0 {
+				s.bad++
+			}
+		}
+	}
+	return nil
+}
+
+// WriteText writes the report for people.
+func (r *NetReport) WriteText(w io.Writer) error {
+	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%-8s%s\n", name, fmt.Sprintf(format, args...)) }
+	line("net", "%s, %s, %s to %s, %.3f TFLOP", r.Model, r.Precision, r.Input, r.Output, float64(r.FLOPs)/1e12)
+	line("device", "%s", r.Device.Name)
+	line("plan", "%s, %d launches", r.Strategy, r.Launches)
+	for _, a := range r.Algos {
+		line("", "%d convolutions by %s, %.1f %% of the work", a.Steps, a.Algo, 100*a.Share)
+	}
+	line("time", "%.4f s (median of %d runs, %.4f to %.4f), after %.2f s to prepare", r.Seconds, len(r.Runs), least(r.Runs), most(r.Runs), r.Prepare)
+	share := ""
+	if r.PeakShare > 0 {
+		share = fmt.Sprintf(", %.1f %% of the %.0f GFLOP/s FMA peak measured", 100*r.PeakShare, r.PeakFMA/1e9)
+	}
+	line("rate", "%.1f GFLOP/s%s", r.GFLOPs, share)
+	line("memory", "%d bytes of device memory at most (%s), %d planned", r.PeakBytes, bytesOf(r.PeakBytes), r.PlannedBytes)
+	if r.NonFinite > 0 {
+		line("note", "%d samples of the result are NaN or infinite", r.NonFinite)
+	}
+	return r.writeSteps(w)
+}
+
+func (r *NetReport) writeSteps(w io.Writer) error {
+	total := 0.0
+	for _, s := range r.Steps {
+		total += s.Seconds
+	}
+	for _, s := range r.Steps {
+		rate := ""
+		if s.Kind == fuse.Conv.String() && s.Seconds > 0 {
+			rate = fmt.Sprintf("%10.1f GFLOP/s  %s", float64(s.FLOPs)/s.Seconds/1e9, s.Algo)
+		}
+		if _, err := fmt.Fprintf(w, "%-36s %-10s %10.3f ms %5.1f %%%s\n", s.Name, s.Kind, s.Seconds*1e3, 100*s.Seconds/total, rate); err != nil {
+			return err
+		}
+	}
+	return nil
+}

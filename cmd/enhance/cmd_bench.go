@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"enhance/atomicfile"
+	"enhance/bench"
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/exec"
+	"enhance/pipeline"
+)
+
+func init() {
+	register(&command{name: "bench", summary: "time convolution algorithms, matrix products and whole networks", run: runBench})
+}
+
+const benchHelp = `enhance bench conv --suite snu|ui|polito [--scale N] [--json] [--svg FILE]
+enhance bench gemm --suite edinburgh [--scale N] [--json] [--svg FILE]
+enhance bench net -m MODEL --size HxW [--json]
+(enhance bench conv --help and so on say more)
+`
+
+func runBench(e *env, args []string) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "conv":
+			return benchConv(e, args[1:])
+		case "gemm":
+			return benchGEMM(e, args[1:])
+		case "net":
+			return benchNet(e, args[1:])
+		case "-h", "--help":
+			fmt.Fprint(e.stdout, benchHelp)
+			return exitOK
+		}
+		return e.fail(usagef("bench %s: want conv, gemm or net: see enhance bench --help", args[0]), "")
+	}
+	return e.fail(usagef("bench: want conv, gemm or net: see enhance bench --help"), "")
+}
+
+// benchFlags are what all benchmarks take.
+type benchFlags struct {
+	netFlags
+	suite, svg, algos string
+	scale             int
+	opt               bench.Options
+	limit             float64 // seconds
+	quiet, overwrite  bool
+}
+
+func (b *benchFlags) declare(f *pflag.FlagSet, suites string) {
+	if suites != "" {
+		f.StringVar(&b.suite, "suite", "", suites)
+		f.IntVar(&b.scale, "scale", 1, "divide the sides of planes or matrices by `N`")
+		f.Float64Var(&b.limit, "limit", 2, "`seconds` for the runs of one measurement; planes are cut to what fits")
+		f.StringVar(&b.svg, "svg", "", "also draw the rates side by side in `FILE`")
+		f.BoolVarP(&b.overwrite, "overwrite", "y", false, "replace a drawing that exists")
+		f.StringVar(&b.algos, "algo", "", "only these, separated by commas, * for any characters")
+		f.StringVarP(&b.set.Device, "device", "g", "", "index, platform:device or part of a name (enhance --list-devices)")
+		f.StringVar(&b.precision, "precision", "fp32", "how samples are stored on the device: fp32 or fp16")
+	}
+	f.IntVar(&b.opt.Repeat, "repeat", 5, "runs that count, after one that does not")
+	f.BoolVarP(&b.quiet, "quiet", "q", false, "do not say how far it is")
+	b.declareReport(f)
+}
+
+// device opens what -g names; benchmarks of the host executor make no sense.
+func (b *benchFlags) device() (*clrt.Device, error) {
+	c, err := pipeline.Choose(b.set.Device)
+	if err != nil {
+		return nil, err
+	}
+	if c.Device == nil {
+		return nil, &pipeline.DeviceError{Selector: b.set.Device, Problem: "benchmarks need an OpenCL device"}
+	}
+	return c.Device, nil
+}
+
+func (b *benchFlags) check(f *pflag.FlagSet) error {
+	switch {
+	case f.NArg() > 0:
+		return usagef("%s: %q: want flags only", strings.TrimPrefix(f.Name(), "enhance "), f.Arg(0))
+	case b.opt.Repeat < 1 || b.opt.Repeat > 1000:
+		return usagef("--repeat: %d: want 1 to 1000", b.opt.Repeat)
+	case b.suite != "" && (b.scale < 1 || b.scale > 64):
+		return usagef("--scale: %d: want 1 to 64", b.scale)
+	case b.suite != "" && !(b.limit > 0 && b.limit <= 3600):
+		return usagef("--limit: %g: want seconds, at most 3600", b.limit)
+	}
+	b.opt.Limit, b.opt.Precision = time.Duration(b.limit*float64(time.Second)), b.set.Precision
+	return nil
+}
+
+const benchConvHelp = `enhance bench conv --suite snu|ui|polito
+
+Times every convolution algorithm on the suite's shapes: snu has the 35 distinct
+convolutions of PyNET on a 12 MP photo; ui 5x5 convolutions of 4 channels on planes of
+32 to 512, and of 64 to 1024 channels on planes of 16x16, with and without transfers;
+polito 16 pictures of 3 channels from 32x32 to 1600x1200, filtered 3x3 to 32 channels and
+9x9 to 3. Rates are by the device's clock, two operations per multiply-add of the direct
+definition; the error is the root mean square against float64 on a sample of outputs.
+* marks the fastest, ~ a rate measured on part of a plane, - an algorithm that does not
+do the shape (--json says why).
+`
+
+func benchConv(e *env, args []string) int {
+	b := &benchFlags{}
+	f := newFlags("bench conv")
+	b.declare(f, "shapes to run: snu, ui or polito")
+	f.BoolVar(&b.opt.Transfers, "transfers", false, "also time the way to the device and back (always with ui)")
+	if code, done := e.begin(&b.netFlags, f, args, benchConvHelp); done {
+		return code
+	}
+	if b.suite == "" {
+		return e.fail(usagef("bench conv: give a suite: --suite %s", strings.Join(bench.SuiteNames, ", ")), "")
+	}
+	cases, err := bench.Suite(b.suite)
+	if err != nil {
+		return e.fail(usagef("%v", err), "")
+	}
+	if err := b.check(f); err != nil {
+		return e.fail(err, "")
+	}
+	dev, err := b.device()
+	if err != nil {
+		return e.fail(err, "")
+	}
+	b.opt.Transfers = b.opt.Transfers || b.suite == "ui"
+	algos, err := pickAlgos(conv.CapsOf(dev.Info()), b.algos)
+	if err != nil {
+		return e.fail(err, "")
+	}
+	ctx, stop := interruptible(e, func() {})
+	defer stop()
+	r, err := b.conv(ctx, e, dev, cases, algos)
+	if err != nil {
+		return e.fail(err, "")
+	}
+	if b.svg != "" {
+		if err := b.draw(r.Chart()); err != nil {
+			return e.fail(err, "")
+		}
+	}
+	if b.json {
+		return e.putJSON(r)
+	}
+	if err := r.WriteText(e.stdout); err != nil {
+		return e.fail(err, "")
+	}
+	return exitOK
+}
+
+func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, cases []bench.Case, algos []conv.Algo) (*bench.ConvReport, error) {
+	r := &bench.ConvReport{Suite: b.suite, Scale: b.scale, Precision: b.opt.Precision.String(), Device: dev.Info()}
+	var err error
+	if r.PeakFMA, err = peakFMA(dev); err != nil {
+		return nil, err
+	}
+	b.opt.Done = b.sayTo(e)
+	for _, c := range cases {
+		row, err := convCase(ctx, dev, c.Scaled(b.scale), algos, r.PeakFMA, b.opt)
+		if err != nil {
+			return nil, err
+		}
+		r.Rows = append(r.Rows, *row)
+	}
+	for _, base := range baselines(conv.CapsOf(dev.Info())) {
+		r.Ratios = append(r.Ratios, bench.Ratios(r.Rows, base)...)
+	}
+	return r, nil
+}
+
+// convCase has a context of its own, so that nothing of a case outlives it.
+func convCase(ctx context.Context, dev *clrt.Device, c bench.Case, algos []conv.Algo, peak float64, o bench.Options) (*bench.ConvRow, error) {
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	return bench.Conv(ctx, cl, conv.CapsOf(dev.Info()), c, algos, peak, o)
+}
+
+// baselines are what averages compare with: the plain direct algorithm, the
+// device's own, and implicit GEMM.
+func baselines(c conv.Caps) []string {
+	names := []string{conv.Simple{}.Name(), conv.Direct(c).Name(), conv.ImplicitGEMM{}.Name()}
+	return slices.Compact(names)
+}
+
+func (b *benchFlags) sayTo(e *env) func(bench.Case, *bench.Measurement) {
+	if b.quiet {
+		return nil
+	}
+	return func(c bench.Case, m *bench.Measurement) {
+		if m.Refused != "" {
+			fmt.Fprintf(e.stderr, "%-12s %-24s %-24s -\n", c.Name, c, m.Algo)
+			return
+		}
+		fmt.Fprintf(e.stderr, "%-12s %-24s %-24s %10.1f GFLOP/s\n", c.Name, c, m.Algo, m.GFLOPs)
+	}
+}
+
+// pickAlgos takes the algorithms that a list of patterns names, "" for all.
+func pickAlgos(c conv.Caps, patterns string) ([]conv.Algo, error) {
+	all := exec.Algorithms(c)
+	if patterns == "" {
+		return all, nil
+	}
+	picked, err := exec.FindAlgos(c, patterns)
+	if err != nil {
+		return nil, usagef("--algo: %v", err)
+	}
+	return picked, nil
+}
+
+// draw writes a chart to the file asked for.
+func (b *benchFlags) draw(c *bench.Chart) error {
+	f, err := atomicfile.Create(b.svg, atomicfile.Options{Overwrite: b.overwrite})
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if err := c.WriteSVG(f); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+const benchNetHelp = `enhance bench net -m MODEL --size HxW
+
+Runs a network on the formula input for a mosaic of HxW, transfers included, and
+prints the median time, the rate and the peak of device memory.
+`
+
+func benchNet(e *env, args []string) int {
+	b, size, profile := &benchFlags{}, "", false
+	f := newFlags("bench net")
+	f.StringVar(&size, "size", "2880x3968", "rows x columns of the mosaic")
+	f.BoolVar(&profile, "profile", false, "also time every step in a run of its own")
+	b.declareModel(f)
+	b.declareDevice(f)
+	b.declare(f, "")
+	if code, done := e.begin(&b.netFlags, f, args, benchNetHelp); done {
+		return code
+	}
+	if err := b.check(f); err != nil {
+		return e.fail(err, "")
+	}
+	r, err := b.net(e, size, profile)
+	if err != nil {
+		return e.fail(err, "")
+	}
+	if b.json {
+		return e.putJSON(r)
+	}
+	if err := r.WriteText(e.stdout); err != nil {
+		return e.fail(err, "")
+	}
+	return exitOK
+}
+
+func (b *benchFlags) net(e *env, size string, profile bool) (*bench.NetReport, error) {
+	rows, cols, err := pipeline.ParseSize(size)
+	if err != nil {
+		return nil, err
+	}
+	dev, err := b.device()
+	if err != nil {
+		return nil, err
+	}
+	s, err := pipeline.NewSession(b.set)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	peak, err := peakFMA(dev)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := interruptible(e, s.Abandon)
+	defer stop()
+	opt, h, w := s.EngineOptions(rows, cols)
+	name := b.set.Model
+	if name == "" {
+		name = "pynet-s"
+	}
+	return bench.Net(ctx, dev, s.Model(), name, h, w, opt, peak, profile, b.opt)
+}

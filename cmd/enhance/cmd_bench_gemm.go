@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+
+	"enhance/bench"
+	"enhance/clrt"
+	"enhance/conv/gemm"
+	"enhance/conv/peak"
+)
+
+// peakFMA measures what the device can do at most, in operations per second.
+func peakFMA(dev *clrt.Device) (float64, error) {
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return 0, err
+	}
+	defer cl.Close()
+	gflops, err := peak.FMA(cl)
+	return gflops * 1e9, err
+}
+
+const benchGEMMHelp = `enhance bench gemm --suite edinburgh
+
+Times products of square float32 matrices with sides 96 to 2880 by every kernel: in rows,
+in columns, and in Morton order of 4x2 and 4x4 blocks. A kernel that would pass the limit
+at the rate of the product before has - (--json says so).
+`
+
+func benchGEMM(e *env, args []string) int {
+	b := &benchFlags{}
+	f := newFlags("bench gemm")
+	b.declare(f, "products to run: edinburgh")
+	f.Lookup("precision").Hidden, f.Lookup("algo").Hidden = true, true
+	if code, done := e.begin(&b.netFlags, f, args, benchGEMMHelp); done {
+		return code
+	}
+	switch {
+	case b.suite != "edinburgh":
+		return e.fail(usagef("bench gemm: give a suite: --suite edinburgh"), "")
+	case f.Changed("precision") || f.Changed("algo"):
+		return e.fail(usagef("bench gemm: runs every kernel in fp32: leave --precision and --algo out"), "")
+	}
+	if err := b.check(f); err != nil {
+		return e.fail(err, "")
+	}
+	r, err := b.gemm(e)
+	if err == nil && b.svg != "" {
+		err = b.draw(r.Chart())
+	}
+	switch {
+	case err != nil:
+		return e.fail(err, "")
+	case b.json:
+		return e.putJSON(r)
+	}
+	if err := r.WriteText(e.stdout); err != nil {
+		return e.fail(err, "")
+	}
+	return exitOK
+}
+
+func (b *benchFlags) gemm(e *env) (*bench.GEMMReport, error) {
+	dev, err := b.device()
+	if err != nil {
+		return nil, err
+	}
+	r := &bench.GEMMReport{Suite: b.suite, Scale: b.scale, Device: dev.Info()}
+	if r.PeakFMA, err = peakFMA(dev); err != nil {
+		return nil, err
+	}
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	ctx, stop := interruptible(e, func() {})
+	defer stop()
+	i := dev.Info()
+	variants := gemm.Variants(gemm.Caps{CPU: i.Type == clrt.CPU, Vector: i.NativeVectorFloat, LocalMem: i.LocalMem, MaxWorkGroup: i.MaxWorkGroup})
+	rates := map[string]float64{}
+	for _, c := range bench.Edinburgh(b.scale) {
+		row, err := bench.GEMM(ctx, cl, c, variants, r.PeakFMA, rates, b.opt)
+		if err != nil {
+			return nil, err
+		}
+		r.Rows = append(r.Rows, *row)
+		if !b.quiet {
+			fmt.Fprintf(e.stderr, "%s done\n", c)
+		}
+	}
+	return r, nil
+}
