@@ -61,8 +61,13 @@ func writeVerbose(w io.Writer, r *pipeline.Report) {
 		fmt.Fprintf(w, "%-8s%s, driver %s, %d compute units, %s global, %s a buffer, %s local\n", "", d.Version, d.DriverVersion,
 			d.ComputeUnits, pipeline.Bytes(d.GlobalMem), pipeline.Bytes(d.MaxAlloc), pipeline.Bytes(d.LocalMem))
 	}
-	if plan, ok := any(r.Plan.Full).(fmt.Stringer); ok && r.Plan.Full != nil {
-		fmt.Fprintln(w, strings.TrimRight(plan.String(), "\n"))
+	if p := r.Plan.Full; p != nil { // enhance explain prints it step by step
+		for _, f := range p.Fixed {
+			fmt.Fprintf(w, "%-8s%12d bytes of %s\n", "buffer", f.Bytes, f.Purpose)
+		}
+		for i, n := range p.Arenas {
+			fmt.Fprintf(w, "%-8s%12d bytes of activations %d\n", "buffer", n, i)
+		}
 	}
 }
 
