@@ -22,6 +22,7 @@ type fused struct {
 	shape conv.Shape
 	bk    int // output channels of a work-group
 	cc    int // input channels at a time
+	share int // output channels that meet in local memory at a time
 }
 
 const (
@@ -35,12 +36,15 @@ func newFused(c Convolution, t *compiled, caps conv.Caps, s conv.Shape) (conv.Im
 	if t.variant != V2x3 && t.variant != V4x3 {
 		return nil, fmt.Errorf("%s: the sums of %d products do not fit registers; the fused form does %s and %s, or use the tiled form", c.Name(), t.N*t.N, V2x3, V4x3)
 	}
-	f := &fused{t: t, algo: c.Name(), shape: s, bk: 64, cc: 4}
+	f := &fused{t: t, algo: c.Name(), shape: s, bk: 64, cc: 4, share: 8}
 	if t.variant == V4x3 {
 		f.bk = 32
 	}
 	if n := f.threads(); n > caps.MaxWorkGroup {
 		return nil, fmt.Errorf("%s needs work-groups of %d, the device allows %d", f.algo, n, caps.MaxWorkGroup)
+	}
+	if int64(f.local()) > caps.LocalMem {
+		f.share = 4 // leaves more of the group idle at the end
 	}
 	if n := int64(f.local()); n > caps.LocalMem {
 		return nil, fmt.Errorf("%s needs %d bytes of local memory, the device has %d", f.algo, n, caps.LocalMem)
@@ -71,15 +75,15 @@ func (f *fused) patch() (h, quads, phase, pitch int) {
 // local is the local memory of a work-group in bytes.
 func (f *fused) local() int {
 	h, _, _, pitch := f.patch()
-	return 4 * max(f.cc*f.products()*32+ceilDiv(f.cc*h*pitch, 4)*4, f.products()*8*32)
+	return 4 * max(f.cc*f.products()*32+ceilDiv(f.cc*h*pitch, 4)*4, f.products()*f.share*32)
 }
 
 func (f *fused) Kernels() []conv.Kernel {
-	n := "wino_fused_" + string(f.t.variant)
+	n := fmt.Sprintf("wino_fused_%s_%d", f.t.variant, f.share)
 	h, quads, phase, pitch := f.patch()
 	return []conv.Kernel{render(fusedTemplate, n, map[string]any{
 		"N": f.t.N, "M": f.t.M, "T": f.t.T(), "R": f.t.R, "BK": f.bk, "CC": f.cc, "Lanes": f.lanes(), "Threads": f.threads(),
-		"Rounds": fusedRounds, "Step": f.products() / fusedRounds, "Local": f.local(),
+		"Rounds": fusedRounds, "Step": f.products() / fusedRounds, "Local": f.local(), "Share": f.share,
 		"PatchH": h, "Quads": quads, "Phase": phase, "PatchW": pitch, "Lead": 4 - f.t.R/2,
 	}, emitter(f.t.input, n+"_bt", "float"), emitter(f.t.output, n+"_at", "float"))}
 }
