@@ -62,12 +62,22 @@ func writeVerbose(w io.Writer, r *pipeline.Report) {
 			d.ComputeUnits, pipeline.Bytes(d.GlobalMem), pipeline.Bytes(d.MaxAlloc), pipeline.Bytes(d.LocalMem))
 	}
 	if p := r.Plan.Full; p != nil { // enhance explain prints it step by step
+		buffer := func(n int64, purpose string) {
+			if n > 0 {
+				fmt.Fprintf(w, "%-8s%12d bytes of %s\n", "buffer", n, purpose)
+			}
+		}
+		for _, n := range p.Arenas {
+			buffer(n, "activations")
+		}
 		for _, f := range p.Fixed {
-			fmt.Fprintf(w, "%-8s%12d bytes of %s\n", "buffer", f.Bytes, f.Purpose)
+			buffer(f.Bytes, f.Purpose)
 		}
-		for i, n := range p.Arenas {
-			fmt.Fprintf(w, "%-8s%12d bytes of activations %d\n", "buffer", n, i)
+		buffer(p.Resident, "weights")
+		for _, n := range p.Slots {
+			buffer(n, "weights, one step's at a time")
 		}
+		buffer(p.Scratch, "scratch")
 	}
 }
 
