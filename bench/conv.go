@@ -7,6 +7,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/conv/mma"
 	"enhance/planar"
 )
 
@@ -96,6 +97,19 @@ func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos [
 		}
 	}
 	return row, nil
+}
+
+// Caps are what algorithms need to know of a device, its matrix units included.
+// Rounding to tf32 counts as allowed: a benchmark runs every algorithm.
+func Caps(dev *clrt.Device) (conv.Caps, error) {
+	c := conv.CapsOf(dev.Info())
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return c, err
+	}
+	c.Matrix = mma.Probe(cl)
+	c.TF32 = c.Matrix
+	return c, cl.Close()
 }
 
 // measure fills m for one algorithm.

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"errors"
 
+	"enhance/clrt"
+	"enhance/conv/mma"
 	"enhance/exec"
 	"enhance/model"
 )
@@ -24,6 +26,9 @@ func (s *Session) chooseAlgos() (err error) {
 // prepare plans a run of m, which is the session's model or part of it, within
 // budget bytes.
 func (s *Session) prepare(m *model.Model, h, w int, budget int64) (*exec.Job, error) {
+	if err := s.probe(); err != nil {
+		return nil, err
+	}
 	job, err := exec.Prepare(m, h, w, s.info, s.engineOptions(budget))
 	var cannot *exec.AlgoError
 	if errors.As(err, &cannot) {
@@ -44,13 +49,42 @@ func (s *Session) engineOptions(budget int64) exec.Options {
 	return exec.Options{
 		Precision: s.set.Precision, Budget: budget, Algo: s.algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
+		Matrix: s.matrix != nil && *s.matrix,
 	}
+}
+
+// probe asks the device once whether it has matrix units. Only GPUs can, and only
+// they are touched for it.
+func (s *Session) probe() error {
+	if s.matrix != nil || s.info == nil || s.info.Type != clrt.GPU {
+		return nil
+	}
+	if err := s.openContext(); err != nil {
+		return err
+	}
+	found := mma.Probe(s.cl)
+	s.matrix = &found
+	return nil
+}
+
+// openContext makes s.cl.
+func (s *Session) openContext() error {
+	if s.cl != nil {
+		return nil
+	}
+	c, err := clrt.NewContext(s.choice.Device)
+	if err != nil {
+		return &DeviceError{Selector: s.set.Device, Problem: s.choice.Device.String() + " cannot be used", Err: err}
+	}
+	s.cl = c
+	return nil
 }
 
 // EngineOptions are what the session would give exec.Prepare for a mosaic of so
 // many rows and columns whose red sample is at (0,0), with the padded packed
 // sides. For benchmarks.
-func (s *Session) EngineOptions(rows, cols int) (o exec.Options, h, w int) {
+func (s *Session) EngineOptions(rows, cols int) (o exec.Options, h, w int, err error) {
 	h, w = s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
-	return s.engineOptions(s.budget), h, w
+	err = s.probe()
+	return s.engineOptions(s.budget), h, w, err
 }

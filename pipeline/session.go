@@ -29,7 +29,8 @@ type Session struct {
 
 	cl     *clrt.Context
 	engine *exec.Engine
-	h, w   int // what the engine is for
+	matrix *bool // whether the device has matrix units; nil: not asked yet
+	h, w   int   // what the engine is for
 
 	mu      sync.Mutex
 	current *target

@@ -195,12 +195,8 @@ func (r *tensorRun) onDevice(ctx context.Context) error {
 	if err := r.closeEngine(); err != nil { // a photo's
 		return err
 	}
-	if r.cl == nil {
-		c, err := clrt.NewContext(r.choice.Device)
-		if err != nil {
-			return &DeviceError{Selector: r.set.Device, Problem: r.choice.Device.String() + " cannot be used", Err: err}
-		}
-		r.cl = c
+	if err := r.openContext(); err != nil {
+		return err
 	}
 	e, err := r.plan.Open(r.cl)
 	if err != nil {

@@ -133,13 +133,17 @@ func benchConv(e *env, args []string) int {
 		return e.fail(err, "")
 	}
 	b.opt.Transfers = b.opt.Transfers || b.suite == "ui"
-	algos, err := pickAlgos(conv.CapsOf(dev.Info()), b.algos)
+	caps, err := bench.Caps(dev)
+	if err != nil {
+		return e.fail(err, "")
+	}
+	algos, err := pickAlgos(caps, b.algos)
 	if err != nil {
 		return e.fail(err, "")
 	}
 	ctx, stop := interruptible(e, func() {})
 	defer stop()
-	r, err := b.conv(ctx, e, dev, cases, algos)
+	r, err := b.conv(ctx, e, dev, caps, cases, algos)
 	if err != nil {
 		return e.fail(err, "")
 	}
@@ -157,7 +161,7 @@ func benchConv(e *env, args []string) int {
 	return exitOK
 }
 
-func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, cases []bench.Case, algos []conv.Algo) (*bench.ConvReport, error) {
+func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps conv.Caps, cases []bench.Case, algos []conv.Algo) (*bench.ConvReport, error) {
 	r := &bench.ConvReport{Suite: b.suite, Scale: b.scale, Precision: b.opt.Precision.String(), Device: dev.Info()}
 	var err error
 	if r.PeakFMA, err = peakFMA(dev); err != nil {
@@ -165,26 +169,26 @@ func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, cases [
 	}
 	b.opt.Done = b.sayTo(e)
 	for _, c := range cases {
-		row, err := convCase(ctx, dev, c.Scaled(b.scale), algos, r.PeakFMA, b.opt)
+		row, err := convCase(ctx, dev, caps, c.Scaled(b.scale), algos, r.PeakFMA, b.opt)
 		if err != nil {
 			return nil, err
 		}
 		r.Rows = append(r.Rows, *row)
 	}
-	for _, base := range baselines(conv.CapsOf(dev.Info())) {
+	for _, base := range baselines(caps) {
 		r.Ratios = append(r.Ratios, bench.Ratios(r.Rows, base)...)
 	}
 	return r, nil
 }
 
 // convCase has a context of its own, so that nothing of a case outlives it.
-func convCase(ctx context.Context, dev *clrt.Device, c bench.Case, algos []conv.Algo, peak float64, o bench.Options) (*bench.ConvRow, error) {
+func convCase(ctx context.Context, dev *clrt.Device, caps conv.Caps, c bench.Case, algos []conv.Algo, peak float64, o bench.Options) (*bench.ConvRow, error) {
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
 		return nil, err
 	}
 	defer cl.Close()
-	return bench.Conv(ctx, cl, conv.CapsOf(dev.Info()), c, algos, peak, o)
+	return bench.Conv(ctx, cl, caps, c, algos, peak, o)
 }
 
 // baselines are what averages compare with: the plain direct algorithm, the
@@ -286,7 +290,13 @@ func (b *benchFlags) net(e *env, size string, profile bool) (*bench.NetReport, e
 	}
 	ctx, stop := interruptible(e, s.Abandon)
 	defer stop()
-	opt, h, w := s.EngineOptions(rows, cols)
+	opt, h, w, err := s.EngineOptions(rows, cols)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil { // the benchmark has contexts of its own
+		return nil, err
+	}
 	name := b.set.Model
 	if name == "" {
 		name = "pynet-s"
