@@ -14,6 +14,9 @@ import (
 //go:embed implicit.cl
 var implicitCL string
 
+//go:embed put4.cl
+var put4CL string
+
 //go:embed implicit_cpu.cl.tmpl
 var implicitCPUText string
 
@@ -101,7 +104,7 @@ type implicitImpl struct {
 func (i *implicitImpl) Kernels() []Kernel {
 	t := i.tile
 	n := fmt.Sprintf("conv_implicit_k%d_%dx%dx%d_%d", i.shape.K, t.bm(), t.bn(), t.bk, t.items())
-	return []Kernel{{n, define(implicitCL, "NAME", n, "KS", i.shape.K, "BK", t.bk, "MX", t.mx, "NX", t.nx, "TM", t.tm, "TN", t.tn)}}
+	return []Kernel{{n, put4CL + define(implicitCL, "NAME", n, "KS", i.shape.K, "BK", t.bk, "MX", t.mx, "NX", t.nx, "TM", t.tm, "TN", t.tn)}}
 }
 
 // width is the number of outputs as packed.

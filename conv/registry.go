@@ -12,7 +12,7 @@ import (
 func Registry(c Caps) []Algo {
 	first := Direct(c)
 	all := []Algo{first}
-	for _, a := range []Algo{Rows{}, Tile{}, Simple{}, Packed{}, ImplicitGEMM{}} {
+	for _, a := range []Algo{Rows{}, Tile{}, Simple{}, Packed{}, ImplicitGEMM{}, Im2col{}} {
 		if a.Name() != first.Name() {
 			all = append(all, a)
 		}

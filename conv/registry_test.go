@@ -21,20 +21,18 @@ func TestRegistryContract(t *testing.T) {
 	d := convtest.Device(t)
 	own := conv.CapsOf(d.Info())
 	for _, a := range conv.Registry(own) {
+		if name := a.Name(); name == "direct-rows" || name == "direct-tile" {
+			continue // TestContract's
+		}
 		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-			forms := map[string]conv.Caps{"device": own}
-			if own.CPU {
-				forms["gpu"] = gpu
+			c := convtest.Config{Algo: a, Device: d, Precision: p}
+			if own.CPU && a.Name() == "direct-packed" {
+				c.Cases = convtest.Cases(3) // a GPU's kernel compiles slowly for a CPU
 			}
-			for form, caps := range forms {
-				if form == "gpu" && a.Name() == "direct-rows" {
-					continue // one form for all
-				}
-				c := convtest.Config{Algo: a, Device: d, Caps: &caps, Precision: p}
-				if form == "gpu" {
-					c.Cases = convtest.Cases(8) // their kernels compile slowly for a CPU
-				}
-				t.Run(fmt.Sprintf("%s/%s/%s", a.Name(), form, p), func(t *testing.T) { convtest.Run(t, c) })
+			t.Run(fmt.Sprintf("%s/device/%s", a.Name(), p), func(t *testing.T) { convtest.Run(t, c) })
+			if name := a.Name(); own.CPU && (name == "implicit-gemm" || name == "im2col-gemm") {
+				c.Caps, c.Cases = &gpu, convtest.Cases(3)
+				t.Run(fmt.Sprintf("%s/gpu/%s", a.Name(), p), func(t *testing.T) { convtest.Run(t, c) })
 			}
 		}
 	}
@@ -51,7 +49,7 @@ func TestWideKernels(t *testing.T) {
 	}
 	convtest.Run(t, convtest.Config{Algo: conv.Simple{}, Device: d, Draw: wide, Cases: 4})
 	for _, c := range []conv.Caps{conv.CapsOf(d.Info()), gpu} {
-		for _, a := range []conv.Algo{conv.Packed{}, conv.ImplicitGEMM{}} {
+		for _, a := range []conv.Algo{conv.Packed{}, conv.ImplicitGEMM{}, conv.Im2col{}} {
 			_, err := a.New(c, conv.Shape{K: 11, SrcC: []int{4}, OutC: 4, H: 8, W: 8}, planar.FP32)
 			if err == nil || !strings.Contains(err.Error(), "11×11") || !strings.HasSuffix(err.Error(), "; direct-naive does") {
 				t.Errorf("%s does 11×11: error %v", a.Name(), err)
@@ -106,7 +104,7 @@ func TestShapesThatAreNone(t *testing.T) {
 	} {
 		s := good
 		spoil(&s)
-		for _, a := range []conv.Algo{conv.Simple{}, conv.Packed{}, conv.ImplicitGEMM{}} {
+		for _, a := range []conv.Algo{conv.Simple{}, conv.Packed{}, conv.ImplicitGEMM{}, conv.Im2col{}} {
 			if _, err := a.New(gpu, s, planar.FP32); err == nil {
 				t.Errorf("%s accepts %s", a.Name(), name)
 			}

@@ -1,0 +1,188 @@
+package conv
+
+import (
+	_ "embed"
+	"fmt"
+
+	"enhance/clrt"
+	"enhance/conv/gemm"
+
+	"enhance/planar"
+)
+
+//go:embed im2col.cl
+var im2colCL string
+
+// Im2col is explicit im2col and GEMM: the device unfolds rows of the input into a
+// matrix in scratch memory, C·K·K times as large as the rows are wide, and
+// multiplies the weights by it; the product ends with bias, activation and
+// residual. The sum of an output has the order of Rows.
+type Im2col struct {
+	// Cap is how much scratch memory a launch asks for at most, in bytes, if a row
+	// takes less; 0 is 64 MiB on GPUs and 1 MiB, about a cache, on CPUs.
+	Cap int64
+}
+
+// Name is "im2col-gemm".
+func (Im2col) Name() string { return "im2col-gemm" }
+
+// New fails for kernels wider than the rim and on devices whose work-groups or
+// local memory are too small for the product.
+func (m Im2col) New(c Caps, s Shape, p planar.Precision) (Impl, error) {
+	if err := s.rimmed("im2col-gemm"); err != nil {
+		return nil, err
+	}
+	u, err := newUnfolded(c, s, p)
+	if err != nil {
+		return nil, err
+	}
+	limit := m.Cap
+	if limit <= 0 {
+		limit = 64 << 20
+		if c.CPU {
+			limit = 1 << 20
+		}
+	}
+	return &im2colImpl{u, max(1, int(limit/u.rowBytes()))}, nil
+}
+
+// unfolded is the product of weights and an unfolded input. Im2col unfolds on the
+// device, HostIm2col on the host.
+type unfolded struct {
+	shape     Shape
+	precision planar.Precision
+	cpu       bool
+	local     gemm.Local // of GPUs
+	panel     gemm.Panel // of CPUs
+	vector    int        // columns that are stored together
+}
+
+func newUnfolded(c Caps, s Shape, p planar.Precision) (u *unfolded, err error) {
+	u = &unfolded{shape: s, precision: p, cpu: c.CPU, vector: 4}
+	g := gemm.Caps{CPU: c.CPU, Vector: c.Vector, LocalMem: c.LocalMem, MaxWorkGroup: c.MaxWorkGroup}
+	if c.CPU {
+		u.panel = gemm.NewPanel(g, s.OutC)
+		u.vector = u.panel.Vector()
+		return u, nil
+	}
+	if u.local, err = gemm.NewLocal(g, s.OutC, u.width()*s.H); err != nil {
+		return nil, fmt.Errorf("conv: im2col: %w; %s does", err, Simple{}.Name())
+	}
+	return u, nil
+}
+
+// width is the number of columns that a row of the picture has in the matrix.
+func (u *unfolded) width() int { return (u.shape.W + u.vector - 1) / u.vector * u.vector }
+
+// terms is the number of rows of the matrix.
+func (u *unfolded) terms() int { return u.shape.InC() * u.shape.K * u.shape.K }
+
+// rowBytes is the size of the matrix of one row of the picture.
+func (u *unfolded) rowBytes() int64 {
+	return int64(u.width()) * int64(u.terms()) * u.precision.Bytes()
+}
+
+func (u *unfolded) biasAt() int {
+	if u.cpu {
+		return u.panel.PackedLen(u.shape.OutC, u.terms())
+	}
+	return u.shape.OutC * u.terms()
+}
+
+func (u *unfolded) PackedLen() int { return u.biasAt() + u.shape.OutC }
+
+func (u *unfolded) Pack(weights, bias []float32) []float32 {
+	n := u.shape.OutC * u.terms()
+	if u.cpu {
+		return append(u.panel.Pack(weights[:n], u.shape.OutC, u.terms()), bias[:u.shape.OutC]...)
+	}
+	return append(append(make([]float32, 0, u.PackedLen()), weights[:n]...), bias[:u.shape.OutC]...)
+}
+
+// Kernels are conv_im2col, with what both it and the product need, and the
+// product.
+func (u *unfolded) Kernels() []Kernel {
+	unfold := fmt.Sprintf("conv_im2col_k%d_v%d", u.shape.K, u.vector)
+	emit := unfold + "_emit"
+	h := gemm.Hooks{
+		HalfB: u.precision == planar.FP16,
+		Params: "int bias_at, __global const data_t *res, ring_t rres, __global data_t *dst, ring_t rdst, " +
+			"int y0, int width, int act, float slope",
+		Bias:  "a[bias_at + (i)]",
+		Store: emit + "(res, rres, dst, rdst, (i), y0 + (j) / width, (j) % width, act, slope, (v))",
+	}
+	first := Kernel{unfold, put4CL + define(im2colCL, "NAME", unfold, "EMIT", emit, "KS", u.shape.K, "VW", u.vector)}
+	if u.cpu {
+		name := unfold + "_panel_" + u.panel.Name()
+		return []Kernel{first, {name, u.panel.Source(name, h)}}
+	}
+	name := unfold + "_local_" + u.local.Name()
+	return []Kernel{first, {name, u.local.Source(name, h)}}
+}
+
+// multiply queues the product that makes rows [y0,y0+rows) of a.Dst out of matrix.
+func (u *unfolded) multiply(q *clrt.Queue, k *clrt.Kernel, packed, matrix *clrt.Buffer, a *Args, y0, rows int) error {
+	var res any
+	rres := a.Dst.Arg()
+	if a.Res.Buf != nil {
+		res, rres = a.Res.Buf, a.Res.Arg()
+	}
+	n := rows * u.width()
+	err := k.SetArgs(packed, matrix, int32(u.shape.OutC), int32(n), int32(u.terms()),
+		int32(u.biasAt()), res, rres, a.Dst.Buf, a.Dst.Arg(), int32(y0), int32(u.width()), int32(u.shape.Act), a.Slope)
+	if err != nil {
+		return err
+	}
+	work := u.local.Work
+	if u.cpu {
+		work = u.panel.Work
+	}
+	global, local := work(u.shape.OutC, n)
+	return q.LaunchQuiet(k, global, local)
+}
+
+type im2colImpl struct {
+	*unfolded
+	rows int // of the picture, unfolded at a time
+}
+
+func (m *im2colImpl) Granule() int { return 1 }
+
+func (m *im2colImpl) Scratch(rows int) int64 { return int64(min(rows, m.rows)) * m.rowBytes() }
+
+func (m *im2colImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
+	if a.Scratch == nil || a.Scratch.Size() < m.rowBytes() {
+		return fmt.Errorf("conv: im2col-gemm needs %d bytes of scratch for a row", m.rowBytes())
+	}
+	piece := int(min(int64(m.rows), a.Scratch.Size()/m.rowBytes()))
+	for y := a.Y0; y < a.Y1; y += piece {
+		rows := min(piece, a.Y1-y)
+		if err := m.unfold(q, k[0], a, y, rows); err != nil {
+			return err
+		}
+		if err := m.multiply(q, k[1], packed, a.Scratch, a, y, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unfold queues conv_im2col for rows [y,y+rows).
+func (m *im2colImpl) unfold(q *clrt.Queue, k *clrt.Kernel, a *Args, y, rows int) error {
+	args := make([]any, 0, 2*MaxSources+4)
+	for i := range MaxSources {
+		src := a.Src[0].Slice(0, 0)
+		if i < len(a.Src) {
+			src = a.Src[i]
+		}
+		args = append(args, src.Buf, src.Arg())
+	}
+	if err := k.SetArgs(append(args, a.Scratch, int32(y), int32(rows), int32(m.width()))...); err != nil {
+		return err
+	}
+	vectors, items := m.width()/m.vector, 1
+	if !m.cpu {
+		items = 32
+	}
+	return q.LaunchQuiet(k, []int{(vectors + items - 1) / items * items, m.terms(), rows}, []int{items, 1, 1})
+}
