@@ -41,7 +41,7 @@ func TestContract(t *testing.T) {
 				continue
 			}
 			for _, a := range forms(v, p) {
-				c := convtest.Config{Algo: a, Device: d, Precision: p, Families: 2, Accuracy: accuracy(tr, a, p)}
+				c := convtest.Config{Algo: a, Device: d, Precision: p, Families: families(tr), Accuracy: accuracy(tr, a, p)}
 				c.Draw = func(rng *rand.Rand) conv.Shape {
 					s := convtest.AnyShape(rng)
 					s.K = tr.R
@@ -51,6 +51,18 @@ func TestContract(t *testing.T) {
 			}
 		}
 	}
+}
+
+// families is the number of kernels compiled for a test: nested transforms take
+// seconds each.
+func families(t *winograd.Transform) int {
+	switch {
+	case os.Getenv("ENHANCE_LONG") == "1":
+		return 4
+	case t.N > 8:
+		return 1
+	}
+	return 2
 }
 
 // accuracy follows from the noise gain: rounding errors in transforms and sums

@@ -13,8 +13,9 @@ import (
 	"enhance/winograd"
 )
 
-// BenchmarkConv times Winograd beside direct convolution over 72 rows of layers
-// of pynet-s and PyNET. GFLOP are those of the direct sum.
+// BenchmarkConv times Winograd in every form for the device beside direct
+// convolution, for layers of pynet-s and PyNET: 72 rows on a CPU, whole square
+// planes elsewhere. GFLOP are those of the direct sum.
 func BenchmarkConv(b *testing.B) {
 	d := openDevice(b)
 	for _, s := range []conv.Shape{
@@ -25,10 +26,17 @@ func BenchmarkConv(b *testing.B) {
 		{SrcC: []int{192}, OutC: 64, K: 7, W: 256}, {SrcC: []int{128}, OutC: 32, K: 9, W: 512},
 	} {
 		s.H, s.Act = 72, fuse.LeakyReLU
+		if !d.caps().CPU {
+			s.H = s.W
+		}
 		algos := []conv.Algo{conv.Direct(d.caps())}
 		for _, v := range winograd.Variants() {
-			if t, err := v.Transform(); err == nil && t.R == s.K {
-				algos = append(algos, winograd.Algo(v))
+			if t, err := v.Transform(); err != nil || t.R != s.K {
+				continue
+			}
+			algos = append(algos, winograd.Algo(v))
+			if !d.caps().CPU && (v == winograd.V2x3 || v == winograd.V4x3) {
+				algos = append(algos, winograd.Convolution{Variant: v, Form: winograd.Fused})
 			}
 		}
 		for _, a := range algos {
@@ -71,14 +79,23 @@ func benchConv(b *testing.B, d *device, algo conv.Algo, s conv.Shape) {
 		a.Scratch = buffer(n)
 	}
 	w := buffer(int64(impl.PackedLen()) * 4)
-	run := func() { must(impl.Launch(d.q, kernels, w, a)); must(d.q.Finish()) }
+	launches := 1
+	if !d.caps().CPU {
+		launches = 16 // enough to hide the wait for the end
+	}
+	run := func() {
+		for range launches {
+			must(impl.Launch(d.q, kernels, w, a))
+		}
+		must(d.q.Finish())
+	}
 	run()
 	cpu := cpuSeconds()
 	for b.Loop() {
 		run()
 	}
 	cpu = cpuSeconds() - cpu
-	flops := 2 * float64(s.K*s.K*s.InC()*s.OutC) * float64(s.H*s.W)
+	flops := 2 * float64(s.K*s.K*s.InC()*s.OutC) * float64(s.H*s.W) * float64(launches)
 	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 	b.ReportMetric(flops*float64(b.N)/cpu/1e9, "GFLOP/cpu-s")
 	b.ReportMetric(float64(impl.Scratch(s.H))/(1<<20), "MiB")

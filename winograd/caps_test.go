@@ -164,6 +164,12 @@ func TestRowRanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		sameBits(t, a.Name()+" in row ranges", got, want)
+		for _, cuts := range [][]int{{3}, {8, 8}} {
+			j.cuts = cuts
+			if _, err := j.run(d, a, d.caps()); err == nil || !strings.Contains(err.Error(), "multiples of 4") {
+				t.Errorf("%s: launches cut at rows %v: error %v", a.Name(), cuts, err)
+			}
+		}
 	}
 }
 

@@ -25,6 +25,11 @@
 //   - tiling.go, split.go: which tiles, which input rows, how many bytes, and how
 //     to stay under a byte cap.
 //   - numerics.go, half.go: the measured error of a transform.
+//   - variant.go, algo.go: the transforms that kernels exist for, and Convolution,
+//     which makes them algorithms of package conv. strips.go is the form for CPUs,
+//     tiled.go the one for GPUs with V and M in memory, fused.go the one without;
+//     each has its kernels beside it as templates into which the generated
+//     transforms are printed. choose.go picks a variant for a shape.
 //
 // internal/points searches for good points; docs/winograd-points.md at the
 // root of the repository has its results.
@@ -35,6 +40,10 @@
 // exactly, as numbers of Q(√2), for every pair of a tap and an input. The code of
 // a Program equals its matrix exactly in the same sense. What is left is
 // rounding, which ErrorOf measures.
+//
+// A convolution's result depends on the shape, the variant and the form alone: rows
+// may be cut into launches anywhere at multiples of M and scratch memory may be
+// capped at any size from one row of tiles on without changing a bit.
 //
 // # Sources
 //

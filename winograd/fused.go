@@ -113,7 +113,7 @@ func (f *fused) Scratch(int) int64 { return 0 }
 
 func (f *fused) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	m := f.t.M
-	if err := checkStart(f.algo, a.Y0, m); err != nil {
+	if err := checkRows(f.algo, a, m); err != nil {
 		return err
 	}
 	args := append(sources(a), packed, int32(f.biasAt()))

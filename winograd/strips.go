@@ -236,7 +236,7 @@ func (w *strips) Scratch(rows int) int64 {
 }
 
 func (w *strips) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
-	if err := checkStart(w.algo, a.Y0, w.t.M); err != nil {
+	if err := checkRows(w.algo, a, w.t.M); err != nil {
 		return err
 	}
 	items := w.items(a.Y1 - a.Y0)
@@ -259,10 +259,10 @@ func (w *strips) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a 
 	return q.LaunchQuiet(k[0], []int{workers}, []int{1})
 }
 
-// checkStart refuses launches that do not begin at a tile row.
-func checkStart(algo string, y0, m int) error {
-	if y0%m != 0 {
-		return fmt.Errorf("%s: launch from row %d; launches start at multiples of %d", algo, y0, m)
+// checkRows refuses launches that do not begin at a tile row or have no rows.
+func checkRows(algo string, a *conv.Args, m int) error {
+	if a.Y0%m != 0 || a.Y0 < 0 || a.Y1 <= a.Y0 || a.Y1 > a.Dst.H {
+		return fmt.Errorf("%s: launch over rows %d to %d of %d; launches start at multiples of %d and have rows", algo, a.Y0, a.Y1, a.Dst.H, m)
 	}
 	return nil
 }

@@ -236,7 +236,7 @@ func (w *tiled) pieces(rows int, limit int64) ([]Range, error) {
 }
 
 func (w *tiled) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
-	if err := checkStart(w.algo, a.Y0, w.t.M); err != nil {
+	if err := checkRows(w.algo, a, w.t.M); err != nil {
 		return err
 	}
 	pieces, err := w.pieces(a.Y1-a.Y0, min(w.limit, scratchSize(a.Scratch)))
