@@ -50,27 +50,27 @@ type rowsImpl struct {
 // registerTile chooses how many outputs and how many vectors of columns to keep
 // in registers. AVX-512 has 32 vector registers, everything else 16 that matter
 // (or 32 of 4 floats): lanes×tile accumulators, tile inputs and one weight must
-// fit. Less padding of outputs and columns wins, then fewer loads per
-// multiply-add.
+// fit. Less padding of outputs wins, then fewer loads per multiply-add. The
+// plane's size plays no part, so that a new size costs no compilation.
 func registerTile(s Shape, vector int) (lanes, tile int) {
 	registers := 16
 	if vector != 8 {
 		registers = 32
 	}
-	columns := (s.W + vector - 1) / vector
 	best := 0.0
 	for _, t := range []int{1, 2, 3, 4} {
 		for l := 1; l <= 16; l++ {
 			if l*t+t+1 > registers-1 || l > s.OutC {
 				continue
 			}
-			blocks, tiles := (s.OutC+l-1)/l, (columns+t-1)/t
-			useful := float64(s.OutC) / float64(blocks*l) * float64(columns) / float64(tiles*t)
+			blocks := (s.OutC + l - 1) / l
+			useful := float64(s.OutC) / float64(blocks*l)
 			// Two loads (inputs, and weights by broadcast) and two multiply-adds
-			// start in a cycle; short dependency chains leave units idle.
+			// start in a cycle; short dependency chains leave units idle; higher
+			// tiles waste more at the end of a line.
 			loads := float64(t+l) / float64(l*t)
 			busy := min(1, float64(l*t)/10)
-			if score := useful * busy / (1 + loads/2); score > best {
+			if score := useful * busy / (1 + loads/2) / (1 + 0.03*float64(t)); score > best {
 				best, lanes, tile = score, l, t
 			}
 		}

@@ -56,7 +56,7 @@ func algoByName(name string) conv.Algo {
 // worthCompiling is the work of a layer on a CPU that pays for compiling its
 // Winograd kernel: on two cores a kernel takes about a second the first time and
 // saves about half of a layer's time every time.
-const worthCompiling = 8e9
+const worthCompiling = 18e9
 
 // AutoAlgo is the automatic choice of an algorithm and the reason for it. It
 // depends on the shape, the device's kind and the precision, never on the memory
@@ -67,8 +67,10 @@ func AutoAlgo(c conv.Caps, s conv.Shape, p planar.Precision) (algo conv.Algo, wh
 			return a, "matrix units"
 		}
 	}
-	if a, ok := winograd.Choose(c, s, p); ok && (!c.CPU || s.FLOPs() >= worthCompiling) {
-		return a, "fewer multiplications"
+	if !c.CPU || s.FLOPs() >= worthCompiling {
+		if a, ok := winograd.Choose(c, s, p); ok {
+			return a, "fewer multiplications"
+		}
 	}
 	return conv.Direct(c), "direct convolution of the device's kind does every shape"
 }

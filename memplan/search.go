@@ -48,6 +48,9 @@ func Make(req *Request) (*Plan, error) {
 	// Streaming through a norm means holding its whole input: sections do better.
 	if !req.WholePlanes && (req.Rows > 0 || !req.normalises()) {
 		for _, rows := range req.tickHeights() {
+			if rows < lowTicks && req.Rows == 0 && best != nil {
+				break // very low ticks only save memory
+			}
 			p, err := req.streaming(rows, nil)
 			consider(p, err)
 			if err == nil && !req.Unified && req.Budget > 0 && p.Peak > req.Budget {
@@ -94,7 +97,7 @@ func better(p, q *Plan) bool {
 	return p.Cost.Seconds < q.Cost.Seconds*same && p.Peak < q.Peak
 }
 
-// tickHeights lists the heights that row streaming is tried with.
+// tickHeights lists the heights that row streaming is tried with, largest first.
 func (r *Request) tickHeights() []int {
 	if r.Rows > 0 {
 		return []int{r.Rows}
@@ -103,12 +106,17 @@ func (r *Request) tickHeights() []int {
 	for _, t := range r.Program.Tensors {
 		h = max(h, t.H)
 	}
-	hs := []int{2, 4, 8, 16, 32, 64, 128, 256, 512}
-	for len(hs) > 1 && hs[len(hs)-1] >= h {
-		hs = hs[:len(hs)-1]
+	hs := []int{h}
+	for rows := 512; rows >= 2; rows /= 2 {
+		if rows < h {
+			hs = append(hs, rows)
+		}
 	}
-	return append(hs, h)
+	return hs
 }
+
+// lowTicks is the height below which launches are too small to be worth while.
+const lowTicks = 8
 
 // wholePlanes runs one step after another over whole planes, each tensor on the
 // device from its first writer to its last reader. The input may stay there too,
