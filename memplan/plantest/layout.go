@@ -12,7 +12,7 @@ import (
 func (r *replay) layout() error {
 	pl := r.plan
 	r.slots, r.overlap = make([][]line, len(pl.Rings)), make([][]int, len(pl.Rings))
-	r.ready, r.busy = make([][]int, len(pl.Rings)), make([][]int, len(pl.Rings))
+	r.ready, r.busy, r.used = make([][]int, len(pl.Rings)), make([][]int, len(pl.Rings)), make([][]int, len(pl.Rings))
 	align := max(r.req.Align, 64)
 	sum := int64(0)
 	for i, n := range pl.Arenas {
@@ -43,7 +43,7 @@ func (r *replay) layout() error {
 			return fmt.Errorf("ring %d (%+v) is not inside its arena of %d bytes", i, *ring, pl.Arenas[ring.Arena])
 		}
 		n := ring.Rows * r.lines(ring.Tensor)
-		r.slots[i], r.ready[i], r.busy[i] = make([]line, n), make([]int, n), make([]int, n)
+		r.slots[i], r.ready[i], r.busy[i], r.used[i] = make([]line, n), make([]int, n), make([]int, n), make([]int, n)
 		for o := range i {
 			if err := r.pair(o, i); err != nil {
 				return err

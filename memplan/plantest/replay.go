@@ -24,6 +24,7 @@ type replay struct {
 	slots    [][]line // by ring: slot × line
 	ready    [][]int  // by ring: the first tick in which the line, sent by the host, may be read
 	busy     [][]int  // by ring: the first tick in which the line, on its way to the host, may be overwritten
+	used     [][]int  // by ring: one more than the last tick in which a launch read the line
 	tick     int
 	loaded   map[int]int    // by slot: the step whose parameters it holds
 	overlap  [][]int        // by ring: other rings that share bytes with it
@@ -129,7 +130,9 @@ func (r *replay) read(i, y, c0, c1 int) error {
 	}
 	t := r.plan.Rings[i].Tensor
 	for c := c0; c < c1; c++ {
-		if at := y%r.plan.Rings[i].Rows*r.lines(t) + c; r.ready[i][at] > r.tick {
+		at := y%r.plan.Rings[i].Rows*r.lines(t) + c
+		r.used[i][at] = r.tick + 1
+		if r.ready[i][at] > r.tick {
 			return fmt.Errorf("row %d of %s is read while it is on its way from the host", y, r.p.Tensors[t].Name)
 		}
 		if want := (line{t + 1, y, c}); ls[c] != want {
@@ -176,6 +179,9 @@ func (r *replay) move(m memplan.Move) error {
 			}
 			if at := r.hostAt(t, y); t != r.p.Input && r.hostRows[at] != (line{t + 1, y, 0}) {
 				return fmt.Errorf("row %d of %s is no longer on the host", y, r.p.Tensors[t].Name)
+			}
+			if err := r.idle(m, t, y); err != nil {
+				return err
 			}
 			if err := r.write(int(m.Index), y, 0, r.lines(t)); err != nil {
 				return err
@@ -234,6 +240,21 @@ func (r *replay) made(t int) bool {
 		}
 	}
 	return false
+}
+
+// idle checks that no launch of this tick, beside which the upload of row y of
+// tensor t runs, reads the slot that it goes to.
+func (r *replay) idle(m memplan.Move, t, y int) error {
+	if r.req.Unified || t != r.p.Input && r.made(t) {
+		return nil
+	}
+	n := r.lines(t)
+	for _, tick := range r.used[m.Index][y%r.plan.Rings[m.Index].Rows*n:][:n] {
+		if tick == r.tick+1 {
+			return fmt.Errorf("row %d of %s comes from the host over a row that a launch of the same tick reads", y, r.p.Tensors[t].Name)
+		}
+	}
+	return nil
 }
 
 // mark notes when a transferred row is free for the next use, where transfers
