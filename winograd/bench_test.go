@@ -21,7 +21,7 @@ func BenchmarkConv(b *testing.B) {
 	for _, s := range []conv.Shape{
 		{SrcC: []int{24}, OutC: 24, K: 3, W: 944}, {SrcC: []int{64}, OutC: 64, K: 3, W: 236}, {SrcC: []int{96}, OutC: 96, K: 3, W: 118},
 		{SrcC: []int{512}, OutC: 128, K: 3, W: 124},
-		{SrcC: []int{12}, OutC: 12, K: 3, W: 944}, {SrcC: []int{24}, OutC: 12, K: 5, W: 944},
+		{SrcC: []int{12}, OutC: 12, K: 3, W: 944}, {SrcC: []int{32}, OutC: 32, K: 3, W: 512}, {SrcC: []int{24}, OutC: 12, K: 5, W: 944},
 		{SrcC: []int{32}, OutC: 32, K: 5, W: 512}, {SrcC: []int{256}, OutC: 64, K: 5, W: 256},
 		{SrcC: []int{192}, OutC: 64, K: 7, W: 256}, {SrcC: []int{128}, OutC: 32, K: 9, W: 512},
 	} {

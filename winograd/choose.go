@@ -45,19 +45,21 @@ func (c Convolution) ExpectedError(caps conv.Caps, s conv.Shape, p planar.Precis
 // rounding it costs 10 dB and more.
 //
 // The CPU's cost model rests on BenchmarkConv on an AMD EPYC (Zen 4, AVX-512, PoCL
-// 6), GFLOP of the direct sum per core-second, direct against the best variant:
+// 6), GFLOP of the direct sum per
+// core-second on a machine busy with other work, good to about 10 %:
 //
 //	k  C    K    W    direct  winograd
-//	3  12   12   944  104      98 f4x3   126 f6x3
-//	3  24   24   944  102     157 f4x3   177 f6x3
-//	3  64   64   236   99     234 f4x3   220 f6x3
-//	3  96   96   118  101     294 f4x3   223 f6x3
-//	3  512  128  124  108     329 f4x3   238 f6x3
-//	5  24   12   944  108     207 f4x5   172 f6x5
-//	5  32   32   512  109     311 f4x5   210 f6x5
-//	5  256  64   256  106     450 f4x5   284 f6x5
-//	7  192  64   256  108     329 f6x7   357 f9x7
-//	9  128  32   512  102     392 f6x9   386 f9x9
+//	3  12   12   944   97     116 f4x3   121 f6x3
+//	3  24   24   944  102     166 f4x3   142 f6x3
+//	3  32   32   512   97     207 f4x3   175 f6x3
+//	3  64   64   236  103     241 f4x3   245 f6x3
+//	3  96   96   118   98     290 f4x3   232 f6x3
+//	3  512  128  124   97     333 f4x3   243 f6x3
+//	5  24   12   944  106     188 f4x5   172 f6x5
+//	5  32   32   512   93     356 f4x5   232 f6x5
+//	5  256  64   256   93     499 f4x5   286 f6x5
+//	7  192  64   256   98     315 f6x7   362 f9x7
+//	9  128  32   512  106     464 f6x9   464 f9x9
 //
 // The GPU's model counts multiplications and the bytes of V and M, with constants
 // (see costGPU) that are estimates for large GPUs, not measurements.
