@@ -118,47 +118,61 @@ func benchConv(e *env, args []string) int {
 	if code, done := e.begin(&b.netFlags, f, args, benchConvHelp); done {
 		return code
 	}
-	if b.suite == "" {
-		return e.fail(usagef("bench conv: give a suite: --suite %s", strings.Join(bench.SuiteNames, ", ")), "")
-	}
-	cases, err := bench.Suite(b.suite)
-	if err != nil {
-		return e.fail(usagef("%v", err), "")
-	}
-	if err := b.check(f); err != nil {
+	r, err := b.convSuite(e, f)
+	switch {
+	case err != nil:
 		return e.fail(err, "")
-	}
-	dev, err := b.device()
-	if err != nil {
-		return e.fail(err, "")
-	}
-	b.opt.Transfers = b.opt.Transfers || b.suite == "ui"
-	caps, err := bench.Caps(dev)
-	if err != nil {
-		return e.fail(err, "")
-	}
-	algos, err := pickAlgos(caps, b.algos)
-	if err != nil {
-		return e.fail(err, "")
-	}
-	ctx, stop := interruptible(e, func() {})
-	defer stop()
-	r, err := b.conv(ctx, e, dev, caps, cases, algos)
-	if err != nil {
-		return e.fail(err, "")
-	}
-	if b.svg != "" {
-		if err := b.draw(r.Chart()); err != nil {
-			return e.fail(err, "")
-		}
-	}
-	if b.json {
+	case b.json:
 		return e.putJSON(r)
 	}
 	if err := r.WriteText(e.stdout); err != nil {
 		return e.fail(err, "")
 	}
 	return exitOK
+}
+
+// convSuite finds out what to run, runs and draws it.
+func (b *benchFlags) convSuite(e *env, f *pflag.FlagSet) (*bench.ConvReport, error) {
+	if b.suite == "" {
+		return nil, usagef("bench conv: give a suite: --suite %s", strings.Join(bench.SuiteNames, ", "))
+	}
+	cases, err := bench.Suite(b.suite)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	if err := b.check(f); err != nil {
+		return nil, err
+	}
+	dev, err := b.device()
+	if err != nil {
+		return nil, err
+	}
+	b.opt.Transfers = b.opt.Transfers || b.suite == "ui"
+	caps, err := bench.Caps(dev)
+	if err != nil {
+		return nil, err
+	}
+	algos, err := pickAlgos(caps, b.algos)
+	if err != nil {
+		return nil, err
+	}
+	out, err := b.drawing()
+	if err != nil {
+		return nil, err
+	}
+	abandon := func() {
+		if out != nil {
+			out.Abort()
+		}
+	}
+	defer abandon()
+	ctx, stop := interruptible(e, abandon)
+	defer stop()
+	r, err := b.conv(ctx, e, dev, caps, cases, algos)
+	if err != nil {
+		return nil, err
+	}
+	return r, draw(out, r.Chart())
 }
 
 func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps conv.Caps, cases []bench.Case, algos []conv.Algo) (*bench.ConvReport, error) {
@@ -224,13 +238,20 @@ func pickAlgos(c conv.Caps, patterns string) ([]conv.Algo, error) {
 	return picked, nil
 }
 
-// draw writes a chart to the file asked for.
-func (b *benchFlags) draw(c *bench.Chart) error {
-	f, err := atomicfile.Create(b.svg, atomicfile.Options{Overwrite: b.overwrite})
-	if err != nil {
-		return err
+// drawing opens the file for a chart, nil if none is asked for. That it cannot be
+// made is found before the work.
+func (b *benchFlags) drawing() (*atomicfile.File, error) {
+	if b.svg == "" {
+		return nil, nil
 	}
-	defer f.Abort()
+	return atomicfile.Create(b.svg, atomicfile.Options{Overwrite: b.overwrite})
+}
+
+// draw completes it.
+func draw(f *atomicfile.File, c *bench.Chart) error {
+	if f == nil {
+		return nil
+	}
 	if err := c.WriteSVG(f); err != nil {
 		return err
 	}

@@ -45,9 +45,6 @@ func benchGEMM(e *env, args []string) int {
 		return e.fail(err, "")
 	}
 	r, err := b.gemm(e)
-	if err == nil && b.svg != "" {
-		err = b.draw(r.Chart())
-	}
 	switch {
 	case err != nil:
 		return e.fail(err, "")
@@ -65,6 +62,18 @@ func (b *benchFlags) gemm(e *env) (*bench.GEMMReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	out, err := b.drawing()
+	if err != nil {
+		return nil, err
+	}
+	abandon := func() {
+		if out != nil {
+			out.Abort()
+		}
+	}
+	defer abandon()
+	ctx, stop := interruptible(e, abandon)
+	defer stop()
 	r := &bench.GEMMReport{Suite: b.suite, Scale: b.scale, Device: dev.Info()}
 	if r.PeakFMA, err = peakFMA(dev); err != nil {
 		return nil, err
@@ -74,8 +83,6 @@ func (b *benchFlags) gemm(e *env) (*bench.GEMMReport, error) {
 		return nil, err
 	}
 	defer cl.Close()
-	ctx, stop := interruptible(e, func() {})
-	defer stop()
 	i := dev.Info()
 	variants := gemm.Variants(gemm.Caps{CPU: i.Type == clrt.CPU, Vector: i.NativeVectorFloat, LocalMem: i.LocalMem, MaxWorkGroup: i.MaxWorkGroup})
 	rates := map[string]float64{}
@@ -89,5 +96,5 @@ func (b *benchFlags) gemm(e *env) (*bench.GEMMReport, error) {
 			fmt.Fprintf(e.stderr, "%s done\n", c)
 		}
 	}
-	return r, nil
+	return r, draw(out, r.Chart())
 }
