@@ -5,7 +5,7 @@
 // every pixel of the row range: rows of the picture one after another, each rounded
 // up to `width` columns, a multiple of VW. Columns past the picture hold whatever
 // the lines do. One work-item of conv_im2col moves VW columns of one line:
-// dimension 0 is the vector, 1 the matrix's row, 2 the picture's.
+// dimension 0 is the vector, 1 the matrix's row from t0 on, 2 the picture's.
 //
 // Expects: NAME, EMIT, KS, VW (4, 8 or 16), put4.cl and the prelude. Samples are
 // stored as activations are.
@@ -16,8 +16,8 @@
 
 __kernel void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, ring_t r1,
                    __global const data_t *src2, ring_t r2, __global const data_t *src3, ring_t r3,
-                   __global data_t *matrix, int y0, int rows, int width) {
-    const int x = get_global_id(0) * VW, t = get_global_id(1), row = get_global_id(2);
+                   __global data_t *matrix, int y0, int rows, int width, int t0) {
+    const int x = get_global_id(0) * VW, t = t0 + (int)get_global_id(1), row = get_global_id(2);
     if (x >= width) return;
     int c = t / (KS * KS), tap = t % (KS * KS);
     __global const data_t *src = src0;
@@ -29,7 +29,14 @@ __kernel void NAME(__global const data_t *src0, ring_t r0, __global const data_t
     }
     const int y = reflect(y0 + row + tap / KS - KS / 2, R_H(r));
     __global const data_t *from = src + ring_row(r, y) + (size_t)c * R_PITCH(r) + x + tap % KS - KS / 2;
-    CAT(ST, VW)(CAT(LD, VW)(from), matrix + ((size_t)t * rows + row) * width + x);
+    __global data_t *to = matrix + ((size_t)t * rows + row) * width + x;
+#if VW == 4 && defined(STORE_HALF)
+    vstorea_half4(LD4(from), 0, to);
+#elif VW == 4
+    *(__global float4 *)to = LD4(from); // widths are multiples of four
+#else
+    CAT(ST, VW)(CAT(LD, VW)(from), to);
+#endif
 }
 
 // Finishes and stores columns x to x+VW-1 of output k in row y.

@@ -43,7 +43,11 @@ func (m Im2col) New(c Caps, s Shape, p planar.Precision) (Impl, error) {
 			limit = 1 << 20
 		}
 	}
-	return &im2colImpl{u, max(1, int(limit/u.rowBytes()))}, nil
+	items := max(1, min(u.width()/u.vector, 64, c.MaxWorkGroup))
+	if !c.CPU {
+		items = max(1, min((items+31)/32*32, c.MaxWorkGroup))
+	}
+	return &im2colImpl{u, max(1, int(limit/u.rowBytes())), items}, nil
 }
 
 // unfolded is the product of weights and an unfolded input. Im2col unfolds on the
@@ -143,7 +147,8 @@ func (u *unfolded) multiply(q *clrt.Queue, k *clrt.Kernel, packed, matrix *clrt.
 
 type im2colImpl struct {
 	*unfolded
-	rows int // of the picture, unfolded at a time
+	rows  int // of the picture, unfolded at a time
+	items int // of a work-group that unfolds
 }
 
 func (m *im2colImpl) Granule() int { return 1 }
@@ -169,7 +174,7 @@ func (m *im2colImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer
 
 // unfold queues conv_im2col for rows [y,y+rows).
 func (m *im2colImpl) unfold(q *clrt.Queue, k *clrt.Kernel, a *Args, y, rows int) error {
-	args := make([]any, 0, 2*MaxSources+4)
+	args := make([]any, 0, 2*MaxSources+5)
 	for i := range MaxSources {
 		src := a.Src[0].Slice(0, 0)
 		if i < len(a.Src) {
@@ -177,12 +182,17 @@ func (m *im2colImpl) unfold(q *clrt.Queue, k *clrt.Kernel, a *Args, y, rows int)
 		}
 		args = append(args, src.Buf, src.Arg())
 	}
-	if err := k.SetArgs(append(args, a.Scratch, int32(y), int32(rows), int32(m.width()))...); err != nil {
-		return err
+	args = append(args, a.Scratch, int32(y), int32(rows), int32(m.width()))
+	// Some drivers count groups of the second dimension in 16 bits.
+	const most = 32768
+	for t := 0; t < m.terms(); t += most {
+		if err := k.SetArgs(append(args, int32(t))...); err != nil {
+			return err
+		}
+		global := []int{(m.width()/m.vector + m.items - 1) / m.items * m.items, min(most, m.terms()-t), rows}
+		if err := q.LaunchQuiet(k, global, []int{m.items, 1, 1}); err != nil {
+			return err
+		}
 	}
-	vectors, items := m.width()/m.vector, 1
-	if !m.cpu {
-		items = 32
-	}
-	return q.LaunchQuiet(k, []int{(vectors + items - 1) / items * items, m.terms(), rows}, []int{items, 1, 1})
+	return nil
 }

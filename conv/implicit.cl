@@ -79,7 +79,7 @@ void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, r
 #pragma unroll
                     for (int j = 0; j < MLOAD; j++) {
                         // Columns past the picture are read from the line's slack.
-                        in_next[i][j] = k < terms ? LD1(line + (size_t)slot[32 * j] * r.s1, xs[j]) : 0.0f;
+                        in_next[i][j] = k < terms ? LD1(line + (size_t)slot[32 * j] * r.s1 + xs[j], 0) : 0.0f;
                     }
                 }
 #pragma unroll
