@@ -62,16 +62,20 @@ func Make(req *Request) (*Plan, error) {
 	if req.Rows == 0 && !req.WholePlanes && (best == nil || req.Unified) {
 		for _, streamed := range []bool{false, true} {
 			p, err := req.sections(streamed, req.Budget)
+			if req.Budget > 0 && err == nil && p != nil {
+				// What a budget allows is decided by the smallest plan alone, so that
+				// all budgets above one that works do too, and all below name it.
+				var low *Plan
+				low, err = req.sections(streamed, 1)
+				if err == nil && (low.Peak > req.Budget || p.Peak > req.Budget) {
+					p = low
+				}
+			}
 			if p != nil || err != nil {
 				consider(p, err)
 			}
 			if !streamed && p != nil && p.Peak <= req.Budget && p.Resident < req.Budget/8 {
 				break // loading weights again would hardly make room
-			}
-			if best == nil { // the smallest plan there is, whatever the budget
-				if p, err := req.sections(streamed, 1); p != nil || err != nil {
-					consider(p, err)
-				}
 			}
 		}
 	}

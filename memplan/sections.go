@@ -181,6 +181,9 @@ func (s *sectioning) plan(limit int64) (*Plan, error) {
 		s.keep[t] = t != p.Input && t != p.Output
 	}
 	room := limit - s.overhead()
+	if room <= 0 {
+		return s.smallest()
+	}
 	rows := make([]int, s.n)
 	for k := range s.n {
 		rows[k] = s.comfortable(k)
@@ -208,6 +211,23 @@ func (s *sectioning) plan(limit int64) (*Plan, error) {
 	}
 	d := s.draft()
 	copy(d.rows, rows)
+	return d.finish("sections")
+}
+
+// smallest is where plan ends if nothing fits: everything that can be spilled is,
+// and ticks are as low as they get.
+func (s *sectioning) smallest() (*Plan, error) {
+	for _, ts := range s.external {
+		for _, t := range ts {
+			if !s.req.Unified && s.req.Program.Tensors[t].Storage == fuse.Activation {
+				s.keep[t] = false
+			}
+		}
+	}
+	d, hs := s.draft(), s.heights()
+	for k := range d.rows {
+		d.rows[k] = hs[len(hs)-1]
+	}
 	return d.finish("sections")
 }
 
