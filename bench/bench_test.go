@@ -144,7 +144,7 @@ func TestConv(t *testing.T) {
 		defer cl.Close()
 		c := bench.Case{Name: "small", C: 6, H: 37, W: 45, K: 5, OutC: 9}
 		told := 0
-		o := bench.Options{Precision: p, Repeat: 2, Limit: time.Second, Transfers: true, Done: func(bench.Case, *bench.Measurement) { told++ }}
+		o := bench.Options{Precision: p, Repeat: 2, Limit: time.Second, Transfers: true, HostSplit: true, Done: func(bench.Case, *bench.Measurement) { told++ }}
 		row, err := bench.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{direct, wrong{direct}, lazy{direct}, refusing{}}, 1e12, o)
 		if err != nil {
 			t.Fatal(err)
@@ -152,8 +152,8 @@ func TestConv(t *testing.T) {
 		if live := cl.Live(); live != 0 {
 			t.Errorf("%d bytes are left on the device", live)
 		}
-		if len(row.Results) != 4 || told != 4 {
-			t.Fatalf("%d results, told of %d, want 4", len(row.Results), told)
+		if len(row.Results) != 5 || told != 5 {
+			t.Fatalf("%d results, told of %d, want 5", len(row.Results), told)
 		}
 		good := row.Results[0]
 		limit := map[planar.Precision]float64{planar.FP32: 1e-6, planar.FP16: 1e-3}[p]
@@ -163,6 +163,9 @@ func TestConv(t *testing.T) {
 		}
 		if want := float64(c.FLOPs(c.H)) / good.Seconds / 1e9; good.GFLOPs != want || math.Abs(good.PeakShare-want/1e3) > 1e-12 {
 			t.Errorf("%v: %g GFLOP/s, %g of the peak, want %g", p, good.GFLOPs, good.PeakShare, want)
+		}
+		if m := row.Results[4]; m.Refused != "" || m.Clock != "host" || m.Scratch <= 0 || !(m.TransferSeconds > m.Seconds) || !(m.RelError < limit) {
+			t.Errorf("%v: the split between host and device: %+v", p, m)
 		}
 		for i, want := range []string{"wrong result", "wrong result", "does nothing"} {
 			if m := row.Results[1+i]; !strings.Contains(m.Refused, want) || m.GFLOPs != 0 {

@@ -12,38 +12,38 @@ import (
 // checkRows is on how many rows the compared outputs lie: each is downloaded whole.
 const checkRows = 8
 
-// check computes the convolution once more into memory full of NaN and compares
-// a random sample of the first rows rows, edges among them, with float64.
-func (r *rig) check(rows int, m *Measurement) error {
-	fill := r.dst.Buf.Size() / 4 * 4
-	if err := r.q.Fill(r.dst.Buf, 0, fill, []byte{0xff, 0xff, 0xff, 0xff}); err != nil {
+// check has compute make the convolution once more, into memory full of NaN, and
+// compares a random sample of the first rows rows, edges among them, with float64.
+func (p *place) check(rows int, compute func() error, m *Measurement) error {
+	fill := p.dst.Buf.Size() / 4 * 4
+	if err := p.q.Fill(p.dst.Buf, 0, fill, []byte{0xff, 0xff, 0xff, 0xff}); err != nil {
 		return err
 	}
-	if err := r.launch(rows); err != nil {
+	if err := compute(); err != nil {
 		return err
 	}
-	rng := rand.New(rand.NewPCG(uint64(r.c.FLOPs(1)), 1))
-	layout := planar.Rows{C: r.c.OutC, W: r.c.W, Precision: r.o.Precision}
-	raw, line := make([]byte, layout.Bytes(1)), make([]float32, r.c.W)
+	rng := rand.New(rand.NewPCG(uint64(p.c.FLOPs(1)), 1))
+	layout := planar.Rows{C: p.c.OutC, W: p.c.W, Precision: p.o.Precision}
+	raw, line := make([]byte, layout.Bytes(1)), make([]float32, p.c.W)
 	var sum, refs, worst float64
 	ys := []int{0, rows - 1}
 	for len(ys) < checkRows {
 		ys = append(ys, rng.IntN(rows))
 	}
 	for _, y := range ys {
-		if err := r.q.Read(r.dst.Buf, int64(y)*layout.Bytes(1), raw); err != nil {
+		if err := p.q.Read(p.dst.Buf, int64(y)*layout.Bytes(1), raw); err != nil {
 			return err
 		}
-		for i := range max(1, r.o.Samples/checkRows) {
-			o, x := rng.IntN(r.c.OutC), rng.IntN(r.c.W)
+		for i := range max(1, p.o.Samples/checkRows) {
+			o, x := rng.IntN(p.c.OutC), rng.IntN(p.c.W)
 			switch i { // both edges are always among them
 			case 0:
 				x = 0
 			case 1:
-				x = r.c.W - 1
+				x = p.c.W - 1
 			}
 			layout.Get(raw, o, line)
-			want := r.values.output(r.weightValues, r.biasValues, o, y, x)
+			want := p.values.output(p.weightValues, p.biasValues, o, y, x)
 			d := float64(line[x]) - want
 			if math.IsNaN(d) || math.IsInf(d, 0) {
 				return fmt.Errorf("wrong result: output %d at row %d, column %d is %v, not %g", o, y, x, line[x], want)
@@ -51,7 +51,7 @@ func (r *rig) check(rows int, m *Measurement) error {
 			sum, refs, worst = sum+d*d, refs+want*want, max(worst, math.Abs(d))
 		}
 	}
-	n := float64(checkRows * max(1, r.o.Samples/checkRows))
+	n := float64(checkRows * max(1, p.o.Samples/checkRows))
 	scale := math.Sqrt(refs / n)
 	m.RelError, m.MaxError = math.Sqrt(sum/n)/scale, worst/scale
 	if m.RelError > 0.1 {

@@ -18,6 +18,7 @@ type Options struct {
 	Limit     time.Duration // of the runs of one measurement together; 2 s
 	Samples   int           // outputs compared with float64; 256
 	Transfers bool          // also time the way to the device and back
+	HostSplit bool          // also im2col on the host's cores, see conv.HostIm2col
 	// Done, if set, is told of every measurement.
 	Done func(c Case, m *Measurement)
 }
@@ -44,7 +45,8 @@ type Measurement struct {
 	// passed the limit. LaunchRows at a time, for want of scratch memory.
 	Rows       int       `json:"rows,omitempty"`
 	LaunchRows int       `json:"launch_rows,omitempty"`
-	Runs       []float64 `json:"runs,omitempty"` // seconds of each, by the device's clock
+	Runs       []float64 `json:"runs,omitempty"`  // seconds of each
+	Clock      string    `json:"clock,omitempty"` // "host" where it is not the device's
 	Seconds    float64   `json:"seconds,omitempty"`
 	GFLOPs     float64   `json:"gflops,omitempty"` // 10^9 operations per second
 	PeakShare  float64   `json:"peak_share,omitempty"`
@@ -77,16 +79,27 @@ func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos [
 		return nil, fmt.Errorf("case %s (%s): %w", c.Name, c, err)
 	}
 	defer p.close()
+	type measurer struct {
+		name string
+		do   func(*Measurement) error
+	}
+	var all []measurer
 	for _, a := range algos {
+		all = append(all, measurer{a.Name(), func(m *Measurement) error { return p.measure(ctx, a, m) }})
+	}
+	if o.HostSplit {
+		all = append(all, measurer{conv.HostIm2colName, func(m *Measurement) error { return p.measureHost(ctx, m) }})
+	}
+	for _, a := range all {
 		if err := ctx.Err(); err != nil {
 			return row, err
 		}
-		m := Measurement{Algo: a.Name()}
-		if err := p.measure(ctx, a, &m); err != nil {
+		m := Measurement{Algo: a.name}
+		if err := a.do(&m); err != nil {
 			if ctx.Err() != nil {
 				return row, ctx.Err()
 			}
-			m = Measurement{Algo: a.Name(), Refused: err.Error()}
+			m = Measurement{Algo: a.name, Refused: err.Error()}
 		}
 		if peak > 0 && m.GFLOPs > 0 {
 			m.PeakShare = m.GFLOPs * 1e9 / peak
@@ -141,7 +154,7 @@ func (p *place) measure(ctx context.Context, a conv.Algo, m *Measurement) error 
 			return err
 		}
 	}
-	return r.check(rows, m)
+	return r.check(rows, func() error { return r.launch(rows) }, m)
 }
 
 // rig is an algorithm ready to run on a place.
