@@ -63,8 +63,8 @@ func TestVariants(t *testing.T) {
 
 // trialVariants are one of each way to divide a tile.
 var trialVariants = []variant{
-	{nt: 1, wn: 1, wm: 4, rp: 1, ahead: true}, {nt: 3, wn: 2, wm: 4, rp: 1}, {nt: 4, wn: 2, wm: 2, rp: 2}, {nt: 5, wn: 1, wm: 4, rp: 1, ahead: true},
-	{nt: 8, wn: 1, wm: 4, rp: 1},
+	{nt: 1, wn: 1, wm: 4, rp: 1, piece: 2, patches: 1}, {nt: 3, wn: 2, wm: 4, rp: 1, piece: 1, patches: 1}, {nt: 4, wn: 2, wm: 2, rp: 2, piece: 3, patches: 1},
+	{nt: 5, wn: 1, wm: 2, rp: 1, piece: 3, patches: 2}, {nt: 8, wn: 1, wm: 2, rp: 1, piece: 2, patches: 1},
 }
 
 // wideShape draws shapes as networks have them: many channels and outputs, in

@@ -20,13 +20,15 @@
 // conflicts: a half-warp reads 4 pixels in one line of the banks; eight
 // lanes that write two columns each fill all banks as 2·CLASS is 16 modulo 32.
 //
-// Weights come in the order in which lanes need them, straight from global memory
-// one tap ahead of their use. The sum of an output runs over stages, kernel
+// Weights come in the order in which lanes need them, PIECE taps at a time,
+// through registers into a ring of two pieces in local memory: read straight
+// from global memory, each warp at its own pace, they would pass through the L1
+// cache once for each warp. The sum of an output runs over stages, kernel
 // rows and columns in that order, wherever the output lies in its tile.
 //
 // Expects the prelude and NAME; KS; MODE 0 (binary16), 1 (tf32) or 2 (tf32 in
 // three products: both factors split in a large and a small part); NT, WN, WM,
-// RP; AHEAD (1: the next stage is fetched during this one); ACT.
+// RP; PIECE; PATCHES (2: the next stage is fetched during this one); ACT.
 // Weights: see pack.go.
 
 #define GROUP (32 * WM * WN)
@@ -38,7 +40,9 @@
 #define CLASS ((COLS / 4 | 1) * 8)
 #define LINE (4 * CLASS)
 #define UNITS (PATCH_H * COLS) // a unit is two columns of a chunk
-#define PER ((UNITS + GROUP - 1) / GROUP)
+#define PER ((UNITS + GROUP - 1) / GROUP) // units of a work-item
+#define PER_ROW ((PER + KS - 1) / KS)      // of them, fetched during a kernel row
+#define PATCH (PATCH_H * LINE)
 #define PARTS (MODE == 2 ? 2 : 1)
 #define CHUNK (MODE == 0 ? 8 : 4)
 
@@ -93,9 +97,9 @@
 // Where unit i of this work-item lies.
 #define UNIT_COLUMN(i) ((lid + (i) * GROUP) / 2 % (COLS / 2) * 2)
 #define UNIT_ROW(i) ((lid + (i) * GROUP) / COLS)
-#define UNIT_AT(i) (patch + UNIT_ROW(i) * LINE + UNIT_COLUMN(i) % 4 * CLASS + UNIT_COLUMN(i) / 4 * 8 + q * 4)
+#define UNIT_AT(i) (to + UNIT_ROW(i) * LINE + UNIT_COLUMN(i) % 4 * CLASS + UNIT_COLUMN(i) / 4 * 8 + q * 4)
 #define UNIT_FROM(i) (from + row_at[source * PATCH_H + UNIT_ROW(i)] + UNIT_COLUMN(i))
-#define UNIT_IS(i) (((i) + 1) * GROUP <= UNITS || lid + (i) * GROUP < UNITS)
+#define UNIT_IS(i) (lid + (i) * GROUP < units)
 
 // Points from, source and valid at chunk q of stage s.
 #define NEXT_SOURCE(sk, rk, k) \
@@ -121,14 +125,28 @@
 #endif
 
 #define TAP_WORDS (NT * 64 * PARTS)
+#define PIECE_WORDS (PIECE * WN * TAP_WORDS)
+#define PIECE_PER ((PIECE_WORDS / 2 + GROUP - 1) / GROUP)
+// Loads this work-item's share of the next piece, of so many taps, into
+// registers, and stores it to the other half of the ring.
+#define PIECE_IS(i, taps) (lid + (i) * GROUP < (taps) * WN * TAP_WORDS / 2)
+#define PIECE_LOAD(taps) { \
+    _Pragma("unroll") for (int i_ = 0; i_ < PIECE_PER; i_++) \
+        if (PIECE_IS(i_, taps)) piece[i_] = *(__global const uint2 *)(wt + i_ * GROUP * 2); \
+    wt += (taps) * WN * TAP_WORDS; \
+    }
+#define PIECE_STORE(taps) { \
+    _Pragma("unroll") for (int i_ = 0; i_ < PIECE_PER; i_++) \
+        if (PIECE_IS(i_, taps)) *(__local uint2 *)(ring + half_ring + (lid + i_ * GROUP) * 2) = piece[i_]; \
+    }
 // Weights of one tap: n-tiles in pairs, then the odd one.
 #define WEIGHTS(b, p) { \
     _Pragma("unroll") for (int n_ = 0; n_ + 1 < NT * PARTS; n_ += 2) { \
-        const uint4 w_ = *(__global const uint4 *)((p) + n_ * 64 + lane * 4); \
+        const uint4 w_ = *(__local const uint4 *)((p) + n_ * 64 + lane * 4); \
         (b)[n_][0] = w_.x; (b)[n_][1] = w_.y; (b)[n_ + 1][0] = w_.z; (b)[n_ + 1][1] = w_.w; \
     } \
     if (NT * PARTS % 2) { \
-        const uint2 w_ = *(__global const uint2 *)((p) + (NT * PARTS - 1) * 64 + lane * 2); \
+        const uint2 w_ = *(__local const uint2 *)((p) + (NT * PARTS - 1) * 64 + lane * 2); \
         (b)[NT * PARTS - 1][0] = w_.x; (b)[NT * PARTS - 1][1] = w_.y; \
     } }
 
@@ -138,14 +156,16 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
           __global const uint *restrict weights, int stages, int bias_at,
           __global const data_t *restrict res, ring_t rres, __global data_t *restrict dst, ring_t rdst,
           int y0, int y1, float slope) {
-    __local uint patch[PATCH_H * LINE] __attribute__((aligned(16)));
+    __local uint patches[PATCHES * PATCH] __attribute__((aligned(16)));
+    __local uint ring[2 * PIECE_WORDS] __attribute__((aligned(16)));
     __local size_t row_at[4 * PATCH_H];
     const int lid = get_local_id(0), q = lid & 1, lane = lid & 31, quad = lane / 4, t = lane % 4;
     const int wm = lid / 32 % WM, wn = lid / 32 / WM;
     const int x0 = get_group_id(1) * 32, top = y0 + (int)get_group_id(2) * TILE_H;
-    const int block = get_group_id(0) * WN + wn;
     const int w = R_W(rdst), h = R_H(rdst), pitch = R_PITCH(rdst);
-    __global const uint *wt = weights + (size_t)block * stages * (KS * KS * TAP_WORDS);
+    __global const uint *wt = weights + (size_t)get_group_id(0) * stages * (KS * KS * WN * TAP_WORDS) + lid * 2;
+    uint2 piece[PIECE_PER];
+    int half_ring = 0; // where in the ring the piece in use is
 
     for (int i = lid; i < 4 * PATCH_H; i += GROUP) {
         const int k = i / PATCH_H, y = top + i % PATCH_H - KS / 2;
@@ -163,33 +183,15 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #pragma unroll
                 for (int e = 0; e < 4; e++) acc[r][i][n][e] = 0.0f;
 
-    uint b[NT * PARTS][2];
-    WEIGHTS(b, wt);
-#if AHEAD
-    uint raw[PER][8];
-    {
-        SEEK(0);
-#pragma unroll
-        for (int i = 0; i < PER; i++)
-            if (UNIT_IS(i)) FETCH(raw[i], UNIT_FROM(i));
-    }
-#endif
+    PIECE_LOAD(min(PIECE, KS));
+    PIECE_STORE(min(PIECE, KS));
+    int now = 0; // where this stage's patch begins
 #pragma unroll 1
     for (int s = 0; s < stages; s++) {
-#if AHEAD
-#pragma unroll
-        for (int i = 0; i < PER; i++)
-            if (UNIT_IS(i)) STASH(UNIT_AT(i), raw[i]);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (s + 1 < stages) {
-            SEEK(s + 1);
-#pragma unroll
-            for (int i = 0; i < PER; i++)
-                if (UNIT_IS(i)) FETCH(raw[i], UNIT_FROM(i));
-        }
-#else
-        {
+        if (s == 0 || PATCHES == 1) {
             SEEK(s);
+            const int units = UNITS;
+            __local uint *to = patches;
 #pragma unroll 2
             for (int i = 0; i < PER; i++)
                 if (UNIT_IS(i)) {
@@ -197,12 +199,23 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
                     FETCH(v, UNIT_FROM(i));
                     STASH(UNIT_AT(i), v);
                 }
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        __local const uint *line = patches + now + wm * (2 * RP) * LINE + quad * 8 + t * 2;
+#if PATCHES == 2
+        SEEK(s + 1);
+        const int units = s + 1 < stages ? UNITS : 0;
+        now = PATCH - now;
+        __local uint *to = patches + now;
 #endif
-        __local const uint *line = patch + wm * (2 * RP) * LINE + quad * 8 + t * 2;
 #pragma unroll 1
         for (int ky = 0; ky < KS; ky++, line += LINE) {
+#if PATCHES == 2
+            uint raw[PER_ROW][8];
+#pragma unroll
+            for (int i = 0; i < PER_ROW; i++)
+                if (UNIT_IS(ky + i * KS)) FETCH(raw[i], UNIT_FROM(ky + i * KS));
+#endif
             uint f[RP][4][PARTS][4];
 #pragma unroll
             for (int r = 0; r < RP; r++)
@@ -210,9 +223,9 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
                 for (int j = OFF; j < OFF + 3; j++) FRAGMENT(f[r][j % 4], line + 2 * r * LINE, j);
 #pragma unroll
             for (int kx = 0; kx < KS; kx++) {
-                uint next[NT * PARTS][2];
-                wt += TAP_WORDS;
-                WEIGHTS(next, wt); // the last reads past its stage, into padding at the end
+                if (kx % PIECE == 0) PIECE_LOAD(kx + PIECE < KS ? min(PIECE, KS - kx - PIECE) : min(PIECE, KS));
+                uint b[NT * PARTS][2];
+                WEIGHTS(b, ring + half_ring + (kx % PIECE * WN + wn) * TAP_WORDS);
 #pragma unroll
                 for (int r = 0; r < RP; r++) FRAGMENT(f[r][(kx + OFF + 3) % 4], line + 2 * r * LINE, kx + OFF + 3);
 #if MODE == 2
@@ -221,10 +234,14 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #pragma unroll
                     for (int i = 0; i < 4; i++)
 #pragma unroll
-                        for (int n = 0; n < NT; n++) {
-                            MMA(acc[r][i][n], f[r][(kx + OFF + i) % 4][PARTS - 1], b[n][0], b[n][1]);
+                        for (int n = 0; n < NT; n++) MMA(acc[r][i][n], f[r][(kx + OFF + i) % 4][PARTS - 1], b[n][0], b[n][1]);
+#pragma unroll
+                for (int r = 0; r < RP; r++)
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+#pragma unroll
+                        for (int n = 0; n < NT; n++)
                             MMA(acc[r][i][n], f[r][(kx + OFF + i) % 4][0], b[NT * (PARTS - 1) + n][0], b[NT * (PARTS - 1) + n][1]);
-                        }
 #endif
 #pragma unroll
                 for (int r = 0; r < RP; r++)
@@ -232,11 +249,20 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
                     for (int i = 0; i < 4; i++)
 #pragma unroll
                         for (int n = 0; n < NT; n++) MMA(acc[r][i][n], f[r][(kx + OFF + i) % 4][0], b[n][0], b[n][1]);
+                if (kx % PIECE == PIECE - 1 || kx == KS - 1) {
+#if PATCHES == 2
+                    if (kx == KS - 1) {
 #pragma unroll
-                for (int n = 0; n < NT * PARTS; n++) { b[n][0] = next[n][0]; b[n][1] = next[n][1]; }
+                        for (int i = 0; i < PER_ROW; i++)
+                            if (UNIT_IS(ky + i * KS)) STASH(UNIT_AT(ky + i * KS), raw[i]);
+                    }
+#endif
+                    half_ring = PIECE_WORDS - half_ring;
+                    PIECE_STORE(kx + 1 < KS ? min(PIECE, KS - kx - 1) : min(PIECE, KS));
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                }
             }
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
 
     const int outs = R_C(rdst), x = x0 + 4 * quad;
@@ -253,7 +279,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
             for (int n = 0; n < NT; n++)
 #pragma unroll
                 for (int e = 0; e < 2; e++) {
-                    const int k = (block * NT + n) * 8 + t * 2 + e;
+                    const int k = (((int)get_group_id(0) * WN + wn) * NT + n) * 8 + t * 2 + e;
                     if (k >= outs) continue;
                     float v[4];
 #pragma unroll
@@ -284,6 +310,8 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #undef LINE
 #undef UNITS
 #undef PER
+#undef PER_ROW
+#undef PATCH
 #undef PARTS
 #undef CHUNK
 #undef MMA
@@ -301,4 +329,9 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #undef FRAGMENT
 #undef SPLIT
 #undef TAP_WORDS
+#undef PIECE_WORDS
+#undef PIECE_PER
+#undef PIECE_IS
+#undef PIECE_LOAD
+#undef PIECE_STORE
 #undef WEIGHTS

@@ -90,12 +90,12 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if s.InC() < 1 || s.OutC < 1 || len(s.SrcC) > conv.MaxSources {
 		return nil, fmt.Errorf("conv: %s: shape %v of %d sources is not a convolution", a.Name(), s, len(s.SrcC))
 	}
-	v := choose(a.precision, s)
+	v := choose(a.precision, s, c.LocalMem)
 	if a.variant != nil {
 		v = *a.variant
 	}
 	m := &impl{precision: a.precision, shape: s, variant: v, order: channelOrder(s.SrcC, a.precision.chunk())}
-	if n := v.localBytes(s.K); n > c.LocalMem {
+	if n := v.localBytes(a.precision, s.K); n > c.LocalMem {
 		return nil, fmt.Errorf("conv: %s needs %d bytes of local memory, the device has %d", a.Name(), n, c.LocalMem)
 	}
 	if v.group() > c.MaxWorkGroup {
@@ -119,26 +119,18 @@ type impl struct {
 
 func (m *impl) name() string {
 	v := m.variant
-	ahead := ""
-	if v.ahead {
-		ahead = "_ahead"
-	}
-	return fmt.Sprintf("conv_mma_%s_k%d_n%dx%d_m%dx%d%s_act%d", m.precision, m.shape.K, v.nt, v.wn, v.rp, v.wm, ahead, m.shape.Act)
+	return fmt.Sprintf("conv_mma_%s_k%d_n%dx%d_m%dx%d_w%d_p%d_act%d", m.precision, m.shape.K, v.nt, v.wn, v.rp, v.wm, v.piece, v.patches, m.shape.Act)
 }
 
 func (m *impl) Kernels() []conv.Kernel {
 	v := m.variant
-	ahead := 0
-	if v.ahead {
-		ahead = 1
-	}
 	act := map[fuse.Act]int{fuse.LeakyReLU: 1, fuse.Sigmoid: 2}[m.shape.Act]
 	var def, undef strings.Builder
 	for _, d := range []struct {
 		name  string
 		value any
 	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"MODE", int(m.precision)}, {"NT", v.nt}, {"WN", v.wn}, {"WM", v.wm}, {"RP", v.rp},
-		{"AHEAD", ahead}, {"ACT", act}} {
+		{"PIECE", v.piece}, {"PATCHES", v.patches}, {"ACT", act}} {
 		fmt.Fprintf(&def, "#define %s %v\n", d.name, d.value)
 		fmt.Fprintf(&undef, "#undef %s\n", d.name)
 	}

@@ -33,15 +33,14 @@ func (m *impl) stages() int { return len(m.order) / (2 * m.precision.chunk()) }
 // groups is the number of work-groups that share a tile of pixels.
 func (m *impl) groups() int { return ceilDiv(m.shape.OutC, m.variant.outputs()) }
 
-// tapWords is how many words a warp reads for a tap of a stage.
-func (m *impl) tapWords() int { return m.variant.nt * 64 * m.precision.parts() }
+// tapWords is how many words a work-group reads for a tap of a stage.
+func (m *impl) tapWords() int { return m.variant.wn * m.variant.tapWords(m.precision) }
 
-// weightWords is how many words there are before the bias: blocks of what a warp
-// makes, their stages, kernel rows and columns, and one more tap, which the last
-// warp reads ahead.
+// weightWords is how many words there are before the bias. The last work-group
+// reads one piece too many.
 func (m *impl) weightWords() int {
 	k := m.shape.K
-	return (m.groups()*m.variant.wn*m.stages()*k*k + 1) * m.tapWords()
+	return (m.groups()*m.stages()*k*k + m.variant.piece) * m.tapWords()
 }
 
 func (m *impl) biasAt() int { return m.weightWords() }
@@ -50,7 +49,7 @@ func (m *impl) PackedLen() int { return m.weightWords() + m.groups()*m.variant.o
 
 // Pack lays the weights out as the matrix fragments of mma.sync want them:
 //
-//	[block][stage][ky][kx][n-tiles in pairs][lane][n-tile of the pair][2 words]
+//	[work-group][stage][ky][kx][warp][n-tiles in pairs][lane][n-tile of the pair][2 words]
 //
 // and an odd n-tile last, as [lane][2 words]. With FP32 a tap has the n-tiles of
 // the large parts and then those of the small ones. Lane 4g+t holds of output g
@@ -62,15 +61,15 @@ func (m *impl) Pack(weights, bias []float32) []float32 {
 	kk, inC, v := m.shape.K*m.shape.K, m.shape.InC(), m.variant
 	perStage := 2 * m.precision.chunk()
 	for o := range m.shape.OutC {
-		block, n, g := o/(8*v.nt), o/8%v.nt, o%8
+		group, warp, n, g := o/v.outputs(), o/(8*v.nt)%v.wn, o/8%v.nt, o%8
 		for place, c := range m.order {
 			if c < 0 {
 				continue
 			}
 			stage, at := place/perStage, place%perStage
 			for tap := range kk {
-				words := out[((block*m.stages()+stage)*kk+tap)*m.tapWords():][:m.tapWords()]
-				m.put(words, n, g, at, weights[(o*inC+c)*kk+tap])
+				words := out[((group*m.stages()+stage)*kk+tap)*m.tapWords():]
+				m.put(words[warp*v.tapWords(m.precision):], n, g, at, weights[(o*inC+c)*kk+tap])
 			}
 		}
 		out[m.biasAt()+o] = bias[o]

@@ -82,11 +82,11 @@ func randoms(rng *rand.Rand, n int) []float32 {
 // lane t of a quad multiplies words 2t and 2t+1 of a stage.
 func (m *impl) sumPacked(packed, x []float32, o int) (sum float64) {
 	v, kk := m.variant, m.shape.K*m.shape.K
-	block, n, g := o/(8*v.nt), o/8%v.nt, o%8
+	group, warp, n, g := o/v.outputs(), o/(8*v.nt)%v.wn, o/8%v.nt, o%8
 	tiles := v.nt * m.precision.parts()
 	for stage := range m.stages() {
 		for tap := range kk {
-			words := packed[((block*m.stages()+stage)*kk+tap)*tiles*64:]
+			words := packed[(((group*m.stages()+stage)*kk+tap)*v.wn+warp)*tiles*64:]
 			for part := range m.precision.parts() {
 				tile := n + part*v.nt
 				for t := range 4 {

@@ -4,11 +4,12 @@ import "enhance/conv"
 
 // variant is how a work-group divides its tile (see mma.cl).
 type variant struct {
-	nt    int  // n-tiles of 8 outputs per warp
-	wn    int  // warps along the outputs
-	wm    int  // warps along the rows
-	rp    int  // pairs of rows per warp
-	ahead bool // fetch the next stage's patch during this stage
+	nt      int // n-tiles of 8 outputs per warp
+	wn      int // warps along the outputs
+	wm      int // warps along the rows
+	rp      int // pairs of rows per warp
+	piece   int // taps whose weights pass through local memory together
+	patches int // stages in local memory: with two, one is fetched while the other is in use
 }
 
 func (v variant) group() int   { return 32 * v.wm * v.wn }
@@ -23,29 +24,43 @@ func (v variant) patch(k int) (rows, columns, words int) {
 	return v.tileH() + k - 1, columns, 4 * (columns/4 | 1) * 8
 }
 
-func (v variant) localBytes(k int) int64 {
+// localBytes is the size of the patches, the ring of weights and the table of
+// rows.
+func (v variant) localBytes(p Precision, k int) int64 {
 	rows, _, words := v.patch(k)
-	return int64(rows)*int64(words)*4 + 4*int64(rows)*8
+	return int64(v.patches)*int64(rows)*int64(words)*4 + int64(2*v.piece*v.wn*v.tapWords(p))*4 + 4*int64(rows)*8
 }
 
-// units is how many units of the patch a work-item brings in, at most.
-func (v variant) units(k int) int {
-	rows, columns, _ := v.patch(k)
-	return ceilDiv(rows*columns, v.group())
-}
+// tapWords is how many words of weights a warp reads for a tap of a stage.
+func (v variant) tapWords(p Precision) int { return v.nt * 64 * p.parts() }
 
 // choose gives the variant for a shape. Warps are as wide as 32 outputs, beyond
 // which sums leave too few registers for enough warps; a few more outputs than
-// that are better in one than in two.
-func choose(p Precision, s conv.Shape) variant {
+// that are better in one than in two. Two patches and long pieces of weights are
+// given up, in this order, where local memory is short.
+func choose(p Precision, s conv.Shape, localMem int64) variant {
 	tiles := ceilDiv(s.OutC, 8)
-	v := variant{nt: tiles, wn: 1, wm: 4, rp: 1}
+	v := variant{nt: tiles, wn: 1, wm: 4, rp: 1, piece: pieceOf(s.K), patches: 2}
 	if tiles > 5 {
-		v.nt, v.wn = 4, min(ceilDiv(tiles, 4), 4)
+		v.nt, v.wn = 4, 2
 		if tiles == 6 {
-			v.nt, v.wn = 3, 2
+			v.nt = 3
 		}
 	}
-	v.ahead = v.units(s.K) <= 3
+	if s.K >= 7 || v.localBytes(p, s.K) > localMem {
+		v.patches = 1
+	}
+	for v.piece > 1 && v.localBytes(p, s.K) > localMem {
+		v.piece--
+	}
 	return v
+}
+
+// pieceOf divides a kernel row into pieces of much the same length, of three or
+// four taps.
+func pieceOf(k int) int {
+	if k == 7 {
+		return 4
+	}
+	return min(k, 3)
 }
