@@ -114,6 +114,7 @@ func (d *draft) address() error {
 	for i, it := range items {
 		pl.Rings[i].Arena, pl.Rings[i].Offset = it.arena, it.offset
 	}
+	d.record()
 	pl.Peak = pl.Scratch + pl.fixedBytes()
 	for _, a := range pl.Arenas {
 		pl.Peak += a

@@ -20,7 +20,8 @@
 // rings, when they are needed. The network's input always comes from the host
 // and its output always goes there, row by row.
 //
-// Start with [Make]; [Plan.String] prints what was decided.
+// Start with [Make]; [Plan.String] prints what was decided, section by section, and
+// [Plan.WriteSVG] draws it.
 package memplan
 
 import "enhance/fuse"
@@ -107,6 +108,9 @@ type Plan struct {
 
 	reads  []map[int]int32 // per step: ring of each tensor it reads
 	writes []int32         // per step: ring of its destination
+
+	rowBytes []int64 // per tensor: of one row
+	weights  []int64 // per step: of its parameters
 }
 
 // ReadRing is the index of the ring that step reads tensor from.
