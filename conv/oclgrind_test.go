@@ -8,38 +8,35 @@ import (
 
 	"enhance/conv"
 	"enhance/conv/convtest"
-	"enhance/fuse"
 	"enhance/planar"
 )
 
-// TestOclgrind runs every algorithm in every form on tiny shapes, for a device
-// that checks each access (ENHANCE_OCLGRIND=1, see the Makefile).
-func TestOclgrind(t *testing.T) {
+// TestAlgosOclgrind runs the kernels of both kinds of device once on small shapes,
+// for scripts/oclgrind.sh to watch.
+func TestAlgosOclgrind(t *testing.T) {
 	if os.Getenv("ENHANCE_OCLGRIND") != "1" {
-		t.Skip("only for a checking device: ENHANCE_OCLGRIND=1")
+		t.Skip("SKIPPED: only of use in oclgrind, by scripts/oclgrind.sh")
 	}
-	dev := convtest.Device(t)
-	own := conv.CapsOf(dev.Info())
-	forGPU := gpu
-	forGPU.MaxWorkGroup, forGPU.LocalMem = min(gpu.MaxWorkGroup, own.MaxWorkGroup), min(gpu.LocalMem, own.LocalMem)
-	forCPU := own
-	forCPU.CPU, forCPU.Vector = true, 8
-	for _, a := range conv.Registry(own) {
-		for form, caps := range map[string]conv.Caps{"cpu": forCPU, "gpu": forGPU} {
-			for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-				t.Run(fmt.Sprintf("%s/%s/%s", a.Name(), form, p), func(t *testing.T) {
-					convtest.Run(t, convtest.Config{Algo: a, Device: dev, Caps: &caps, Precision: p, Draw: tiny, Cases: 3, Families: 3})
-				})
-			}
+	d := convtest.Device(t)
+	small := func(rng *rand.Rand) conv.Shape {
+		return conv.Shape{K: 1 + 2*rng.IntN(2), SrcC: []int{1 + rng.IntN(5), 2}, OutC: 1 + rng.IntN(20), H: 1 + rng.IntN(4), W: 1 + rng.IntN(70)}
+	}
+	cpu := conv.Caps{CPU: true, Vector: 8, LocalMem: 32 << 10, MaxWorkGroup: 64}
+	gpu := conv.Caps{Vector: 1, LocalMem: 32 << 10, MaxWorkGroup: 256}
+	for _, c := range []struct {
+		algo conv.Algo
+		caps conv.Caps
+	}{{conv.Simple{}, gpu}, {conv.Packed{}, gpu}, {conv.ImplicitGEMM{}, gpu}, {conv.Im2col{Cap: 4000}, gpu}, {conv.ImplicitGEMM{}, cpu}, {conv.Im2col{Cap: 4000}, cpu}} {
+		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+			t.Run(fmt.Sprintf("%s/cpu=%t/%s", c.algo.Name(), c.caps.CPU, p), func(t *testing.T) {
+				convtest.Run(t, convtest.Config{Algo: c.algo, Device: d, Caps: &c.caps, Precision: p, Draw: small, Cases: 2})
+			})
 		}
 	}
-}
-
-// tiny draws shapes that an interpreter gets through.
-func tiny(rng *rand.Rand) conv.Shape {
-	s := conv.Shape{K: 1 + 2*rng.IntN(3), OutC: 1 + rng.IntN(9), H: 1 + rng.IntN(5), W: 1 + rng.IntN(18), Act: fuse.Act(rng.IntN(3))}
-	for range 1 + rng.IntN(2) {
-		s.SrcC = append(s.SrcC, 1+rng.IntN(5))
+	for i := range conv.ImplicitTiles {
+		t.Run(fmt.Sprintf("implicit tile %d", i), func(t *testing.T) {
+			defer conv.OnlyImplicitTile(i)()
+			convtest.Run(t, convtest.Config{Algo: conv.ImplicitGEMM{}, Device: d, Caps: &gpu, Draw: small, Cases: 2})
+		})
 	}
-	return s
 }

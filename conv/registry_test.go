@@ -111,3 +111,20 @@ func TestShapesThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// TestImplicitTiles tries every tile, also those that small shapes never get.
+func TestImplicitTiles(t *testing.T) {
+	d := convtest.Device(t)
+	if conv.CapsOf(d.Info()).CPU && convtest.Cases(1) == 1 {
+		t.Skip("SKIPPED: a CPU's compiler takes minutes for all tiles; ENHANCE_LONG=1, make oclgrind and GPUs try them")
+	}
+	for i := range conv.ImplicitTiles {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			defer conv.OnlyImplicitTile(i)()
+			draw := func(rng *rand.Rand) conv.Shape {
+				return conv.Shape{K: 3, SrcC: []int{1 + rng.IntN(6), 3}, OutC: 1 + rng.IntN(80), H: 1 + rng.IntN(9), W: 1 + rng.IntN(90)}
+			}
+			convtest.Run(t, convtest.Config{Algo: conv.ImplicitGEMM{}, Device: d, Caps: &gpu, Draw: draw, Cases: convtest.Cases(3)})
+		})
+	}
+}

@@ -252,3 +252,27 @@ func BenchmarkGEMM(b *testing.B) {
 		}
 	}
 }
+
+// TestLocalTiles tries every tile, also those that small products never get.
+func TestLocalTiles(t *testing.T) {
+	d := convtest.Device(t)
+	if capsOf(d).CPU && convtest.Cases(1) == 1 {
+		t.Skip("SKIPPED: a CPU's compiler takes a minute for all tiles; ENHANCE_LONG=1, make oclgrind and GPUs try them")
+	}
+	for i := range gemm.LocalTiles {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			defer gemm.OnlyLocalTile(i)()
+			for _, v := range gemm.Variants(gpu) {
+				if v.Name != "row-major-local" {
+					continue
+				}
+				b := convtest.Open(t, d, planar.FP32, 4)
+				p := v.Open(b.Ctx)
+				defer p.Close()
+				for _, s := range [][3]int{{1, 1, 1}, {131, 130, 35}, {5, 260, 16}} {
+					multiply(b, p, s[0], s[1], s[2], true)
+				}
+			}
+		})
+	}
+}

@@ -57,7 +57,7 @@ type Local struct {
 
 // localTiles are rows×columns; the last is the smallest.
 var localTiles = []Local{
-	{16, 16, 8, 8, 16, 1},
+	{16, 16, 8, 8, 8, 1},
 	{8, 16, 8, 8, 16, 0.95},
 	{4, 16, 8, 8, 16, 0.9},
 	{4, 16, 4, 8, 16, 0.7},
