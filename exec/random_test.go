@@ -101,7 +101,7 @@ func TestRandomNetworks(t *testing.T) {
 		p := &picture{TB: t, name: fmt.Sprintf("seed %d (%d×%d)", seed, h, w), m: modeltest.Model("exec", g), info: dev.Info(),
 			in: &tensor{c: g.Nodes[0].C, h: h, w: w, v: model.FormulaTensor("exec", fmt.Sprint(seed), g.Nodes[0].C*h*w)}}
 		p.opt = exec.Options{Poison: true}
-		if seed%5 != 4 { // the others take the device's own algorithms
+		if seed%5 != 4 || seed > 40 { // the others take the device's own algorithms, which take seconds to compile
 			p.opt.Algo = func(string, conv.Shape) conv.Algo { return menu{granule: 1 + int(seed%3)} }
 		}
 		if seed%4 == 3 {
