@@ -3,6 +3,8 @@ package exec
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"sync"
 
 	"enhance/clrt"
 	"enhance/memplan"
@@ -12,6 +14,40 @@ import (
 // inFlight is how many chunks of rows may be between host and device at a time
 // in each direction.
 const inFlight = 4
+
+// piece is how many rows make a chunk at most: what the host prepares or takes
+// while the one before is on its way.
+const piece = 64
+
+// pieces calls do for consecutive ranges of at most piece rows.
+func pieces(y0, y1 int, do func(y0, y1 int) error) error {
+	for y := y0; y < y1; y += piece {
+		if err := do(y, min(y+piece, y1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachRow calls do for rows 0 to n-1 on all cores.
+func eachRow(n int, do func(i int)) {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	if workers <= 1 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	for k := range workers {
+		wg.Go(func() {
+			for i := k; i < n; i += workers {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}
 
 // chunk is some rows of the input or the output as the device stores them.
 type chunk struct {
@@ -51,19 +87,25 @@ func newFeeder(ctx context.Context, e *Engine, src Source) *feeder {
 	go func() {
 		defer close(f.done)
 		defer close(f.ready)
-		lines := planes(in.C, in.W)
+		lines := make([][][]float32, piece)
+		for i := range lines {
+			lines[i] = planes(in.C, in.W)
+		}
 		for _, sec := range e.Plan.Sections {
 			for _, m := range sec.Moves {
 				if m.Kind != memplan.Upload || e.Plan.Rings[m.Index].Tensor != e.Program.Input {
 					continue
 				}
-				c := f.fill(src, rows, lines, m)
-				select {
-				case f.ready <- c:
-				case <-ctx.Done():
-					return
-				}
-				if c.err != nil {
+				err := pieces(int(m.Y0), int(m.Y1), func(y0, y1 int) error {
+					c := f.fill(src, rows, lines, y0, y1)
+					select {
+					case f.ready <- c:
+						return c.err
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				})
+				if err != nil {
 					return
 				}
 			}
@@ -81,8 +123,8 @@ func planes(c, w int) [][]float32 {
 	return ls
 }
 
-func (f *feeder) fill(src Source, rows planar.Rows, lines [][]float32, m memplan.Move) *chunk {
-	c := &chunk{y0: int(m.Y0), y1: int(m.Y1)}
+func (f *feeder) fill(src Source, rows planar.Rows, lines [][][]float32, y0, y1 int) *chunk {
+	c := &chunk{y0: y0, y1: y1}
 	need := rows.Bytes(c.y1 - c.y0)
 	select {
 	case b := <-f.free:
@@ -94,15 +136,17 @@ func (f *feeder) fill(src Source, rows planar.Rows, lines [][]float32, m memplan
 	if c.bytes == nil {
 		c.bytes = make([]byte, need)
 	}
-	for y := c.y0; y < c.y1; y++ {
-		if c.err = src.Row(y, lines); c.err != nil {
+	for i := range y1 - y0 {
+		if c.err = src.Row(y0+i, lines[i]); c.err != nil {
 			return c
 		}
-		row := c.bytes[rows.Bytes(y-c.y0):]
-		for k, line := range lines {
+	}
+	eachRow(y1-y0, func(i int) {
+		row := c.bytes[rows.Bytes(i):]
+		for k, line := range lines[i] {
 			rows.Put(row, k, line)
 		}
-	}
+	})
 	return c
 }
 
@@ -158,7 +202,10 @@ func newDrain(e *Engine, sink Sink, cancel context.CancelCauseFunc) *drain {
 	out := e.Program.Tensors[e.Program.Output]
 	rows := planar.Rows{C: out.C, W: out.W, Precision: e.opt.Precision}
 	go func() {
-		lines := planes(out.C, out.W)
+		lines := make([][][]float32, piece)
+		for i := range lines {
+			lines[i] = planes(out.C, out.W)
+		}
 		var first error
 		for c := range d.queue {
 			err := c.wait()
@@ -179,21 +226,27 @@ func newDrain(e *Engine, sink Sink, cancel context.CancelCauseFunc) *drain {
 	return d
 }
 
-func deliver(c *chunk, rows planar.Rows, lines [][]float32, sink Sink) error {
-	for y := c.y0; y < c.y1; y++ {
-		row := c.bytes[rows.Bytes(y-c.y0):]
-		for k, line := range lines {
+func deliver(c *chunk, rows planar.Rows, lines [][][]float32, sink Sink) error {
+	eachRow(c.y1-c.y0, func(i int) {
+		row := c.bytes[rows.Bytes(i):]
+		for k, line := range lines[i] {
 			rows.Get(row, k, line)
 		}
-		if err := sink.Row(y, lines); err != nil {
+	})
+	for i := range c.y1 - c.y0 {
+		if err := sink.Row(c.y0+i, lines[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rows starts the download of rows [y0,y1) of the output.
+// rows starts the download of rows [y0,y1) of the output, piece by piece.
 func (d *drain) rows(ring planar.Ring, rowBytes int64, y0, y1 int) error {
+	return pieces(y0, y1, func(y0, y1 int) error { return d.piece(ring, rowBytes, y0, y1) })
+}
+
+func (d *drain) piece(ring planar.Ring, rowBytes int64, y0, y1 int) error {
 	c := &chunk{y0: y0, y1: y1}
 	need := rowBytes * int64(y1-y0)
 	select {

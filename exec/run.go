@@ -207,18 +207,20 @@ func (r *run) upload(m memplan.Move) error {
 	if t != r.Program.Input {
 		return r.reload(t, ring, rowBytes, m)
 	}
-	chunk, err := r.feed.next(int(m.Y0), int(m.Y1))
-	if err != nil {
-		return err
-	}
-	return slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
-		at := int64(y-int(m.Y0)) * rowBytes
-		ev, err := r.up.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes])
+	return pieces(int(m.Y0), int(m.Y1), func(y0, y1 int) error {
+		chunk, err := r.feed.next(y0, y1)
 		if err != nil {
 			return err
 		}
-		r.feed.sent(chunk, ev)
-		return nil
+		return slots(ring, rowBytes, y0, y1, func(off int64, y, n int) error {
+			at := int64(y-y0) * rowBytes
+			ev, err := r.up.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes])
+			if err != nil {
+				return err
+			}
+			r.feed.sent(chunk, ev)
+			return nil
+		})
 	})
 }
 

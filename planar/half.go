@@ -2,6 +2,7 @@ package planar
 
 import (
 	"math"
+	"sync"
 
 	"enhance/model"
 )
@@ -42,6 +43,15 @@ func Half(v float32) uint16 {
 	}
 	return sign
 }
+
+// floats holds Float of every binary16.
+var floats = sync.OnceValue(func() *[1 << 16]float32 {
+	var t [1 << 16]float32
+	for i := range t {
+		t[i] = Float(uint16(i))
+	}
+	return &t
+})
 
 // Float widens binary16.
 func Float(h uint16) float32 {

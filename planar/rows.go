@@ -45,12 +45,15 @@ func (r Rows) set(dst []byte, i int, v float32) {
 func (r Rows) Get(src []byte, c int, line []float32) {
 	at := c*Pitch(r.W) + Pad
 	if r.Precision == FP16 {
+		wide := floats()
+		src = src[2*at : 2*(at+r.W)]
 		for x := range line[:r.W] {
-			line[x] = Float(binary.LittleEndian.Uint16(src[2*(at+x):]))
+			line[x] = wide[binary.LittleEndian.Uint16(src[2*x:])]
 		}
 		return
 	}
+	src = src[4*at : 4*(at+r.W)]
 	for x := range line[:r.W] {
-		line[x] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*(at+x):]))
+		line[x] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*x:]))
 	}
 }

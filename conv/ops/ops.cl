@@ -1,15 +1,26 @@
 // Steps that are not convolutions: pooling, enlargement, pointwise arithmetic,
-// pixel shuffle. One work-item makes one output sample: dimension 0 is the
-// column, 1 the channel, 2 the row. Expects the prelude.
+// pixel shuffle. Dimension 0 of the work-items is the column, 1 the channel, 2 the
+// row; a work-item makes eight samples side by side where that makes wide loads
+// and stores (pooling, pointwise), otherwise one. Expects the prelude.
+
+// Writes eight columns from x on, and whatever of the rim mirrors them.
+static void put8(__global data_t *line, int x, int w, float8 v) {
+    if (x > RIM && x + 7 < w - 1 - RIM) {
+        ST8(v, line + x);
+        return;
+    }
+    const float s[8] = {v.s0, v.s1, v.s2, v.s3, v.s4, v.s5, v.s6, v.s7};
+    for (int i = 0; i < 8 && x + i < w; i++) put(line, x + i, w, s[i]);
+}
 
 // Maximum of each 2×2 block.
 __kernel void ops_max_pool(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0) {
-    const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
+    const int x = 8 * (int)get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
     if (x >= R_W(rd)) return;
     __global const data_t *a = src + ring_row(rs, 2 * y) + (size_t)c * R_PITCH(rs) + 2 * x;
     __global const data_t *b = src + ring_row(rs, 2 * y + 1) + (size_t)c * R_PITCH(rs) + 2 * x;
-    const float v = fmax(fmax(LD1(a, 0), LD1(a, 1)), fmax(LD1(b, 0), LD1(b, 1)));
-    put(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), v);
+    const float16 v = fmax(LD16(a), LD16(b));
+    put8(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), fmax(v.even, v.odd));
 }
 
 // Source index and weight of the next one for output index i of a line of n
@@ -51,16 +62,17 @@ __kernel void ops_upsample(__global const data_t *src, ring_t rs, __global data_
 __kernel void ops_pointwise(__global const data_t *src, ring_t rs, __global const float *scales, ring_t rscales, int c0,
                             __global const data_t *res, ring_t rr, __global data_t *dst, ring_t rd,
                             int y0, int act, float slope) {
-    const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
+    const int x = 8 * (int)get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
     if (x >= R_W(rd)) return;
-    float v = LD1(src, ring_row(rs, y) + (size_t)c * R_PITCH(rs) + x);
+    float8 v = LD8(src + ring_row(rs, y) + (size_t)c * R_PITCH(rs) + x);
     if (scales) {
         __global const float *s = scales + R_FLOATS(rscales) + c0 + c;
-        v = fma(v, s[0], s[R_C(rscales)]);
+        v = fma(v, (float8)(s[0]), (float8)(s[R_C(rscales)]));
     }
-    v = activate(v, act, slope);
-    if (res) v += LD1(res, ring_row(rr, y) + (size_t)c * R_PITCH(rr) + x);
-    put(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), v);
+    if (act == 1) v = select(v * slope, v, v >= 0.0f);
+    if (act == 2) v = 1.0f / (1.0f + exp(-v));
+    if (res) v += LD8(res + ring_row(rr, y) + (size_t)c * R_PITCH(rr) + x);
+    put8(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), v);
 }
 
 // Channel 4c+2i+j at (y,x) becomes channel c at (2y+i, 2x+j).

@@ -70,18 +70,20 @@ func (o *Ops) Close() {
 	}
 }
 
-// samples launches k with one work-item per sample of rows [y0,y1) of dst.
-func (o *Ops) samples(k *clrt.Kernel, dst planar.Ring, y0, y1 int, args ...any) error {
+// samples launches k with a work-item for every side columns of rows [y0,y1) of
+// dst.
+func (o *Ops) samples(k *clrt.Kernel, side int, dst planar.Ring, y0, y1 int, args ...any) error {
 	if err := k.SetArgs(args...); err != nil {
 		return err
 	}
-	lx := columns(o.caps)
-	return o.q.LaunchQuiet(k, []int{(dst.W + lx - 1) / lx * lx, dst.C, y1 - y0}, []int{lx, 1, 1})
+	items := (dst.W + side - 1) / side
+	lx := min(columns(o.caps), items)
+	return o.q.LaunchQuiet(k, []int{(items + lx - 1) / lx * lx, dst.C, y1 - y0}, []int{lx, 1, 1})
 }
 
 // MaxPool makes rows [y0,y1) of dst, each sample the largest of a 2×2 block of src.
 func (o *Ops) MaxPool(src, dst planar.Ring, y0, y1 int) error {
-	return o.samples(o.pool, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0))
+	return o.samples(o.pool, 8, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0))
 }
 
 // Upsample makes rows [y0,y1) of dst by bilinear enlargement of src.
@@ -90,7 +92,7 @@ func (o *Ops) Upsample(src, dst planar.Ring, y0, y1 int, alignCorners bool) erro
 	if alignCorners {
 		align = 1
 	}
-	return o.samples(o.upsample, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0), align)
+	return o.samples(o.upsample, 1, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0), align)
 }
 
 // Pointwise makes rows [y0,y1) of dst = act(src·scale+shift) + res. scales is what
@@ -101,13 +103,13 @@ func (o *Ops) Pointwise(src, scales planar.Ring, c0 int, res, dst planar.Ring, y
 		res = dst
 		res.Buf = nil
 	}
-	return o.samples(o.pointwise, dst, y0, y1, src.Buf, src.Arg(), scales.Buf, scales.Arg(), int32(c0),
+	return o.samples(o.pointwise, 8, dst, y0, y1, src.Buf, src.Arg(), scales.Buf, scales.Arg(), int32(c0),
 		res.Buf, res.Arg(), dst.Buf, dst.Arg(), int32(y0), int32(act), slope)
 }
 
 // Shuffle makes rows [y0,y1) of dst by the pixel shuffle of src.
 func (o *Ops) Shuffle(src, dst planar.Ring, y0, y1 int) error {
-	return o.samples(o.shuffle, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0))
+	return o.samples(o.shuffle, 1, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0))
 }
 
 // RowStats writes the statistics of rows [y0,y1) of src to stats.
