@@ -5,7 +5,7 @@ package archtest
 // test compares them.
 var layers = [][]string{
 	{"atomicfile", "clrt", "colour", "conv/kerneltext", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr"},
-	{"conv/gemm", "conv/peak", "imgio", "model/pickle", "raw/tiff"},
+	{"conv/gemm", "conv/peak", "imgio", "model/pickle", "profile", "raw/tiff"},
 	{"model", "raw/ljpeg"},
 	{"fuse", "model/modeltest", "model/ref", "raw/dng"},
 	{"fuse/fusetest", "memplan", "planar", "raw"},

@@ -1,0 +1,133 @@
+package profile_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/profile"
+)
+
+// TestKnown checks the profiles that come with the program: what they are called,
+// that figures have sources, and that estimates name fields.
+func TestKnown(t *testing.T) {
+	fields := map[string]bool{}
+	for f := range reflect.TypeFor[profile.Profile]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields[name] = true
+	}
+	for _, want := range []string{"adreno-660", "mali-g78", "intel-iris-xe", "apple-m1", "rtx-3060"} {
+		p, err := profile.Load(want)
+		if err != nil {
+			t.Errorf("%s: %v", want, err)
+			continue
+		}
+		if p.Name != want || len(p.Sources) == 0 || p.Device == "" {
+			t.Errorf("%s calls itself %q, is %q, with %d sources", want, p.Name, p.Device, len(p.Sources))
+		}
+		for _, e := range p.Estimated {
+			if !fields[e] {
+				t.Errorf("%s: %s is estimated but no field", want, e)
+			}
+		}
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	_, err := profile.Load("adreno-66")
+	var unknown *profile.UnknownError
+	if !errors.As(err, &unknown) || !strings.Contains(err.Error(), "adreno-660, apple-m1") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := profile.Load(filepath.Join(t.TempDir(), "none.json")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}
+
+const good = `{"name": "toy", "type": "GPU", "global_mem": 268435456, "max_alloc": 67108864,
+ "local_mem": 16384, "max_work_group": 128, "compute_units": 2, "base_align": 256,
+ "unified": true, "native_vector_float": 4, "clock_mhz": 500}`
+
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "toy.json")
+	if err := os.WriteFile(path, []byte(good), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := p.Info()
+	if i.GlobalMem != 256<<20 || i.MaxAlloc != 64<<20 || !i.Unified || i.Type != clrt.GPU || i.MaxWorkItem != [3]int{128, 128, 128} {
+		t.Errorf("info %+v", i)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		name, old, new string
+		line, column   int
+		want           string
+	}{
+		{"not JSON", `"local_mem"`, `local_mem`, 2, 3, "invalid character"},
+		{"a string for a number", `16384`, `"16384"`, 2, 22, "cannot unmarshal string"},
+		{"too large a number", `16384`, `1e99`, 2, 19, "cannot unmarshal number"},
+		{"unknown field", `"clock_mhz"`, `"clock"`, 3, 45, `unknown field "clock"`},
+		{"unknown type", `"GPU"`, `"TPU"`, 1, 25, `unknown device type`},
+		{"cut short", `"clock_mhz": 500}`, ``, 3, 0, "not complete"},
+		{"something behind", `500}`, `500} 7`, 3, 0, "something follows"},
+		{"no memory", `"global_mem": 268435456, `, ``, 0, 0, "global_mem is 0"},
+		{"negative", `"compute_units": 2`, `"compute_units": -2`, 0, 0, "compute_units is -2"},
+		{"odd alignment", `256`, `96`, 0, 0, "power of two"},
+		{"no name", `toy`, ``, 0, 0, "no name"},
+	} {
+		text := strings.Replace(good, c.old, c.new, 1)
+		if c.name == "odd alignment" {
+			text = strings.Replace(good, `"base_align": 256`, `"base_align": 96`, 1)
+		}
+		_, err := profile.Parse([]byte(text), "toy.json")
+		var e *profile.FormatError
+		if !errors.As(err, &e) || e.Line != c.line || c.column > 0 && e.Column != c.column || !strings.Contains(e.Problem, c.want) {
+			t.Errorf("%s: %v, want line %d, column %d, %q", c.name, err, c.line, c.column, c.want)
+		}
+	}
+}
+
+// TestLimit: limits narrow, never widen; what kernels depend on stays.
+func TestLimit(t *testing.T) {
+	p, err := profile.Parse([]byte(good), "toy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := &clrt.DeviceInfo{Type: clrt.CPU, GlobalMem: 16 << 30, MaxAlloc: 4 << 30, LocalMem: 8 << 10, MaxWorkGroup: 4096, BaseAlign: 128, NativeVectorFloat: 16, ComputeUnits: 2}
+	got := p.Limit(real)
+	want := *real
+	want.GlobalMem, want.MaxAlloc, want.MaxWorkGroup, want.BaseAlign, want.Unified = 256<<20, 64<<20, 128, 256, true
+	if !reflect.DeepEqual(*got, want) {
+		t.Errorf("limited to %+v, want %+v", *got, want)
+	}
+	if real.GlobalMem != 16<<30 {
+		t.Error("the device itself was changed")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(good))
+	f.Add([]byte(`{"name": 3`))
+	f.Add([]byte("{\n\"global_mem\": -1}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := profile.Parse(text, "fuzz")
+		var e *profile.FormatError
+		switch {
+		case err == nil && (p.GlobalMem < 1 || p.MaxAlloc < 1 || p.BaseAlign < 1):
+			t.Errorf("taken: %+v", p)
+		case err != nil && !errors.As(err, &e):
+			t.Errorf("error of another kind: %v", err)
+		}
+	})
+}
