@@ -28,13 +28,13 @@ var benchShapes = map[string][][5]int{
 
 // BenchmarkShapes times convolutions by events of the device and reports the
 // compiler's figures. ENHANCE_MMA_VARIANTS names variants to try beside the one
-// chosen: "nt,wn,wm,rp,piece,patches" separated by blanks.
+// chosen: "mt,wo,wr,rows,piece,patches" separated by blanks.
 func BenchmarkShapes(b *testing.B) {
 	dev := matrixDevice(b)
 	var tried []variant
 	for _, text := range strings.Fields(os.Getenv("ENHANCE_MMA_VARIANTS")) {
 		var v variant
-		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d %d %d", &v.nt, &v.wn, &v.wm, &v.rp, &v.piece, &v.patches); err != nil {
+		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d %d %d", &v.mt, &v.wo, &v.wr, &v.rows, &v.piece, &v.patches); err != nil {
 			b.Fatalf("ENHANCE_MMA_VARIANTS: %q: %v", text, err)
 		}
 		tried = append(tried, v)
@@ -44,7 +44,7 @@ func BenchmarkShapes(b *testing.B) {
 			for _, d := range benchShapes[net] {
 				s := conv.Shape{K: d[3], SrcC: []int{d[0]}, OutC: d[4], H: d[1], W: d[2], Act: fuse.LeakyReLU}
 				for _, v := range append([]variant{choose(p, s, dev.Info().LocalMem)}, tried...) {
-					name := fmt.Sprintf("%s/%s/%s/n%dx%d-m%dx%d-w%d-p%d", p, net, s, v.nt, v.wn, v.rp, v.wm, v.piece, v.patches)
+					name := fmt.Sprintf("%s/%s/%s/m%dx%d-r%dx%d-w%d-p%d", p, net, s, v.mt, v.wo, v.rows, v.wr, v.piece, v.patches)
 					b.Run(name, func(b *testing.B) { benchShape(b, dev, algo{p, &v}, s) })
 				}
 			}
@@ -153,7 +153,7 @@ func TestDump(t *testing.T) {
 		p Precision
 		k int
 		v variant
-	}{{FP16, 9, variant{4, 1, 4, 1, 3, 1}}, {FP16, 3, variant{4, 2, 4, 1, 3, 2}}, {FP32, 5, variant{4, 1, 4, 1, 3, 2}}} {
+	}{{FP16, 9, variant{2, 1, 4, 2, 3, 1}}, {FP16, 3, variant{2, 2, 4, 2, 3, 2}}, {FP32, 5, variant{2, 1, 4, 2, 3, 2}}} {
 		m := &impl{precision: d.p, shape: conv.Shape{K: d.k, Act: fuse.LeakyReLU}, variant: d.v}
 		prog, err := ctx.Build(planar.Source(d.p.Storage())+m.Kernels()[0].Source, "-cl-std=CL1.2 -cl-nv-verbose")
 		if err != nil {

@@ -1,30 +1,37 @@
-// What the kernels of conv_mma share, once a program: vectors of four samples
+// What the kernels of conv_mma share, once a program: vectors of eight samples
 // of a planar line. Expects the prelude.
 #ifndef MMA_COMMON
 #define MMA_COMMON
 
-// vload_half4 promises an alignment of two bytes only; these use eight.
-static void mma_add4(float *v, __global const data_t *from) {
+// vload_half8 and vstore_half8 promise an alignment of two bytes only; these use
+// sixteen.
+static void mma_add8(float *v, __global const data_t *from) {
 #ifdef STORE_HALF
-    const uint2 p = *(__global const uint2 *)from;
-    float f[4];
-    asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}" : "=f"(f[0]), "=f"(f[1]) : "r"(p.x));
-    asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}" : "=f"(f[2]), "=f"(f[3]) : "r"(p.y));
-    v[0] += f[0]; v[1] += f[1]; v[2] += f[2]; v[3] += f[3];
+    const uint4 p = *(__global const uint4 *)from;
+    const uint w[4] = {p.x, p.y, p.z, p.w};
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        float l, h;
+        asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}" : "=f"(l), "=f"(h) : "r"(w[i]));
+        v[2 * i] += l;
+        v[2 * i + 1] += h;
+    }
 #else
-    const float4 p = *(__global const float4 *)from;
+    const float4 p = *(__global const float4 *)from, q = *(__global const float4 *)(from + 4);
     v[0] += p.x; v[1] += p.y; v[2] += p.z; v[3] += p.w;
+    v[4] += q.x; v[5] += q.y; v[6] += q.z; v[7] += q.w;
 #endif
 }
 
-static void mma_store4(__global data_t *to, const float *v) {
+static void mma_store8(__global data_t *to, const float *v) {
 #ifdef STORE_HALF
-    uint2 p;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(p.x) : "f"(v[1]), "f"(v[0]));
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(p.y) : "f"(v[3]), "f"(v[2]));
-    *(__global uint2 *)to = p;
+    uint w[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(w[i]) : "f"(v[2 * i + 1]), "f"(v[2 * i]));
+    *(__global uint4 *)to = (uint4)(w[0], w[1], w[2], w[3]);
 #else
     *(__global float4 *)to = (float4)(v[0], v[1], v[2], v[3]);
+    *(__global float4 *)(to + 4) = (float4)(v[4], v[5], v[6], v[7]);
 #endif
 }
 

@@ -63,8 +63,8 @@ func TestVariants(t *testing.T) {
 
 // trialVariants are one of each way to divide a tile.
 var trialVariants = []variant{
-	{nt: 1, wn: 1, wm: 4, rp: 1, piece: 2, patches: 1}, {nt: 3, wn: 2, wm: 4, rp: 1, piece: 1, patches: 1}, {nt: 4, wn: 2, wm: 2, rp: 2, piece: 3, patches: 1},
-	{nt: 5, wn: 1, wm: 2, rp: 1, piece: 3, patches: 2}, {nt: 8, wn: 1, wm: 2, rp: 1, piece: 2, patches: 1},
+	{mt: 1, wo: 1, wr: 4, rows: 1, piece: 2, patches: 1}, {mt: 3, wo: 2, wr: 4, rows: 2, piece: 1, patches: 1}, {mt: 2, wo: 2, wr: 2, rows: 4, piece: 3, patches: 1},
+	{mt: 1, wo: 3, wr: 2, rows: 2, piece: 3, patches: 2}, {mt: 4, wo: 1, wr: 2, rows: 2, piece: 2, patches: 1},
 }
 
 // wideShape draws shapes as networks have them: many channels and outputs, in

@@ -1,24 +1,24 @@
 // conv_mma: implicit GEMM on NVIDIA's matrix units by inline PTX (mma.sync).
 //
-// M is pixels, N output channels, K source channels times taps. A work-group
-// makes a tile of 32 columns × TILE_H rows and 8·NT·WN outputs; each of its
-// WM·WN warps makes RP pairs of rows of it and 8·NT outputs, with sums in
-// registers.
+// M is output channels, N pixels, K source channels times taps. A work-group
+// makes a tile of 32 columns × TILE_H rows and 16·MT·WO outputs; each of its
+// WO·WR warps makes ROWS rows of it and 16·MT outputs, with sums in registers.
 //
-// A matrix fragment has 16 pixels: columns i, i+4, .., i+28 (for one i of 0..3)
-// of two rows. Two things follow from that stride. Moving the kernel by one
+// A fragment of activations has 8 pixels of a row: columns i, i+4, .., i+28 for
+// one i of 0..3. Two things follow from that stride. Moving the kernel by one
 // column turns fragment i into fragment i+1, so a warp that goes through a
-// kernel row loads one new fragment per tap and keeps three. And a lane ends up
-// with sums of four neighbouring columns of a channel: it stores them as one
-// vector into the planar line.
+// kernel row loads one new fragment per tap and row and keeps three. And a lane
+// ends up with sums of eight neighbouring columns of a channel: it stores
+// them as one vector into the planar line.
 //
 // A stage is the patch of two chunks of source channels in local memory, eight
 // 32-bit words per pixel: 2×8 channels of binary16, or 2×4 of float32. On the way
-// in it is transposed from planar lines. Of a pixel's words a lane t of a quad
-// reads 2t and 2t+1. Columns of a patch row are sorted by their remainder
-// modulo 4, CLASS words apart, which makes all reads and writes free of bank
-// conflicts: a half-warp reads 4 pixels in one line of the banks; eight
-// lanes that write two columns each fill all banks as 2·CLASS is 16 modulo 32.
+// in it is transposed from planar lines. Of a pixel's words lane t of a quad
+// takes 2t and 2t+1 in one load, the two registers of a fragment. Columns of a
+// patch row are sorted by their remainder modulo 4, CLASS words apart, which
+// makes all reads and writes free of bank conflicts: a half-warp reads 4 pixels
+// in one line of the banks; eight lanes that write two columns each fill all
+// banks as 2·CLASS is 16 modulo 32.
 //
 // Weights come in the order in which lanes need them, PIECE taps at a time,
 // through registers into a ring of two pieces in local memory: read straight
@@ -27,12 +27,12 @@
 // rows and columns in that order, wherever the output lies in its tile.
 //
 // Expects the prelude and NAME; KS; MODE 0 (binary16), 1 (tf32) or 2 (tf32 in
-// three products: both factors split in a large and a small part); NT, WN, WM,
-// RP; PIECE; PATCHES (2: the next stage is fetched during this one); ACT.
+// three products: both factors split in a large and a small part); MT, WO, WR,
+// ROWS; PIECE; PATCHES (2: the next stage is fetched during this one); ACT.
 // Weights: see pack.go.
 
-#define GROUP (32 * WM * WN)
-#define TILE_H (2 * RP * WM)
+#define GROUP (32 * WO * WR)
+#define TILE_H (ROWS * WR)
 #define PATCH_H (TILE_H + KS - 1)
 #define LEFT (((KS / 2) + 1) / 2 * 2) // columns of the patch before the tile's
 #define OFF (LEFT - KS / 2)
@@ -47,15 +47,15 @@
 #define CHUNK (MODE == 0 ? 8 : 4)
 
 #if MODE == 0
-#define MMA(d, a, b0, b1) \
+#define MMA(d, a, b) \
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
         : "+f"((d)[0]), "+f"((d)[1]), "+f"((d)[2]), "+f"((d)[3]) \
-        : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"(b0), "r"(b1))
+        : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"((b)[0]), "r"((b)[1]))
 #else
-#define MMA(d, a, b0, b1) \
+#define MMA(d, a, b) \
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
         : "+f"((d)[0]), "+f"((d)[1]), "+f"((d)[2]), "+f"((d)[3]) \
-        : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"(b0), "r"(b1))
+        : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"((b)[0]), "r"((b)[1]))
 #endif
 #define TF32(d, v) asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(d) : "f"(v))
 
@@ -112,11 +112,10 @@
     const int valid = R_C(r) - chunk * CHUNK; \
     from += (size_t)chunk * (CHUNK * pitch) + (x0 - LEFT);
 
-// Fragment j of the kernel row at line: columns j, j+4, ..
+// Fragment j of the patch row at line: columns j, j+4, ..
 #define FRAGMENT(f, line, j) { \
-    const uint2 lo_ = *(__local const uint2 *)((line) + (j) % 4 * CLASS + (j) / 4 * 8); \
-    const uint2 hi_ = *(__local const uint2 *)((line) + (j) % 4 * CLASS + (j) / 4 * 8 + LINE); \
-    SPLIT(f, 0, lo_.x) SPLIT(f, 1, hi_.x) SPLIT(f, 2, lo_.y) SPLIT(f, 3, hi_.y) \
+    const uint2 v_ = *(__local const uint2 *)((line) + (j) % 4 * CLASS + (j) / 4 * 8); \
+    SPLIT(f, 0, v_.x) SPLIT(f, 1, v_.y) \
     }
 #if MODE == 2
 #define SPLIT(f, k, v) TF32((f)[0][k], as_float(v)); TF32((f)[PARTS - 1][k], as_float(v) - as_float((f)[0][k]));
@@ -124,32 +123,28 @@
 #define SPLIT(f, k, v) (f)[0][k] = v;
 #endif
 
-#define TAP_WORDS (NT * 64 * PARTS)
-#define PIECE_WORDS (PIECE * WN * TAP_WORDS)
+// All products of weights (large parts or small) and activations (likewise).
+#define MULTIPLY(wpart, part) \
+    _Pragma("unroll") for (int r_ = 0; r_ < ROWS; r_++) \
+        _Pragma("unroll") for (int i_ = 0; i_ < 4; i_++) \
+            _Pragma("unroll") for (int m_ = 0; m_ < MT; m_++) \
+                MMA(acc[r_][i_][m_], a[(wpart) * MT + m_], f[r_][(kx + OFF + i_) % 4][part]);
+
+#define TAP_WORDS (MT * 128 * PARTS)
+#define PIECE_WORDS (PIECE * WO * TAP_WORDS)
 #define PIECE_PER ((PIECE_WORDS / 2 + GROUP - 1) / GROUP)
 // Loads this work-item's share of the next piece, of so many taps, into
 // registers, and stores it to the other half of the ring.
-#define PIECE_IS(i, taps) (lid + (i) * GROUP < (taps) * WN * TAP_WORDS / 2)
+#define PIECE_IS(i, taps) (lid + (i) * GROUP < (taps) * WO * TAP_WORDS / 2)
 #define PIECE_LOAD(taps) { \
     _Pragma("unroll") for (int i_ = 0; i_ < PIECE_PER; i_++) \
         if (PIECE_IS(i_, taps)) piece[i_] = *(__global const uint2 *)(wt + i_ * GROUP * 2); \
-    wt += (taps) * WN * TAP_WORDS; \
+    wt += (taps) * WO * TAP_WORDS; \
     }
 #define PIECE_STORE(taps) { \
     _Pragma("unroll") for (int i_ = 0; i_ < PIECE_PER; i_++) \
         if (PIECE_IS(i_, taps)) *(__local uint2 *)(ring + half_ring + (lid + i_ * GROUP) * 2) = piece[i_]; \
     }
-// Weights of one tap: n-tiles in pairs, then the odd one.
-#define WEIGHTS(b, p) { \
-    _Pragma("unroll") for (int n_ = 0; n_ + 1 < NT * PARTS; n_ += 2) { \
-        const uint4 w_ = *(__local const uint4 *)((p) + n_ * 64 + lane * 4); \
-        (b)[n_][0] = w_.x; (b)[n_][1] = w_.y; (b)[n_ + 1][0] = w_.z; (b)[n_ + 1][1] = w_.w; \
-    } \
-    if (NT * PARTS % 2) { \
-        const uint2 w_ = *(__local const uint2 *)((p) + (NT * PARTS - 1) * 64 + lane * 2); \
-        (b)[NT * PARTS - 1][0] = w_.x; (b)[NT * PARTS - 1][1] = w_.y; \
-    } }
-
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t *restrict src1, ring_t r1,
           __global const data_t *restrict src2, ring_t r2, __global const data_t *restrict src3, ring_t r3,
@@ -160,10 +155,10 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     __local uint ring[2 * PIECE_WORDS] __attribute__((aligned(16)));
     __local size_t row_at[4 * PATCH_H];
     const int lid = get_local_id(0), q = lid & 1, lane = lid & 31, quad = lane / 4, t = lane % 4;
-    const int wm = lid / 32 % WM, wn = lid / 32 / WM;
+    const int wr = lid / 32 % WR, wo = lid / 32 / WR;
     const int x0 = get_group_id(1) * 32, top = y0 + (int)get_group_id(2) * TILE_H;
     const int w = R_W(rdst), h = R_H(rdst), pitch = R_PITCH(rdst);
-    __global const uint *wt = weights + (size_t)get_group_id(0) * stages * (KS * KS * WN * TAP_WORDS) + lid * 2;
+    __global const uint *wt = weights + (size_t)get_group_id(0) * stages * (KS * KS * WO * TAP_WORDS) + lid * 2;
     uint2 piece[PIECE_PER];
     int half_ring = 0; // where in the ring the piece in use is
 
@@ -173,15 +168,15 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    float acc[RP][4][NT][4];
+    float acc[ROWS][4][MT][4];
 #pragma unroll
-    for (int r = 0; r < RP; r++)
+    for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int i = 0; i < 4; i++)
 #pragma unroll
-            for (int n = 0; n < NT; n++)
+            for (int m = 0; m < MT; m++)
 #pragma unroll
-                for (int e = 0; e < 4; e++) acc[r][i][n][e] = 0.0f;
+                for (int e = 0; e < 4; e++) acc[r][i][m][e] = 0.0f;
 
     PIECE_LOAD(min(PIECE, KS));
     PIECE_STORE(min(PIECE, KS));
@@ -201,7 +196,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
                 }
             barrier(CLK_LOCAL_MEM_FENCE);
         }
-        __local const uint *line = patches + now + wm * (2 * RP) * LINE + quad * 8 + t * 2;
+        __local const uint *line = patches + now + wr * ROWS * LINE + quad * 8 + t * 2;
 #if PATCHES == 2
         SEEK(s + 1);
         const int units = s + 1 < stages ? UNITS : 0;
@@ -216,39 +211,27 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
             for (int i = 0; i < PER_ROW; i++)
                 if (UNIT_IS(ky + i * KS)) FETCH(raw[i], UNIT_FROM(ky + i * KS));
 #endif
-            uint f[RP][4][PARTS][4];
+            uint f[ROWS][4][PARTS][2];
 #pragma unroll
-            for (int r = 0; r < RP; r++)
+            for (int r = 0; r < ROWS; r++)
 #pragma unroll
-                for (int j = OFF; j < OFF + 3; j++) FRAGMENT(f[r][j % 4], line + 2 * r * LINE, j);
+                for (int j = OFF; j < OFF + 3; j++) FRAGMENT(f[r][j % 4], line + r * LINE, j);
 #pragma unroll
             for (int kx = 0; kx < KS; kx++) {
                 if (kx % PIECE == 0) PIECE_LOAD(kx + PIECE < KS ? min(PIECE, KS - kx - PIECE) : min(PIECE, KS));
-                uint b[NT * PARTS][2];
-                WEIGHTS(b, ring + half_ring + (kx % PIECE * WN + wn) * TAP_WORDS);
+                uint a[MT * PARTS][4];
 #pragma unroll
-                for (int r = 0; r < RP; r++) FRAGMENT(f[r][(kx + OFF + 3) % 4], line + 2 * r * LINE, kx + OFF + 3);
+                for (int m = 0; m < MT * PARTS; m++) {
+                    const uint4 v = *(__local const uint4 *)(ring + half_ring + (kx % PIECE * WO + wo) * TAP_WORDS + m * 128 + lane * 4);
+                    a[m][0] = v.x; a[m][1] = v.y; a[m][2] = v.z; a[m][3] = v.w;
+                }
+#pragma unroll
+                for (int r = 0; r < ROWS; r++) FRAGMENT(f[r][(kx + OFF + 3) % 4], line + r * LINE, kx + OFF + 3);
 #if MODE == 2
-#pragma unroll
-                for (int r = 0; r < RP; r++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-#pragma unroll
-                        for (int n = 0; n < NT; n++) MMA(acc[r][i][n], f[r][(kx + OFF + i) % 4][PARTS - 1], b[n][0], b[n][1]);
-#pragma unroll
-                for (int r = 0; r < RP; r++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-#pragma unroll
-                        for (int n = 0; n < NT; n++)
-                            MMA(acc[r][i][n], f[r][(kx + OFF + i) % 4][0], b[NT * (PARTS - 1) + n][0], b[NT * (PARTS - 1) + n][1]);
+                MULTIPLY(0, PARTS - 1) // the small terms first
+                MULTIPLY(PARTS - 1, 0)
 #endif
-#pragma unroll
-                for (int r = 0; r < RP; r++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-#pragma unroll
-                        for (int n = 0; n < NT; n++) MMA(acc[r][i][n], f[r][(kx + OFF + i) % 4][0], b[n][0], b[n][1]);
+                MULTIPLY(0, 0)
                 if (kx % PIECE == PIECE - 1 || kx == KS - 1) {
 #if PATCHES == 2
                     if (kx == KS - 1) {
@@ -265,39 +248,37 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
         }
     }
 
-    const int outs = R_C(rdst), x = x0 + 4 * quad;
+    const int outs = R_C(rdst), x = x0 + 8 * t;
     __global const float *bias = (__global const float *)weights + bias_at;
-    const bool inside = x > RIM && x + 3 < w - 1 - RIM;
+    const bool inside = x > RIM && x + 7 < w - 1 - RIM;
 #pragma unroll
-    for (int r = 0; r < RP; r++)
+    for (int r = 0; r < ROWS; r++) {
+        const int y = top + wr * ROWS + r;
+        if (y >= y1) continue;
+        const size_t at = ring_row(rdst, y) + x, res_at = res ? ring_row(rres, y) + x : 0;
 #pragma unroll
-        for (int half_ = 0; half_ < 2; half_++) {
-            const int y = top + (wm * RP + r) * 2 + half_;
-            if (y >= y1) continue;
-            const size_t at = ring_row(rdst, y) + x, res_at = res ? ring_row(rres, y) + x : 0;
+        for (int m = 0; m < MT; m++)
 #pragma unroll
-            for (int n = 0; n < NT; n++)
+            for (int e = 0; e < 2; e++) {
+                const int k = (((int)get_group_id(0) * WO + wo) * MT + m) * 16 + e * 8 + quad;
+                if (k >= outs) continue;
+                float v[8];
 #pragma unroll
-                for (int e = 0; e < 2; e++) {
-                    const int k = (((int)get_group_id(0) * WN + wn) * NT + n) * 8 + t * 2 + e;
-                    if (k >= outs) continue;
-                    float v[4];
+                for (int i = 0; i < 8; i++) v[i] = activate(acc[r][i % 4][m][e * 2 + i / 4] + bias[k], ACT, slope);
+                __global data_t *to = dst + at + (size_t)k * pitch;
+                if (inside) {
+                    if (res) mma_add8(v, res + res_at + (size_t)k * pitch);
+                    mma_store8(to, v);
+                } else {
 #pragma unroll
-                    for (int i = 0; i < 4; i++) v[i] = activate(acc[r][i][n][half_ * 2 + e] + bias[k], ACT, slope);
-                    __global data_t *to = dst + at + (size_t)k * pitch;
-                    if (inside) {
-                        if (res) mma_add4(v, res + res_at + (size_t)k * pitch);
-                        mma_store4(to, v);
-                    } else {
-#pragma unroll
-                        for (int i = 0; i < 4; i++) {
-                            if (x + i >= w) continue;
-                            if (res) v[i] += LD1(res, res_at + (size_t)k * pitch + i);
-                            mma_put(to, x, i, w, v[i]);
-                        }
+                    for (int i = 0; i < 8; i++) {
+                        if (x + i >= w) continue;
+                        if (res) v[i] += LD1(res, res_at + (size_t)k * pitch + i);
+                        mma_put(to, x, i, w, v[i]);
                     }
                 }
-        }
+            }
+    }
 }
 
 #undef GROUP
@@ -328,6 +309,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #undef SEEK
 #undef FRAGMENT
 #undef SPLIT
+#undef MULTIPLY
 #undef TAP_WORDS
 #undef PIECE_WORDS
 #undef PIECE_PER

@@ -34,7 +34,7 @@ func (m *impl) stages() int { return len(m.order) / (2 * m.precision.chunk()) }
 func (m *impl) groups() int { return ceilDiv(m.shape.OutC, m.variant.outputs()) }
 
 // tapWords is how many words a work-group reads for a tap of a stage.
-func (m *impl) tapWords() int { return m.variant.wn * m.variant.tapWords(m.precision) }
+func (m *impl) tapWords() int { return m.variant.wo * m.variant.tapWords(m.precision) }
 
 // weightWords is how many words there are before the bias. The last work-group
 // reads one piece too many.
@@ -49,19 +49,19 @@ func (m *impl) PackedLen() int { return m.weightWords() + m.groups()*m.variant.o
 
 // Pack lays the weights out as the matrix fragments of mma.sync want them:
 //
-//	[work-group][stage][ky][kx][warp][n-tiles in pairs][lane][n-tile of the pair][2 words]
+//	[work-group][stage][ky][kx][warp][m-tile][lane][4 words]
 //
-// and an odd n-tile last, as [lane][2 words]. With FP32 a tap has the n-tiles of
-// the large parts and then those of the small ones. Lane 4g+t holds of output g
-// of its n-tile words 2t and 2t+1 of the stage's eight: two channels each in
-// binary16, one in tf32. The words are bits in a float32's place; as weights are
-// finite none of them is a NaN. Bias follows as float32.
+// With FP32 a tap has the m-tiles of the large parts and then those of the small
+// ones. Lane 4g+t holds words 2t and 2t+1 of the stage's eight for outputs g and
+// g+8 of the m-tile, in the order (g, 2t), (g+8, 2t), (g, 2t+1), (g+8, 2t+1). A
+// word is two channels in binary16, one in tf32: bits in a float32's place, and
+// as weights are finite none of them is a NaN. Bias follows as float32.
 func (m *impl) Pack(weights, bias []float32) []float32 {
 	out := make([]float32, m.PackedLen())
 	kk, inC, v := m.shape.K*m.shape.K, m.shape.InC(), m.variant
 	perStage := 2 * m.precision.chunk()
 	for o := range m.shape.OutC {
-		group, warp, n, g := o/v.outputs(), o/(8*v.nt)%v.wn, o/8%v.nt, o%8
+		group, warp, row := o/v.outputs(), o/(16*v.mt)%v.wo, o%(16*v.mt)
 		for place, c := range m.order {
 			if c < 0 {
 				continue
@@ -69,7 +69,7 @@ func (m *impl) Pack(weights, bias []float32) []float32 {
 			stage, at := place/perStage, place%perStage
 			for tap := range kk {
 				words := out[((group*m.stages()+stage)*kk+tap)*m.tapWords():]
-				m.put(words[warp*v.tapWords(m.precision):], n, g, at, weights[(o*inC+c)*kk+tap])
+				m.put(words[warp*v.tapWords(m.precision):], row, at, weights[(o*inC+c)*kk+tap])
 			}
 		}
 		out[m.biasAt()+o] = bias[o]
@@ -77,29 +77,26 @@ func (m *impl) Pack(weights, bias []float32) []float32 {
 	return out
 }
 
-// put stores weight w of output g of n-tile n and channel at of a stage among the
-// words of a tap.
-func (m *impl) put(words []float32, n, g, at int, w float32) {
+// put stores weight w of a warp's output row and of channel at of a stage among
+// the words of a tap.
+func (m *impl) put(words []float32, row, at int, w float32) {
 	if m.precision == FP16 {
-		i := m.word(n, g, at/2)
+		i := word(row, at/2)
 		words[i] = math.Float32frombits(math.Float32bits(words[i]) | uint32(planar.Half(w))<<(16*(at%2)))
 		return
 	}
 	large := roundTF32(w)
-	words[m.word(n, g, at)] = large
+	words[word(row, at)] = large
 	if m.precision == FP32 {
-		words[m.word(n+m.variant.nt, g, at)] = roundTF32(w - large)
+		words[word(row+16*m.variant.mt, at)] = roundTF32(w - large)
 	}
 }
 
 // word is the place among a tap's words of word k of the stage's eight, for
-// output g of n-tile n.
-func (m *impl) word(n, g, k int) int {
-	lane := 4*g + k/2
-	if tiles := m.variant.nt * m.precision.parts(); n == tiles-1 && tiles%2 == 1 {
-		return n*64 + lane*2 + k%2
-	}
-	return n/2*128 + lane*4 + n%2*2 + k%2
+// a warp's output row.
+func word(row, k int) int {
+	lane := row%8*4 + k/2
+	return row/16*128 + lane*4 + row/8%2 + k%2*2
 }
 
 // roundTF32 rounds to 11 significant bits, ties away from zero, as

@@ -82,21 +82,15 @@ func randoms(rng *rand.Rand, n int) []float32 {
 // lane t of a quad multiplies words 2t and 2t+1 of a stage.
 func (m *impl) sumPacked(packed, x []float32, o int) (sum float64) {
 	v, kk := m.variant, m.shape.K*m.shape.K
-	group, warp, n, g := o/v.outputs(), o/(8*v.nt)%v.wn, o/8%v.nt, o%8
-	tiles := v.nt * m.precision.parts()
+	group, warp, tile, g, high := o/v.outputs(), o/(16*v.mt)%v.wo, o/16%v.mt, o%8, o/8%2
+	tiles := v.mt * m.precision.parts()
 	for stage := range m.stages() {
 		for tap := range kk {
-			words := packed[(((group*m.stages()+stage)*kk+tap)*v.wn+warp)*tiles*64:]
+			words := packed[(((group*m.stages()+stage)*kk+tap)*v.wo+warp)*tiles*128:]
 			for part := range m.precision.parts() {
-				tile := n + part*v.nt
 				for t := range 4 {
-					at := tile/2*128 + (4*g+t)*4 + tile%2*2
-					if tile == tiles-1 && tiles%2 == 1 {
-						at = tile*64 + (4*g+t)*2
-					}
-					for i, w := range words[at : at+2] {
-						sum += m.product(w, x, stage, 2*t+i, tap)
-					}
+					registers := words[(tile+part*v.mt)*128+(4*g+t)*4:][:4]
+					sum += m.product(registers[high], x, stage, 2*t, tap) + m.product(registers[high+2], x, stage, 2*t+1, tap)
 				}
 			}
 		}

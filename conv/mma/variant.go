@@ -4,17 +4,17 @@ import "enhance/conv"
 
 // variant is how a work-group divides its tile (see mma.cl).
 type variant struct {
-	nt      int // n-tiles of 8 outputs per warp
-	wn      int // warps along the outputs
-	wm      int // warps along the rows
-	rp      int // pairs of rows per warp
+	mt      int // m-tiles of 16 outputs per warp
+	wo      int // warps along the outputs
+	wr      int // warps along the rows
+	rows    int // rows per warp
 	piece   int // taps whose weights pass through local memory together
 	patches int // stages in local memory: with two, one is fetched while the other is in use
 }
 
-func (v variant) group() int   { return 32 * v.wm * v.wn }
-func (v variant) tileH() int   { return 2 * v.rp * v.wm }
-func (v variant) outputs() int { return 8 * v.nt * v.wn }
+func (v variant) group() int   { return 32 * v.wo * v.wr }
+func (v variant) tileH() int   { return v.rows * v.wr }
+func (v variant) outputs() int { return 16 * v.mt * v.wo }
 
 // patch is the sides of a stage's patch for kernel side k: its rows, its
 // columns and the words of a row, as mma.cl defines them.
@@ -28,24 +28,24 @@ func (v variant) patch(k int) (rows, columns, words int) {
 // rows.
 func (v variant) localBytes(p Precision, k int) int64 {
 	rows, _, words := v.patch(k)
-	return int64(v.patches)*int64(rows)*int64(words)*4 + int64(2*v.piece*v.wn*v.tapWords(p))*4 + 4*int64(rows)*8
+	return int64(v.patches)*int64(rows)*int64(words)*4 + int64(2*v.piece*v.wo*v.tapWords(p))*4 + 4*int64(rows)*8
 }
 
 // tapWords is how many words of weights a warp reads for a tap of a stage.
-func (v variant) tapWords(p Precision) int { return v.nt * 64 * p.parts() }
+func (v variant) tapWords(p Precision) int { return v.mt * 128 * p.parts() }
 
 // choose gives the variant for a shape. Warps are as wide as 32 outputs, beyond
-// which sums leave too few registers for enough warps; a few more outputs than
-// that are better in one than in two. Two patches and long pieces of weights are
-// given up, in this order, where local memory is short.
+// which sums leave too few registers for enough warps. Two patches and long
+// pieces of weights are given up, in this order, where local memory is short.
 func choose(p Precision, s conv.Shape, localMem int64) variant {
-	tiles := ceilDiv(s.OutC, 8)
-	v := variant{nt: tiles, wn: 1, wm: 4, rp: 1, piece: pieceOf(s.K), patches: 2}
-	if tiles > 5 {
-		v.nt, v.wn = 4, 2
-		if tiles == 6 {
-			v.nt = 3
-		}
+	v := variant{mt: 2, wo: 1, wr: 4, rows: 2, piece: pieceOf(s.K), patches: 2}
+	switch tiles := ceilDiv(s.OutC, 16); {
+	case tiles <= 3:
+		v.mt = tiles
+	case tiles == 6:
+		v.wo = 3
+	default:
+		v.wo = 2
 	}
 	if s.K >= 7 || v.localBytes(p, s.K) > localMem {
 		v.patches = 1

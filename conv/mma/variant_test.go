@@ -1,0 +1,32 @@
+package mma
+
+import (
+	"testing"
+
+	"enhance/conv"
+)
+
+// TestChoose checks that every shape has a variant that the smallest local
+// memory of matrix devices, 48 KiB, holds, and that covers all outputs with less
+// than a third of them wasted.
+func TestChoose(t *testing.T) {
+	const localMem = 48 << 10
+	for _, p := range []Precision{FP16, TF32, FP32} {
+		for k := 1; k <= 9; k += 2 {
+			for outs := 1; outs <= 600; outs++ {
+				s := conv.Shape{K: k, SrcC: []int{16}, OutC: outs, H: 100, W: 100}
+				v := choose(p, s, localMem)
+				if n := v.localBytes(p, k); n > localMem {
+					t.Fatalf("%s, k=%d, %d outputs: %+v takes %d bytes of local memory", p, k, outs, v, n)
+				}
+				if v.group() > 512 || v.mt < 1 || v.piece < 1 || v.patches < 1 || v.patches > 2 {
+					t.Fatalf("%s, k=%d, %d outputs: %+v", p, k, outs, v)
+				}
+				made := ceilDiv(outs, v.outputs()) * v.outputs()
+				if outs > 5*8 && outs%32 == 0 && made*2 > outs*3 {
+					t.Errorf("%s, k=%d: %+v makes %d outputs for %d", p, k, v, made, outs)
+				}
+			}
+		}
+	}
+}
