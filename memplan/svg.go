@@ -172,8 +172,9 @@ func (c *canvas) head(title string) {
 		}
 		fmt.Fprintf(c, `<rect x="%.1f" y="58" width="12" height="12" fill="%s"/>`+"\n", x, kindFill[k])
 		c.text(x+17, 68, "", name)
-		x += 17 + 6.2*float64(len(name)) + 18
+		x += 17 + 6.2*float64(len(name)) + 12
 	}
+	c.text(x, 68, `fill="#333"`, "pale: reserved")
 }
 
 // device draws the device's field: axis, bands, arenas and their rings.
@@ -260,6 +261,10 @@ func (c *canvas) bar(r0, r1, u0, u1 int, y, h float64, fill, name, label string)
 		}
 		return
 	}
+	if width := c.x(u1) - c.x(u0); width >= 8 && svgChar*float64(len(name)) < h-4 { // upwards
+		x, y := c.x(u0)+width/2+3, y+h-3
+		c.text(x, y, fmt.Sprintf(`font-size="9.0" fill="white" transform="rotate(-90 %.1f %.1f)"`, x, y), name)
+	}
 }
 
 // host draws the host's memory of spilled tensors.
@@ -268,7 +273,7 @@ func (c *canvas) host() {
 	c.axis(top, svgHost, p.HostBytes, "host memory")
 	fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#f6f6f6" stroke="#999" stroke-width="0.5"/>`+"\n", svgLeft, top, c.field, svgHost)
 	spilled := p.Spilled()
-	c.text(svgLeft, top-8, `font-size="12" fill="#333"`, fmt.Sprintf("spilled to the host: %d tensors in %s", len(spilled), size(p.HostBytes)))
+	c.text(svgLeft, top-8, `font-size="12" fill="#333"`, fmt.Sprintf("spilled to the host: %s, tensor by tensor (%d)", size(p.HostBytes), len(spilled)))
 	c.sectionLines(top, svgHost)
 	first, last := p.spillTimes()
 	for _, t := range spilled {

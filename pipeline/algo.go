@@ -49,7 +49,7 @@ func (s *Session) engineOptions(budget int64) exec.Options {
 	return exec.Options{
 		Precision: s.set.Precision, Budget: budget, Algo: s.algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
-		Matrix: s.matrix != nil && *s.matrix,
+		Matrix: s.matrix != nil && *s.matrix, Discrete: s.discrete(),
 	}
 }
 
@@ -57,6 +57,10 @@ func (s *Session) engineOptions(budget int64) exec.Options {
 // they are touched for it.
 func (s *Session) probe() error {
 	if s.matrix != nil || s.info == nil || s.info.Type != clrt.GPU {
+		return nil
+	}
+	if s.choice.Device == nil {
+		s.matrix = &s.set.Profile.Matrix
 		return nil
 	}
 	if err := s.openContext(); err != nil {

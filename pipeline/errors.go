@@ -13,6 +13,7 @@ import (
 	"enhance/imgio"
 	"enhance/memplan"
 	"enhance/model"
+	"enhance/profile"
 	"enhance/raw"
 )
 
@@ -48,13 +49,13 @@ func Classify(err error) Class {
 		return ClassQuality
 	case errors.Is(err, atomicfile.ErrExists):
 		return ClassExists
-	case as(new(*raw.OptionError)), as(new(*model.SpecError)):
+	case as(new(*raw.OptionError)), as(new(*model.SpecError)), as(new(*profile.UnknownError)):
 		return ClassOption
-	case as(new(*raw.FormatError)), as(new(*raw.UnsupportedError)), as(new(*model.WeightsError)),
+	case as(new(*raw.FormatError)), as(new(*raw.UnsupportedError)), as(new(*model.WeightsError)), as(new(*profile.FormatError)),
 		errors.Is(err, imgio.ErrTooLarge), errors.Is(err, imgio.ErrFormat), errors.Is(err, imgio.ErrCorrupt),
 		errors.Is(err, imgio.ErrUnsupported), errors.Is(err, imgio.ErrHeader):
 		return ClassInput
-	case as(new(*memplan.BudgetError)), as(new(*memplan.AllocError)), as(new(*MemoryError)):
+	case as(new(*memplan.BudgetError)), as(new(*memplan.AllocError)), as(new(*MemoryError)), as(new(*HostMemoryError)):
 		return ClassBudget
 	case as(new(*DeviceError)), errors.Is(err, clrt.ErrNoOpenCL), as(new(*clrt.Error)), as(new(*clrt.BuildError)):
 		return ClassDevice

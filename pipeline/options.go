@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"enhance/planar"
+	"enhance/profile"
 	"enhance/raw"
 )
 
@@ -28,6 +29,14 @@ type Settings struct {
 	Device string
 	// Memory bounds the bytes of all device buffers together.
 	Memory Memory
+	// HostMemory bounds the bytes of the host's memory that a run is planned to
+	// hold; the default is no bound.
+	HostMemory Memory
+	// Profile limits the device to what a device of that profile has.
+	Profile *profile.Profile
+	// PlanOnly plans for the profile itself: no device is looked for, kernels are
+	// those of the profile's kind, and only dry runs and explanations work.
+	PlanOnly bool
 	// Precision is how activations are stored on the device.
 	Precision planar.Precision
 	// Algo chooses convolution algorithms, see exec.ParseAlgos; "" is automatic.
@@ -70,11 +79,18 @@ type Job struct {
 	// DryRun stops before the first allocation on the device.
 	DryRun bool
 
+	// PlanDrawing, if not "", is the path of an SVG drawing of the plan to make. It
+	// replaces a file only if Output.Overwrite says so.
+	PlanDrawing string
+
 	// Planned, if set, is called once when all is decided and nothing begun.
 	Planned func(*Report)
 	// Progress, if set, is called now and then with floating-point operations done
 	// and to be done. done never falls.
 	Progress func(done, total int64)
+	// Say, if set, is told of warnings that come up during the run. They are in
+	// the report too.
+	Say func(text string)
 }
 
 // Output is where and how the picture is written.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"enhance/clrt"
+	"enhance/exec"
 	"enhance/memplan"
 	"enhance/raw"
 )
@@ -20,6 +21,7 @@ type Report struct {
 	Plan      PlanFacts       `json:"plan"`
 	Seconds   Seconds         `json:"seconds"`
 	Memory    MemoryFacts     `json:"memory"`
+	Host      HostFacts       `json:"host"`
 	Reference *ReferenceFacts `json:"reference,omitempty"`
 	Warnings  []string        `json:"warnings,omitempty"`
 	DryRun    bool            `json:"dry_run,omitempty"`
@@ -69,10 +71,12 @@ type ModelFacts struct {
 
 // DeviceFacts name the device and why it was taken.
 type DeviceFacts struct {
-	Index int              `json:"index"` // -1: the host executor
-	Name  string           `json:"name"`
-	Why   string           `json:"why"`
-	Info  *clrt.DeviceInfo `json:"info,omitempty"`
+	Index int    `json:"index"` // -1: the host executor
+	Name  string `json:"name"`
+	Why   string `json:"why"`
+	// Profile is the name of the device profile whose limits hold, if any.
+	Profile string           `json:"profile,omitempty"`
+	Info    *clrt.DeviceInfo `json:"info,omitempty"`
 }
 
 // PlanFacts are what was decided before the run.
@@ -89,6 +93,14 @@ type PlanFacts struct {
 	Budget    int64  `json:"budget"` // 0: none
 	BudgetWhy string `json:"budget_why"`
 	HostBytes int64  `json:"host_bytes"` // of tensors spilled to the host
+
+	Upload     int64   `json:"upload_bytes"` // to the device, in all
+	Download   int64   `json:"download_bytes"`
+	Recomputed int64   `json:"recomputed_flops"`  // of FLOPs; 0: rows are computed once
+	Predicted  float64 `json:"predicted_seconds"` // by the planner's cost model
+
+	// Table has the plan's sections; of dry runs only.
+	Table []SectionFacts `json:"table,omitempty"`
 
 	// Full is the plan itself; nil on the host executor.
 	Full *memplan.Plan `json:"-"`
@@ -137,8 +149,20 @@ func photoFacts(m *raw.Meta) PhotoFacts {
 	}
 }
 
-func (f *PlanFacts) fill(p *memplan.Plan) {
+// SectionFacts describe a section of the plan and what computes it.
+type SectionFacts struct {
+	memplan.SectionFacts
+	Algos []string `json:"algorithms,omitempty"` // of its convolutions, each once
+}
+
+func (f *PlanFacts) fill(job *exec.Job) {
+	p := job.Plan
 	f.Full = p
+	f.Upload, f.Download, f.Predicted = p.Cost.UploadBytes, p.Cost.DownloadBytes, p.Cost.Seconds
+	f.Recomputed, f.Rows, f.Ticks, f.Table = 0, 0, 0, nil
+	for _, s := range p.Table() {
+		f.Recomputed += s.Recomputed
+	}
 	f.Strategy, f.Peak, f.HostBytes = p.Strategy, p.Peak, p.HostBytes
 	f.FLOPs, f.Launches, f.Sections = p.Cost.FLOPs, p.Cost.Launches, len(p.Sections)
 	for _, s := range p.Sections {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"enhance/clrt"
 	"enhance/exec"
 	"enhance/memplan"
 	"enhance/model"
@@ -36,6 +35,9 @@ func (r *run) do(start time.Time) (err error) {
 	r.report.Output.Width, r.report.Output.Height = uw, uh
 	var out *target
 	if !r.job.DryRun {
+		if r.set.PlanOnly {
+			return errPlanOnly
+		}
 		if out, err = openTarget(r.ctx, &r.job.Output); err != nil {
 			return err
 		}
@@ -57,6 +59,12 @@ func (r *run) do(start time.Time) (err error) {
 	if err := r.makePlan(); err != nil {
 		return err
 	}
+	if err := r.hostNeeds(); err != nil {
+		return err
+	}
+	if err := r.describePlan(r.job.Output.Overwrite); err != nil {
+		return err
+	}
 	r.report.Seconds.Plan = time.Since(start).Seconds()
 	if r.job.Planned != nil {
 		r.job.Planned(r.report)
@@ -64,7 +72,9 @@ func (r *run) do(start time.Time) (err error) {
 	if r.job.DryRun {
 		return nil
 	}
-	return r.make(out, w, h)
+	err = r.make(out, w, h)
+	r.report.Host.notePeak(r.report)
+	return err
 }
 
 // photoError names the photo in errors of reading it.
@@ -87,13 +97,13 @@ func (r *run) makePlan() error {
 	if e := r.engine; e != nil && r.h == r.geo.h && r.w == r.geo.w {
 		r.plan = e.Job
 	} else {
-		job, err := r.prepare(r.model, r.geo.h, r.geo.w, r.budget)
+		job, err := r.prepareWithin(r.model, r.geo.h, r.geo.w)
 		if err != nil {
 			return err
 		}
 		r.plan = job
 	}
-	f.fill(r.plan.Plan)
+	f.fill(r.plan)
 	return nil
 }
 
@@ -112,7 +122,7 @@ func (r *run) planHost(f *PlanFacts) error {
 	}
 	f.FLOPs = info.FLOPs
 	if r.budget > 0 && f.Peak > r.budget {
-		return &memplan.BudgetError{Budget: r.budget, Minimum: f.Peak}
+		return r.explainBudget(&memplan.BudgetError{Budget: r.budget, Minimum: f.Peak}, r.model, r.geo.h, r.geo.w)
 	}
 	return nil
 }
@@ -192,7 +202,7 @@ func (r *run) onDevice(src *source, dev *developer) error {
 	if err != nil {
 		r.closeEngine() // its state is unknown
 	}
-	return r.memoryError(err)
+	return r.memoryError(err, r.plan, r.model, r.geo.h, r.geo.w)
 }
 
 // openEngine makes r.engine the engine of r.plan.
@@ -203,19 +213,29 @@ func (r *run) openEngine() error {
 	if err := r.closeEngine(); err != nil {
 		return err
 	}
-	if r.cl == nil {
-		c, err := clrt.NewContext(r.choice.Device)
-		if err != nil {
-			return &DeviceError{Selector: r.set.Device, Problem: r.choice.Device.String() + " cannot be used", Err: err}
-		}
-		r.cl = c
-	}
-	e, err := r.plan.Open(r.cl)
+	e, plan, err := r.openPlan(r.plan, r.model, r.geo.h, r.geo.w, r.say)
 	if err != nil {
-		return r.memoryError(err)
+		return err
 	}
 	r.engine, r.h, r.w = e, r.geo.h, r.geo.w
-	return nil
+	if plan == r.plan {
+		return nil
+	}
+	r.plan = plan
+	r.report.Plan.fill(plan)
+	r.report.Plan.Budget, r.report.Plan.BudgetWhy = r.budget, r.budgetWhy
+	if err := r.hostNeeds(); err != nil { // more may be spilled now
+		return err
+	}
+	return r.describePlan(true)
+}
+
+// say adds a warning that came during the run, and tells it at once.
+func (r *run) say(text string) {
+	r.report.warn("%s", text)
+	if r.job.Say != nil {
+		r.job.Say(text)
+	}
 }
 
 func (s *Session) closeEngine() error {
@@ -225,19 +245,6 @@ func (s *Session) closeEngine() error {
 	e := s.engine
 	s.engine = nil
 	return e.Close()
-}
-
-// memoryError explains a device that is out of memory.
-func (r *run) memoryError(err error) error {
-	if err == nil || !clrt.OutOfMemory(err) {
-		return err
-	}
-	m := &MemoryError{Need: r.plan.Plan.Peak, Err: err}
-	var least *memplan.BudgetError
-	if _, perr := r.prepare(r.model, r.geo.h, r.geo.w, 1); errors.As(perr, &least) {
-		m.Minimum = least.Minimum
-	}
-	return m
 }
 
 // onHost runs the network in plain Go over whole planes.

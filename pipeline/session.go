@@ -26,6 +26,8 @@ type Session struct {
 	algo      func(step string, s conv.Shape) conv.Algo
 	budget    int64
 	budgetWhy string
+	// openJob replaces exec's Job.Open in tests.
+	openJob func(*exec.Job, *clrt.Context) (*exec.Engine, error)
 
 	cl     *clrt.Context
 	engine *exec.Engine
@@ -36,19 +38,22 @@ type Session struct {
 	current *target
 }
 
+// embeddedModel is the network that comes with the program.
+const embeddedModel = "pynet-s"
+
 // NewSession loads the model and chooses the device. It does not touch the device
 // yet. The caller must Close the session.
 func NewSession(set Settings) (*Session, error) {
 	s := &Session{set: set, modelName: set.Model}
 	if s.modelName == "" {
-		s.modelName = "pynet-s"
+		s.modelName = embeddedModel
 	}
 	level := model.AnyLevel
 	if set.Level != nil {
 		level = *set.Level
 	}
 	var err error
-	if s.choice, err = Choose(set.Device); err != nil {
+	if err = s.chooseDevice(); err != nil {
 		return nil, err
 	}
 	if s.model, err = model.LoadLevel(set.Model, level); err != nil {
@@ -57,20 +62,10 @@ func NewSession(set Settings) (*Session, error) {
 		}
 		return nil, err
 	}
-	if s.choice.Device != nil {
-		s.info = s.choice.Device.Info()
-	}
 	if err := s.chooseAlgos(); err != nil {
 		return nil, err
 	}
-	if s.info == nil {
-		s.budget, s.budgetWhy = max(0, int64(set.Memory)), "as asked for"
-		if set.Memory <= 0 {
-			s.budgetWhy = "no limit: whole planes in the host's memory"
-		}
-		return s, nil
-	}
-	s.budget, s.budgetWhy = set.Memory.budget(s.info)
+	s.chooseBudget()
 	return s, nil
 }
 
@@ -136,13 +131,7 @@ func openPhoto(j *Job) (*raw.Photo, error) {
 // newReport starts a report with what is known before anything is decided.
 func (s *Session) newReport(j *Job, m *raw.Meta) *Report {
 	rep := &Report{Input: j.Input, Photo: photoFacts(m), Warnings: m.Warnings, DryRun: j.DryRun}
-	rep.Model = ModelFacts{Name: s.modelName, Arch: s.model.Arch, Output: s.model.Convention.Output.String()}
-	rep.Device = DeviceFacts{Index: s.choice.Index, Name: "host executor (no OpenCL)", Why: s.choice.Why, Info: s.info}
-	if s.info != nil {
-		rep.Device.Name = s.choice.Device.String()
-	} else {
-		rep.Device.Index = -1
-	}
+	rep.Model, rep.Device = s.facts()
 	rep.Plan.Budget, rep.Plan.BudgetWhy = s.budget, s.budgetWhy
 	rep.Plan.Precision = s.set.Precision.String()
 	o := j.Output

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"enhance/clrt"
 	"enhance/exec"
 	"enhance/fuse"
 	"enhance/memplan"
@@ -55,7 +54,9 @@ type TensorReport struct {
 	Input  [3]int      `json:"input"`  // channels, rows, columns
 	Output [3]int      `json:"output"` // likewise, after cropping
 	Values *ValueFacts `json:"values,omitempty"`
-	DryRun bool        `json:"dry_run,omitempty"`
+	// Warnings are for the reader, such as that a plan had to be made again.
+	Warnings []string `json:"warnings,omitempty"`
+	DryRun   bool     `json:"dry_run,omitempty"`
 }
 
 // ValueFacts sum up the samples of a result. NonFinite ones are left out of the rest.
@@ -81,6 +82,9 @@ func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorR
 	}
 	if j.DryRun {
 		return nil, r.report, nil
+	}
+	if s.set.PlanOnly {
+		return nil, r.report, errPlanOnly
 	}
 	err := r.run(ctx)
 	if ctx.Err() != nil {
@@ -109,13 +113,7 @@ func (s *Session) newTensorReport(j *TensorJob) *TensorReport {
 // facts name the session's model and device.
 func (s *Session) facts() (ModelFacts, DeviceFacts) {
 	m := ModelFacts{Name: s.modelName, Arch: s.model.Arch, Output: s.model.Convention.Output.String()}
-	d := DeviceFacts{Index: s.choice.Index, Name: "host executor (no OpenCL)", Why: s.choice.Why, Info: s.info}
-	if s.info != nil {
-		d.Name = s.choice.Device.String()
-	} else {
-		d.Index = -1
-	}
-	return m, d
+	return m, s.deviceFacts()
 }
 
 // tensorRun is one run on a tensor: an exec.Source and an exec.Sink.
@@ -158,10 +156,10 @@ func (r *tensorRun) decide() (err error) {
 	if r.info == nil {
 		return r.planHost()
 	}
-	if r.plan, err = r.prepare(r.part, r.h, r.w, r.budget); err != nil {
+	if r.plan, err = r.prepareWithin(r.part, r.h, r.w); err != nil {
 		return err
 	}
-	r.report.Plan.fill(r.plan.Plan)
+	r.report.Plan.fill(r.plan)
 	r.report.Algos = exec.SumAlgos(r.plan.Explain())
 	return nil
 }
@@ -177,7 +175,7 @@ func (r *tensorRun) planHost() error {
 		return err
 	}
 	if r.budget > 0 && f.Peak > r.budget {
-		return &memplan.BudgetError{Budget: r.budget, Minimum: f.Peak}
+		return r.explainBudget(&memplan.BudgetError{Budget: r.budget, Minimum: f.Peak}, r.part, r.h, r.w)
 	}
 	return nil
 }
@@ -195,12 +193,14 @@ func (r *tensorRun) onDevice(ctx context.Context) error {
 	if err := r.closeEngine(); err != nil { // a photo's
 		return err
 	}
-	if err := r.openContext(); err != nil {
+	e, plan, err := r.openPlan(r.plan, r.part, r.h, r.w, func(text string) { r.report.Warnings = append(r.report.Warnings, text) })
+	if err != nil {
 		return err
 	}
-	e, err := r.plan.Open(r.cl)
-	if err != nil {
-		return r.memoryError(err)
+	if plan != r.plan {
+		r.plan = plan
+		r.report.Plan.fill(plan)
+		r.report.Plan.Budget, r.report.Plan.BudgetWhy = r.budget, r.budgetWhy
 	}
 	r.report.Seconds.Prepare = time.Since(start).Seconds()
 	start = time.Now()
@@ -208,20 +208,7 @@ func (r *tensorRun) onDevice(ctx context.Context) error {
 	r.report.Seconds.Run = time.Since(start).Seconds()
 	peak := e.Peak()
 	r.report.Memory = MemoryFacts{Measured: true, Peak: peak, AsPlanned: peak == r.report.Plan.Peak}
-	return errors.Join(r.memoryError(err), e.Close())
-}
-
-// memoryError explains a device that is out of memory.
-func (r *tensorRun) memoryError(err error) error {
-	if err == nil || !clrt.OutOfMemory(err) {
-		return err
-	}
-	m := &MemoryError{Need: r.plan.Plan.Peak, Err: err}
-	var least *memplan.BudgetError
-	if _, perr := r.prepare(r.part, r.h, r.w, 1); errors.As(perr, &least) {
-		m.Minimum = least.Minimum
-	}
-	return m
+	return errors.Join(r.memoryError(err, r.plan, r.part, r.h, r.w), e.Close())
 }
 
 func (r *tensorRun) onHost(ctx context.Context) error {

@@ -41,6 +41,7 @@ func runExplain(e *env, args []string) int {
 			return e.fail(err, "")
 		}
 	}
+	n.set.PlanOnly = n.set.Profile != nil && n.set.Device == ""
 	s, err := pipeline.NewSession(n.set)
 	if err != nil {
 		return e.fail(err, "")

@@ -71,6 +71,7 @@ func modelRun(e *env, args []string) int {
 	if err := o.check(f); err != nil {
 		return e.fail(err, "")
 	}
+	o.set.PlanOnly = o.dryRun && o.set.Profile != nil && o.set.Device == ""
 	s, err := pipeline.NewSession(o.set)
 	if err != nil {
 		return e.fail(err, "")
@@ -212,6 +213,9 @@ func writeTensorDone(w io.Writer, r *tensorResult) {
 		fmt.Fprintf(w, "%-8speak device memory %s (%d bytes), %s\n", "memory", pipeline.Bytes(m.Peak), m.Peak, agree)
 	}
 	fmt.Fprintf(w, "%-8smean %.6g, std %.6g, from %.6g to %.6g\n", "values", v.Mean, v.Std, v.Min, v.Max)
+	for _, text := range r.Warnings {
+		fmt.Fprintf(w, "%-8s%s\n", "note", oneLine(text))
+	}
 	if v.NonFinite > 0 {
 		fmt.Fprintf(w, "%-8s%d samples are NaN or infinite\n", "note", v.NonFinite)
 	}

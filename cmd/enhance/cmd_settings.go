@@ -3,11 +3,13 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"enhance/pipeline"
 	"enhance/planar"
+	"enhance/profile"
 )
 
 // netFlags are the flags that say how a network runs, as subcommands share them
@@ -16,6 +18,7 @@ type netFlags struct {
 	set            pipeline.Settings
 	level          int
 	mem, precision string
+	profile        string
 	json, help     bool
 }
 
@@ -37,6 +40,7 @@ func (n *netFlags) declareModel(f *pflag.FlagSet) {
 func (n *netFlags) declareDevice(f *pflag.FlagSet) {
 	f.StringVarP(&n.set.Device, "device", "g", "", "index, platform:device, part of a name, or host (enhance --list-devices)")
 	f.StringVar(&n.mem, "mem", "", "most bytes of device memory, such as 256M, 0 for no limit")
+	f.StringVar(&n.profile, "device-profile", "", "`NAME` or FILE.json: plan within that device's limits ("+strings.Join(profile.Names(), ", ")+")")
 	f.StringVar(&n.precision, "precision", "fp32", "how activations are stored on the device: fp32 or fp16")
 	f.StringVar(&n.set.Algo, "algo", "", "convolution algorithms: auto, a name, or PATTERN=NAME,... for layers, such as 'conv_l1_*=direct-rows,*=auto'")
 	f.IntVar(&n.set.StripRows, "strip-rows", 0, "force strips of that many output rows")
@@ -62,6 +66,11 @@ func (n *netFlags) parse(f *pflag.FlagSet, args []string) (err error) {
 	}
 	if n.mem != "" {
 		if n.set.Memory, err = pipeline.ParseMemory(n.mem); err != nil {
+			return err
+		}
+	}
+	if n.profile != "" {
+		if n.set.Profile, err = profile.Load(n.profile); err != nil {
 			return err
 		}
 	}

@@ -43,6 +43,7 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 	for _, text := range r.Warnings {
 		item("note", "%s", oneLine(text))
 	}
+	writeSections(w, r)
 	if verbose {
 		writeVerbose(w, r)
 	}
@@ -119,10 +120,14 @@ func colourLine(c *pipeline.ColourFacts) string {
 }
 
 func deviceName(d *pipeline.DeviceFacts) string {
-	if d.Index < 0 {
-		return d.Name
+	name := d.Name
+	if d.Index >= 0 {
+		name = fmt.Sprintf("%d: %s", d.Index, d.Name)
+		if d.Profile != "" {
+			name += ", within the limits of " + d.Profile
+		}
 	}
-	return fmt.Sprintf("%d: %s", d.Index, d.Name)
+	return name
 }
 
 func planLine(p *pipeline.PlanFacts) string {
@@ -154,8 +159,8 @@ func budgetLine(r *pipeline.Report) string {
 	return fmt.Sprintf("predicted peak %s of %s (%s)", pipeline.Bytes(p.Peak), pipeline.Bytes(p.Budget), p.BudgetWhy)
 }
 
-// writeDone says what happened, after the work.
-func writeDone(w io.Writer, r *pipeline.Report, noted int) {
+// writeDone says what happened, after the work, but for the warnings already said.
+func writeDone(w io.Writer, r *pipeline.Report, said map[string]bool) {
 	s := &r.Seconds
 	fmt.Fprintf(w, "%-8s%.2f s: plan %.2f, prepare %.2f, run %.2f, finish %.2f (busy inside: decode %.2f, develop %.2f, encode %.2f)\n",
 		"time", s.Total, s.Plan, s.Prepare, s.Run, s.Finish, s.Decode, s.Develop, s.Encode)
@@ -172,15 +177,31 @@ func writeDone(w io.Writer, r *pipeline.Report, noted int) {
 		if r.Plan.Budget > 0 {
 			of = " of " + pipeline.Bytes(r.Plan.Budget) + " budget"
 		}
-		fmt.Fprintf(w, "%-8speak %s memory %s%s, %s\n", "memory", kind, pipeline.Bytes(m.Peak), of, agree)
+		fmt.Fprintf(w, "%-8speak %s memory %s%s, %s%s\n", "memory", kind, pipeline.Bytes(m.Peak), of, agree, hostPeak(&r.Host))
+	} else if h := hostPeak(&r.Host); h != "" {
+		fmt.Fprintf(w, "%-8s%s\n", "memory", strings.TrimPrefix(h, "; "))
 	}
 	if q := r.Reference; q != nil {
 		fmt.Fprintf(w, "%-8sCPSNR %s dB (R %s, G %s, B %s), SSIM %.4f, luma %.4f; whole picture, %s, against %s\n", "quality",
 			decibels(q.CPSNR), decibels(q.PSNR[0]), decibels(q.PSNR[1]), decibels(q.PSNR[2]), q.SSIM, q.SSIMLuma, q.Domain, q.Path)
 	}
-	for _, text := range r.Warnings[min(noted, len(r.Warnings)):] {
-		fmt.Fprintf(w, "%-8s%s\n", "note", oneLine(text))
+	for _, text := range r.Warnings {
+		if !said[text] {
+			fmt.Fprintf(w, "%-8s%s\n", "note", oneLine(text))
+		}
 	}
+}
+
+// hostPeak is what the process came to hold, "" if the system does not say.
+func hostPeak(h *pipeline.HostFacts) string {
+	if h.PeakRSS == 0 {
+		return ""
+	}
+	s := "; host " + pipeline.Bytes(h.PeakRSS)
+	if h.Budget > 0 {
+		s += " of " + pipeline.Bytes(h.Budget)
+	}
+	return s
 }
 
 func decibels(d pipeline.Decibels) string {

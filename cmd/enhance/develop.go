@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime/debug"
 
 	"enhance/pipeline"
 )
@@ -27,6 +28,9 @@ func runDevelop(e *env, args []string) int {
 	ts, err := o.targets()
 	if err != nil {
 		return e.fail(err, "")
+	}
+	if o.settings.HostMemory > 0 { // let the collector know: its default is to let the heap double
+		debug.SetMemoryLimit(int64(o.settings.HostMemory))
 	}
 	session, err := pipeline.NewSession(o.settings)
 	if err != nil {
@@ -104,17 +108,25 @@ func (b *batch) one(ctx context.Context, t target) result {
 	job.Input, job.Output = t.in, o.output(t, b.env)
 	progress := newMeter(b.stderr, o.quiet)
 	job.Progress = progress.set
-	say, noted := b.sayTo(), 0
+	say, said := b.sayTo(), map[string]bool{}
 	job.Planned = func(r *pipeline.Report) {
 		writePlanned(say, r, o.verbose)
-		noted = len(r.Warnings)
+		for _, text := range r.Warnings {
+			said[text] = true
+		}
+	}
+	job.Say = func(text string) {
+		said[text] = true
+		if !o.quiet {
+			fmt.Fprintf(b.stderr, "%-8s%s\n", "note", oneLine(text))
+		}
 	}
 	rep, err := b.session.Enhance(ctx, job)
 	progress.end()
 	r := result{Report: rep, Input: t.in, Status: status(err)}
 	if err == nil || r.Status == exitQuality {
 		if !o.dryRun {
-			writeDone(say, rep, noted)
+			writeDone(say, rep, said)
 		}
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"enhance/atomicfile"
-	"enhance/memplan"
 	"enhance/pipeline"
 	"enhance/raw"
 )
@@ -59,7 +58,7 @@ func status(err error) int {
 // does not name it, and with what to do on the command line.
 func message(err error, photo string) string {
 	var (
-		budget *memplan.BudgetError
+		budget *pipeline.BudgetError
 		file   *atomicfile.Error
 		option *raw.OptionError
 		usage  *usageError
@@ -69,8 +68,11 @@ func message(err error, photo string) string {
 	named := errors.As(err, &at) || photo == ""
 	switch {
 	case errors.As(err, &budget):
-		text = fmt.Sprintf("a budget of %s is too small for this photo: the smallest that works is --mem %d (%s)",
-			exactBytes(budget.Budget), budget.Minimum, pipeline.Bytes(budget.Minimum))
+		text = fmt.Sprintf("a budget of %s is too small for this photo with %s (%s) on %s: the smallest that works is --mem %d (%s)",
+			exactBytes(budget.Budget), budget.Model, budget.Precision, budget.Device, budget.Minimum, pipeline.Bytes(budget.Minimum))
+		if less := budget.Remedies(); less != "" {
+			text += "; less would do with " + less
+		}
 	case errors.Is(err, atomicfile.ErrExists) && errors.As(err, &file):
 		text, named = file.Path+": exists already: choose another name, or give -y to replace it", true
 	case errors.As(err, &file):

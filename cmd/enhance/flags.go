@@ -10,6 +10,7 @@ import (
 
 	"enhance/pipeline"
 	"enhance/planar"
+	"enhance/profile"
 	"enhance/raw"
 )
 
@@ -26,8 +27,8 @@ type order struct {
 
 // texts are flags whose values are parsed after all are known.
 type texts struct {
-	format, mem, precision, wb, exposure, level, rawSize, cfa, black, white string
-	bits                                                                    int
+	format, mem, hostMem, profile, precision, wb, exposure, level, rawSize, cfa, black, white string
+	bits                                                                                      int
 }
 
 // flagSet declares the flags of the main job.
@@ -50,6 +51,8 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f.StringVar(&t.level, "level", "", "level `N` of a PyNET whose output is wanted, 0 to 5")
 	f.StringVarP(&o.settings.Device, "device", "g", "", "`DEVICE`: index, platform:device, part of a name, or host for plain Go without OpenCL; without it a GPU if any, else a CPU device, else host")
 	f.StringVar(&t.mem, "mem", "", "most `BYTES` of device memory, such as 256M (suffixes k, m, g), 0 for no limit; without it 80 % of a GPU's memory, half of what is available on a CPU device")
+	f.StringVar(&t.hostMem, "host-mem", "", "most `BYTES` of the host's memory that a photo may be planned to take; without it no limit")
+	f.StringVar(&t.profile, "device-profile", "", "`NAME` or FILE.json: plan within that device's limits ("+strings.Join(profile.Names(), ", ")+"); with --dry-run and without -g no device is needed")
 	f.StringVar(&t.precision, "precision", "fp32", "`KIND`: how activations are stored on the device: fp32 or fp16")
 	f.StringVar(&o.settings.Algo, "algo", "", "convolution algorithms: auto, a name, or PATTERN=NAME,... for layers (enhance explain shows the choice)")
 
@@ -60,7 +63,8 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 
 	f.StringVar(&o.job.Reference, "reference", "", "picture `FILE` to compare the result with: prints PSNR and SSIM")
 	f.Float64Var(&o.job.MinPSNR, "min-psnr", 0, "with --reference: exit 8 if the CPSNR is below so many `dB`")
-	f.BoolVar(&o.dryRun, "dry-run", false, "decide and print everything, compute nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "decide and print everything, section by section; compute nothing")
+	f.StringVar(&o.job.PlanDrawing, "plan-svg", "", "draw the plan to `FILE`: every buffer's bytes over the steps")
 	f.BoolVar(&o.listDevices, "list-devices", false, "list the devices that -g selects from")
 	f.BoolVar(&o.json, "json", false, "print the report (or the list) as one JSON object on standard output")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more")
@@ -106,6 +110,17 @@ func (o *order) values(t *texts) (err error) {
 		if o.settings.Memory, err = pipeline.ParseMemory(t.mem); err != nil {
 			return err
 		}
+	}
+	if t.hostMem != "" {
+		if o.settings.HostMemory, err = pipeline.ParseMemory(t.hostMem); err != nil {
+			return usagef("--host-mem: %q: want bytes such as 2G", t.hostMem)
+		}
+	}
+	if t.profile != "" {
+		if o.settings.Profile, err = profile.Load(t.profile); err != nil {
+			return err
+		}
+		o.settings.PlanOnly = o.dryRun && o.settings.Device == ""
 	}
 	switch t.precision {
 	case "fp32":
@@ -190,6 +205,8 @@ func (o *order) check() error {
 		return usagef("--min-psnr needs --reference")
 	case !(o.job.MinPSNR >= 0):
 		return usagef("--min-psnr: want decibels above 0")
+	case o.job.PlanDrawing != "" && len(o.inputs) > 1:
+		return usagef("--plan-svg takes one photo, not %d", len(o.inputs))
 	case o.quiet && o.verbose:
 		return usagef("-q and -v contradict each other")
 	case o.job.Output.Overwrite && o.skipExisting:

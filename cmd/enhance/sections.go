@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"enhance/pipeline"
+)
+
+// writeSections prints a dry run's plan: what moves, what the host holds, and the
+// table of sections.
+func writeSections(w io.Writer, r *pipeline.Report) {
+	p := &r.Plan
+	if !r.DryRun || p.Full == nil {
+		return
+	}
+	fmt.Fprintf(w, "%-8s%s up, %s down, recomputed %.1f %%, predicted %s s\n", "", pipeline.Bytes(p.Upload), pipeline.Bytes(p.Download),
+		100*float64(p.Recomputed)/float64(max(p.FLOPs, 1)), significant(p.Predicted))
+	fmt.Fprintf(w, "%-8sabout %s planned", "host", pipeline.Bytes(r.Host.Need))
+	for i, u := range r.Host.Planned {
+		fmt.Fprintf(w, "%s %s %s", []string{":", ","}[min(i, 1)], pipeline.Bytes(u.Bytes), u.Purpose)
+	}
+	fmt.Fprint(w, "\n\n")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "section\trows\tticks\tlaunches\tGFLOP\trings\tkept\tup\tdown\tweights\t  algorithms\t  steps")
+	for i := range p.Table {
+		f := &p.Table[i]
+		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%.2f\t%s\t%s\t%s\t%s\t%s\t  %s\t  %s\n", i, f.Rows, f.Ticks, f.Launches, float64(f.FLOPs)/1e9,
+			short(f.Rings), short(f.Kept), short(f.Upload), short(f.Download), short(f.Weights), orDash(strings.Join(f.Algos, ",")), f.Span())
+	}
+	t.Flush()
+}
+
+// short prints bytes in a table, "-" for none.
+func short(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return strings.ReplaceAll(pipeline.Bytes(n), " ", "\u00a0")
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// significant prints a time with three digits.
+func significant(seconds float64) string { return fmt.Sprintf("%.3g", seconds) }

@@ -1,0 +1,88 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"enhance/exec"
+	"enhance/memplan"
+	"enhance/model"
+	"enhance/planar"
+)
+
+// BudgetError says that the memory budget is too small for a photo, a model and
+// a device, and what would need less.
+type BudgetError struct {
+	Budget    int64 // what was asked for
+	Minimum   int64 // the smallest that works
+	Model     string
+	Precision string
+	Device    string
+	Lower     []Remedy
+	Err       error // the planner's
+}
+
+// Remedy is a change that lowers the smallest budget.
+type Remedy struct {
+	Change  string // as on the command line: "--precision fp16"
+	Minimum int64  // the smallest budget with it
+}
+
+func (e *BudgetError) Error() string {
+	s := fmt.Sprintf("a budget of %d bytes is too small for this photo with %s (%s) on %s, which need at least %d", e.Budget, e.Model, e.Precision, e.Device, e.Minimum)
+	if less := e.Remedies(); less != "" {
+		s += ": less would do with " + less
+	}
+	return s
+}
+
+func (e *BudgetError) Unwrap() error { return e.Err }
+
+// Remedies lists what would lower the minimum, "" if nothing is known to.
+func (e *BudgetError) Remedies() string {
+	var all []string
+	for _, r := range e.Lower {
+		all = append(all, fmt.Sprintf("%s (%s)", r.Change, Bytes(r.Minimum)))
+	}
+	return strings.Join(all, " or ")
+}
+
+// prepareWithin plans for the session's budget. If that is too small the error is
+// a *BudgetError.
+func (s *Session) prepareWithin(m *model.Model, h, w int) (*exec.Job, error) {
+	job, err := s.prepare(m, h, w, s.budget)
+	return job, s.explainBudget(err, m, h, w)
+}
+
+// explainBudget turns a planner's error about the budget into a *BudgetError;
+// others it returns as they are.
+func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
+	var small *memplan.BudgetError
+	if !errors.As(err, &small) {
+		return err
+	}
+	e := &BudgetError{Budget: small.Budget, Minimum: small.Minimum, Model: s.modelName, Precision: s.set.Precision.String(),
+		Device: s.deviceFacts().Name, Err: err}
+	if s.info == nil {
+		e.Precision = "fp32"
+		return e
+	}
+	try := func(change string, m *model.Model, precision planar.Precision) {
+		opt := s.engineOptions(1)
+		opt.Precision = precision
+		var least *memplan.BudgetError
+		if _, err := exec.Prepare(m, h, w, s.info, opt); errors.As(err, &least) && least.Minimum < e.Minimum {
+			e.Lower = append(e.Lower, Remedy{change, least.Minimum})
+		}
+	}
+	if s.set.Precision == planar.FP32 {
+		try("--precision fp16", m, planar.FP16)
+	}
+	if s.modelName != embeddedModel && m == s.model {
+		if least, err := model.Load(""); err == nil {
+			try("-m "+embeddedModel, least, s.set.Precision)
+		}
+	}
+	return e
+}

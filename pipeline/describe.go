@@ -1,0 +1,61 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+
+	"enhance/atomicfile"
+	"enhance/exec"
+)
+
+// errPlanOnly is what a session that only plans says to a run.
+var errPlanOnly = optionErrorf("device-profile", "this session plans for a device that is not here: only dry runs can be made")
+
+// describePlan puts the table of sections into the report of a dry run, and
+// draws the plan if that is asked for.
+func (r *run) describePlan(overwrite bool) error {
+	if r.plan == nil {
+		if r.job.PlanDrawing != "" {
+			return optionErrorf("plan-svg", "the host executor has no plan to draw: choose an OpenCL device")
+		}
+		return nil
+	}
+	if r.job.DryRun {
+		r.report.Plan.Table = sectionTable(r.plan)
+	}
+	if r.job.PlanDrawing == "" {
+		return nil
+	}
+	f, err := atomicfile.Create(r.job.PlanDrawing, atomicfile.Options{Overwrite: overwrite})
+	if err != nil {
+		return err
+	}
+	defer f.Abort() // nothing after Commit
+	title := fmt.Sprintf("%s (%s) on %s, %d × %d packed, %s", r.modelName, r.set.Precision, r.report.Device.Name, r.geo.h, r.geo.w, r.budgetTitle())
+	if err := r.plan.Plan.WriteSVG(f, title); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+func (r *run) budgetTitle() string {
+	if r.budget == 0 {
+		return "no budget"
+	}
+	return "budget " + Bytes(r.budget)
+}
+
+// sectionTable describes the sections of a job's plan.
+func sectionTable(job *exec.Job) []SectionFacts {
+	facts := job.Plan.Table()
+	table := make([]SectionFacts, len(facts))
+	for s := range facts {
+		table[s].SectionFacts = facts[s]
+		for i := job.Plan.Sections[s].First; i <= job.Plan.Sections[s].Last; i++ {
+			if a := job.Algo(i); a != "" && !slices.Contains(table[s].Algos, a) {
+				table[s].Algos = append(table[s].Algos, a)
+			}
+		}
+	}
+	return table
+}

@@ -1,0 +1,155 @@
+package pipeline
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// HostFacts say what a run holds in the host's memory. Planned is what the
+// program itself knows that it will hold; what the OpenCL driver and its compiler
+// take comes on top, is not foreseen and shows in PeakRSS.
+type HostFacts struct {
+	Budget  int64     `json:"budget"` // 0: none
+	Need    int64     `json:"need"`   // all of Planned
+	Planned []HostUse `json:"planned,omitempty"`
+	// StartRSS and PeakRSS are resident bytes of the process: when the run was
+	// planned, and the most since the process began; 0 where the system does not
+	// tell (it does on Linux).
+	StartRSS int64 `json:"start_rss"`
+	PeakRSS  int64 `json:"peak_rss"`
+}
+
+// HostUse is one thing held in the host's memory.
+type HostUse struct {
+	Purpose string `json:"purpose"`
+	Bytes   int64  `json:"bytes"`
+}
+
+// HostMemoryError says that a run would need more of the host's memory than it
+// may have.
+type HostMemoryError struct {
+	Budget, Need int64
+	Planned      []HostUse // the largest first
+}
+
+func (e *HostMemoryError) Error() string {
+	var parts []string
+	for _, u := range e.Planned {
+		parts = append(parts, fmt.Sprintf("%s %s", Bytes(u.Bytes), u.Purpose))
+	}
+	return fmt.Sprintf("%s of host memory are too few: this run needs about %s (%s)", Bytes(e.Budget), Bytes(e.Need), strings.Join(parts, ", "))
+}
+
+// hostNeeds estimates what the run holds in the host's memory and holds it
+// against the budget.
+func (r *run) hostNeeds() error {
+	f := &r.report.Host
+	f.Budget = max(0, int64(r.set.HostMemory))
+	f.Planned, f.Need = nil, 0
+	add := func(purpose string, bytes int64) {
+		if bytes > 0 {
+			f.Planned = append(f.Planned, HostUse{purpose, bytes})
+			f.Need += bytes
+		}
+	}
+	f.StartRSS, _ = residentBytes()
+	add("of the process so far", f.StartRSS)
+	add("of rows being decoded", r.decodeBytes())
+	if r.plan != nil {
+		u := r.plan.HostUse()
+		add("for tensors spilled from the device", u.Spilled)
+		add("of rows on their way to and from the device", u.Rows)
+		add("of weights sent section by section", u.Weights)
+		if r.sharesHost() {
+			add("of device buffers, which share the host's memory", r.plan.Plan.Peak)
+		}
+	} else {
+		out := int64(r.geo.out.Width()) * int64(r.geo.out.Height())
+		add("of activations", r.report.Plan.Peak)
+		add("for the network's input and result", 4*(4*int64(r.geo.h)*int64(r.geo.w)+3*out))
+	}
+	for _, u := range r.pictureBytes() {
+		add(u.Purpose, u.Bytes)
+	}
+	slices.SortStableFunc(f.Planned, func(a, b HostUse) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	if f.Budget > 0 && f.Need > f.Budget {
+		return &HostMemoryError{Budget: f.Budget, Need: f.Need, Planned: f.Planned}
+	}
+	return nil
+}
+
+// decodeBytes is what source and developer hold, and the reader of compressed
+// photos (package dng bounds the latter).
+func (r *run) decodeBytes() int64 {
+	region := int64(r.geo.region.Width())
+	n := int64(blockRows) * (2*int64(r.meta.Width) + 2*4*region)
+	n += batchRows * 3 * int64(r.geo.out.Width()) * (4 + 4 + 2)
+	if strings.Contains(r.meta.Format, "JPEG") {
+		n += 32 << 20
+	}
+	return n
+}
+
+// encoderBytes is what one core's share of a PNG or TIFF in the making holds; see
+// imgio.NewPNG.
+const encoderBytes = 2 << 20
+
+// pictureBytes is what writing and comparing the picture holds.
+func (r *run) pictureBytes() []HostUse {
+	w, h, _, _ := outputSize(r.geo, r.meta.Orientation)
+	pixels, o := int64(w)*int64(h), &r.job.Output
+	var all []HostUse
+	add := func(purpose string, bytes int64) { all = append(all, HostUse{purpose, bytes}) }
+	if r.meta.Orientation >= 3 {
+		add("for the picture, which is turned before it is written", 3*pixels*int64(max(o.Bits, 8))/8)
+	}
+	if o.Format == JPEG {
+		add("for the picture, which JPEG is made of as a whole (PNG and TIFF are not)", 4*pixels)
+	} else {
+		add("of the picture's encoder", encoderBytes*int64(min(cores(), 16)+1))
+	}
+	if r.job.Reference != "" {
+		add("for the reference picture", 6*pixels)
+	}
+	return all
+}
+
+// notePeak completes the report with what the process came to.
+func (f *HostFacts) notePeak(r *Report) {
+	_, f.PeakRSS = residentBytes()
+	if f.Budget > 0 && f.PeakRSS > f.Budget {
+		r.warn("host memory peaked at %s, above the %s asked for: about %s were planned, the rest is the OpenCL driver's and its compiler's",
+			Bytes(f.PeakRSS), Bytes(f.Budget), Bytes(f.Need))
+	}
+}
+
+// residentBytes asks Linux for the process's resident memory, now and at most so
+// far (proc(5): VmRSS, VmHWM); 0 elsewhere.
+func residentBytes() (now, peak int64) {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return 0, 0
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		name, value, _ := strings.Cut(s.Text(), ":")
+		if name != "VmRSS" && name != "VmHWM" {
+			continue
+		}
+		kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+		if err != nil {
+			continue
+		}
+		if name == "VmRSS" {
+			now = kb << 10
+		} else {
+			peak = kb << 10
+		}
+	}
+	return now, peak
+}

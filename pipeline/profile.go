@@ -1,0 +1,82 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"enhance/clrt"
+)
+
+// chooseDevice finds the device and what is planned for: the device itself, or
+// the profile's limits on it, or the profile alone.
+func (s *Session) chooseDevice() (err error) {
+	p := s.set.Profile
+	if p != nil && s.set.PlanOnly {
+		s.choice = Choice{Index: -1, Why: "a profile, planned for and not run"}
+		s.info = p.Info()
+		return nil
+	}
+	if s.choice, err = Choose(s.set.Device); err != nil {
+		return err
+	}
+	if s.choice.Device == nil {
+		if p != nil {
+			return optionErrorf("device-profile", "the host executor has no limits to set: choose an OpenCL device, or plan without one (dry run)")
+		}
+		return nil
+	}
+	if s.info = s.choice.Device.Info(); p != nil {
+		s.info = p.Limit(s.info)
+	}
+	return nil
+}
+
+// chooseBudget decides the budget for the device chosen.
+func (s *Session) chooseBudget() {
+	set, p := &s.set, s.set.Profile
+	switch {
+	case s.info == nil:
+		s.budget, s.budgetWhy = max(0, int64(set.Memory)), "as asked for"
+		if set.Memory <= 0 {
+			s.budgetWhy = "no limit: whole planes in the host's memory"
+		}
+	case p != nil && set.Memory == DefaultMemory:
+		// The profile's own default; on a device that is here, no more than its.
+		s.budget, s.budgetWhy = p.GlobalMem/5*4, fmt.Sprintf("80 %% of the %s of %s", Bytes(p.GlobalMem), p.Name)
+		if s.choice.Device != nil {
+			if here, why := set.Memory.budget(s.choice.Device.Info()); here < s.budget {
+				s.budget, s.budgetWhy = here, why
+			}
+		}
+	default:
+		s.budget, s.budgetWhy = set.Memory.budget(s.info)
+	}
+}
+
+// deviceFacts name the device, and the profile that limits it.
+func (s *Session) deviceFacts() DeviceFacts {
+	d := DeviceFacts{Index: -1, Name: "host executor (no OpenCL)", Why: s.choice.Why, Info: s.info}
+	switch {
+	case s.choice.Device != nil:
+		d.Index, d.Name = s.choice.Index, s.choice.Device.String()
+	case s.info != nil:
+		d.Name = s.info.Name
+	}
+	if s.set.Profile != nil {
+		d.Profile = s.set.Profile.Name
+	}
+	return d
+}
+
+// sharesHost reports whether device buffers are really in the host's memory,
+// whatever a profile says.
+func (s *Session) sharesHost() bool {
+	if s.choice.Device == nil {
+		return s.info != nil && s.info.Unified
+	}
+	real := s.choice.Device.Info()
+	return real.Unified || real.Type == clrt.CPU
+}
+
+// discrete reports whether the profile wants a device that shares the host's
+// memory planned for as if it had its own.
+func (s *Session) discrete() bool { return s.set.Profile != nil && !s.set.Profile.Unified }

@@ -1,0 +1,81 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+
+	"enhance/clrt"
+	"enhance/exec"
+	"enhance/memplan"
+	"enhance/model"
+)
+
+// A device may give less memory than it says: other programs hold some, or the
+// driver counts pages that are not there. The plan's memory is allocated and
+// touched before any work, so this shows at the start, and the run is planned
+// once more under what the device did give.
+
+// foundShare is the share of the bytes that a device held when it gave up that a
+// second plan may use: the allocation that failed is among them.
+const foundShare = 0.7
+
+// openPlan opens job's engine, or, if the device has too little memory, that of
+// one more plan, which it also returns; say is told about that. A device that
+// has too little for both gives a *MemoryError.
+func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(string)) (*exec.Engine, *exec.Job, error) {
+	e, held, err := s.open(job)
+	if err == nil || !clrt.OutOfMemory(err) {
+		return e, job, err
+	}
+	limit := int64(foundShare * float64(held))
+	again, perr := s.prepare(m, h, w, limit)
+	var least *memplan.BudgetError
+	switch {
+	case errors.As(perr, &least):
+		return nil, job, &MemoryError{Need: job.Plan.Peak, Minimum: least.Minimum, Err: err}
+	case perr != nil:
+		return nil, job, perr
+	}
+	say(fmt.Sprintf("the device has no room for the %s planned (%v): planned again within %s", Bytes(job.Plan.Peak), err, Bytes(limit)))
+	if e, _, err = s.open(again); err != nil {
+		return nil, again, s.memoryError(err, again, m, h, w)
+	}
+	s.budget, s.budgetWhy = limit, "what the device was found to have"
+	return e, again, nil
+}
+
+// open opens a job in the session's context. If memory is short it says how many
+// bytes the device had come to hold, or was to hold if it had not begun, and
+// drops the context: what a driver makes of the rest of it is not known.
+func (s *Session) open(job *exec.Job) (e *exec.Engine, held int64, err error) {
+	if err := s.openContext(); err != nil {
+		return nil, 0, err
+	}
+	do := s.openJob
+	if do == nil {
+		do = (*exec.Job).Open
+	}
+	if e, err = do(job, s.cl); err == nil || !clrt.OutOfMemory(err) {
+		return e, 0, err
+	}
+	if held = min(s.cl.Peak(), job.Plan.Peak); held == 0 {
+		held = job.Plan.Peak
+	}
+	err = errors.Join(err, s.cl.Close())
+	s.cl = nil
+	return nil, held, err
+}
+
+// memoryError explains a device that is out of memory; other errors it returns as
+// they are.
+func (s *Session) memoryError(err error, job *exec.Job, m *model.Model, h, w int) error {
+	if err == nil || !clrt.OutOfMemory(err) {
+		return err
+	}
+	e := &MemoryError{Need: job.Plan.Peak, Err: err}
+	var least *memplan.BudgetError
+	if _, perr := s.prepare(m, h, w, 1); errors.As(perr, &least) {
+		e.Minimum = least.Minimum
+	}
+	return e
+}
