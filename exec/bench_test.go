@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"enhance/clrt"
+	"enhance/conv/mma"
 	"enhance/exec"
 	"enhance/model"
 	"enhance/planar"
@@ -55,7 +56,16 @@ func TestProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	took := map[int]time.Duration{}
-	opt := exec.Options{WholePlanes: true, Profile: func(step, _, _ int, d time.Duration) { took[step] += d }}
+	ctx, err := clrt.NewContext(device(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	matrix := mma.Probe(ctx)
+	ctx.Close()
+	opt := exec.Options{WholePlanes: true, Matrix: matrix, Profile: func(step, _, _ int, d time.Duration) { took[step] += d }}
+	if os.Getenv("ENHANCE_PROFILE_FP16") != "" {
+		opt.Precision = planar.FP16
+	}
 	job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@
 // into launches. The variance never comes from E[x²]-E[x]². Expects LS (a power
 // of two) and the prelude.
 
+#define KEEP 4
+
 static float sum_group(float v, __local float *part, int lid) {
     barrier(CLK_LOCAL_MEM_FENCE);
     part[lid] = v;
@@ -23,19 +25,32 @@ void norm_row_stats(__global const data_t *src, ring_t rs, __global float *stats
     __local float part[LS];
     const int lid = get_local_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2), w = R_W(rs);
     __global const data_t *line = src + ring_row(rs, y) + (size_t)c * R_PITCH(rs);
-    float8 acc = 0.0f;
-    for (int x = 8 * lid; x < w; x += 8 * LS) {
-        float8 v = LD8(line + x);
-        const int8 at = x + (int8)(0, 1, 2, 3, 4, 5, 6, 7);
-        acc += select((float8)(0.0f), v, at < w);
+    const int8 lane = (int8)(0, 1, 2, 3, 4, 5, 6, 7);
+    // The first vectors of every work-item wait in registers for the second pass.
+    float8 kept[KEEP], acc = 0.0f;
+#pragma unroll
+    for (int i = 0; i < KEEP; i++) {
+        const int x = 8 * (lid + i * LS);
+        kept[i] = 0.0f;
+        if (x < w) {
+            kept[i] = LD8(line + x);
+            acc += select((float8)(0.0f), kept[i], x + lane < w);
+        }
     }
+    for (int x = 8 * (lid + KEEP * LS); x < w; x += 8 * LS)
+        acc += select((float8)(0.0f), LD8(line + x), x + lane < w);
     float4 q = acc.lo + acc.hi;
     const float mean = sum_group(q.x + q.y + q.z + q.w, part, lid) / (float)w;
     acc = 0.0f;
-    for (int x = 8 * lid; x < w; x += 8 * LS) {
+#pragma unroll
+    for (int i = 0; i < KEEP; i++) {
+        const int x = 8 * (lid + i * LS);
+        const float8 v = kept[i] - mean;
+        acc += select((float8)(0.0f), v * v, x + lane < w);
+    }
+    for (int x = 8 * (lid + KEEP * LS); x < w; x += 8 * LS) {
         const float8 v = LD8(line + x) - mean;
-        const int8 at = x + (int8)(0, 1, 2, 3, 4, 5, 6, 7);
-        acc += select((float8)(0.0f), v * v, at < w);
+        acc += select((float8)(0.0f), v * v, x + lane < w);
     }
     q = acc.lo + acc.hi;
     const float m2 = sum_group(q.x + q.y + q.z + q.w, part, lid);
@@ -74,3 +89,5 @@ void norm_affine(__global const float *stats, ring_t rstats, int c0, __global co
         scales[all + c] = params[n + i] - mean * scale;
     }
 }
+
+#undef KEEP

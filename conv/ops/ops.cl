@@ -1,7 +1,7 @@
 // Steps that are not convolutions: pooling, enlargement, pointwise arithmetic,
 // pixel shuffle. Dimension 0 of the work-items is the column, 1 the channel, 2 the
-// row; a work-item makes eight samples side by side where that makes wide loads
-// and stores (pooling, pointwise), otherwise one. Expects the prelude.
+// row; a work-item makes eight samples side by side (the shuffle: one), which makes
+// wide loads and stores. Expects the prelude.
 
 // Writes eight columns from x on, and whatever of the rim mirrors them.
 static void put8(__global data_t *line, int x, int w, float8 v) {
@@ -41,19 +41,38 @@ static int enlarge(int i, int n, int align_corners, float *weight) {
     return q >> 2;
 }
 
-// Bilinear ×2: columns first, then rows.
+// Columns m-1 to m+6 of a line of n; what lies outside repeats its ends.
+static float8 clamped8(__global const data_t *line, int m, int n) {
+    const int8 at = m - 1 + (int8)(0, 1, 2, 3, 4, 5, 6, 7);
+    float8 v = LD8(line + m - 1);
+    if (m == 0) v.s0 = v.s1;
+    if (m + 6 >= n) v = select(v, (float8)(LD1(line, n - 1)), at >= n);
+    return v;
+}
+
+// Bilinear ×2: columns first, then rows. Outputs 2m and 2m+1 lie between columns
+// m-1 and m, and m and m+1 (see enlarge).
 __kernel void ops_upsample(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0, int align_corners) {
-    const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
+    const int x = 8 * (int)get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
     if (x >= R_W(rd)) return;
-    float wx, wy;
-    const int h = R_H(rs), w = R_W(rs);
-    const int sx = enlarge(x, w, align_corners, &wx), sy = enlarge(y, h, align_corners, &wy);
-    const int sx1 = min(sx + 1, w - 1);
-    __global const data_t *a = src + ring_row(rs, sy) + (size_t)c * R_PITCH(rs);
-    __global const data_t *b = src + ring_row(rs, min(sy + 1, h - 1)) + (size_t)c * R_PITCH(rs);
-    const float top = fma(wx, LD1(a, sx1), (1.0f - wx) * LD1(a, sx));
-    const float low = fma(wx, LD1(b, sx1), (1.0f - wx) * LD1(b, sx));
-    put(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), fma(wy, low, (1.0f - wy) * top));
+    const int h = R_H(rs), w = R_W(rs), m = x / 2;
+    float wy;
+    const int sy = enlarge(y, h, align_corners, &wy);
+    float4 even = 0.75f, odd = 0.25f;
+    if (align_corners) {
+        const int4 at = m + (int4)(0, 1, 2, 3);
+        const float den = (float)(2 * w - 1);
+        even = convert_float4(2 * w - 1 - at) / den;
+        odd = convert_float4(w - 1 - at) / den;
+    }
+    const float8 a = clamped8(src + ring_row(rs, sy) + (size_t)c * R_PITCH(rs), m, w);
+    const float8 b = clamped8(src + ring_row(rs, min(sy + 1, h - 1)) + (size_t)c * R_PITCH(rs), m, w);
+    float8 top, low;
+    top.even = fma(even, a.s1234, (1.0f - even) * a.s0123);
+    top.odd = fma(odd, a.s2345, (1.0f - odd) * a.s1234);
+    low.even = fma(even, b.s1234, (1.0f - even) * b.s0123);
+    low.odd = fma(odd, b.s2345, (1.0f - odd) * b.s1234);
+    put8(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), fma(wy, low, (1.0f - wy) * top));
 }
 
 // dst = act(src·scale[c] + shift[c]) + res; scales (may be null) holds the scales

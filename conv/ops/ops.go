@@ -92,7 +92,7 @@ func (o *Ops) Upsample(src, dst planar.Ring, y0, y1 int, alignCorners bool) erro
 	if alignCorners {
 		align = 1
 	}
-	return o.samples(o.upsample, 1, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0), align)
+	return o.samples(o.upsample, 8, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0), align)
 }
 
 // Pointwise makes rows [y0,y1) of dst = act(src·scale+shift) + res. scales is what
