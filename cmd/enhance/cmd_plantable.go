@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"enhance/pipeline"
+)
+
+func init() {
+	register(&command{name: "plan-table", summary: "peak memory and time of a photo within budgets from 64M to none", run: runPlanTable})
+}
+
+const planTableHelp = `enhance plan-table photo.dng [-m MODEL] [--measure]
+enhance plan-table --size HxW [-m MODEL] [--device-profile NAME]
+
+Prints a table (Markdown) of budgets, 64M to 4G, none, and the smallest that works:
+the peak of device memory, the strategy, launches, transfers, host memory and the
+predicted time. With --measure the photo is developed within each budget, and
+thrown away, and its time printed too.
+`
+
+func runPlanTable(e *env, args []string) int {
+	n, size, measure := &netFlags{}, "", false
+	f := newFlags("plan-table")
+	f.StringVar(&size, "size", "", "rows x columns of the mosaic, instead of a photo")
+	f.BoolVar(&measure, "measure", false, "develop the photo within each budget")
+	n.declareModel(f)
+	n.declareDevice(f)
+	f.MarkHidden("mem")
+	n.declareReport(f)
+	if code, done := e.begin(n, f, args, planTableHelp); done {
+		return code
+	}
+	var h, w int
+	var err error
+	switch {
+	case (f.NArg() == 1) == (size != "") || f.NArg() > 1:
+		err = usagef("plan-table: want one photo, or --size HxW: see enhance plan-table --help")
+	case size != "" && measure:
+		err = usagef("plan-table: --measure needs a photo")
+	case n.mem != "":
+		err = usagef("plan-table: --mem has no place here: the table is of budgets")
+	case size != "":
+		h, w, err = pipeline.ParseSize(size)
+	}
+	if err != nil {
+		return e.fail(err, "")
+	}
+	n.set.PlanOnly = n.set.Profile != nil && n.set.Device == "" && !measure
+	s, err := pipeline.NewSession(n.set)
+	if err != nil {
+		return e.fail(err, "")
+	}
+	ctx, stop := interruptible(e, s.Abandon)
+	defer stop()
+	defer s.Close()
+	var t *pipeline.PlanTable
+	if size != "" {
+		t, err = s.PlanTableSize(h, w)
+	} else {
+		t, err = s.PlanTable(ctx, pipeline.Job{Input: f.Arg(0)}, measure)
+	}
+	if err != nil {
+		return e.fail(err, f.Arg(0))
+	}
+	if n.json {
+		return e.putJSON(t)
+	}
+	if err := writePlanTable(e.stdout, t, measure); err != nil {
+		return e.fail(err, "")
+	}
+	return exitOK
+}
+
+func writePlanTable(w io.Writer, t *pipeline.PlanTable, measured bool) error {
+	fmt.Fprintf(w, "%s, %dx%d packed, %s on %s\n\n", t.Input, t.Packed[0], t.Packed[1], t.Model.Name, deviceName(&t.Device))
+	tw := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
+	head, rule := "|\t`--mem` |\tpeak |\tstrategy |\tlaunches |\tup |\tdown |\tin host memory |\tpredicted s |\t", "|\t---: |\t---: |\t:--- |\t---: |\t---: |\t---: |\t---: |\t---: |\t"
+	if measured {
+		head, rule = head+"measured s |\t", rule+"---: |\t"
+	}
+	fmt.Fprintf(tw, "%s\n%s\n", head, rule)
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if r.TooSmall {
+			fmt.Fprintf(tw, "|\t%s |\t- |\ttoo small |\t- |\t- |\t- |\t- |\t- |\t%s\n", budgetName(r), map[bool]string{true: "- |\t"}[measured])
+			continue
+		}
+		fmt.Fprintf(tw, "|\t%s |\t%s |\t%s |\t%d |\t%s |\t%s |\t%s |\t%s |\t", budgetName(r), short(r.Peak), strategyOf(r), r.Launches,
+			short(r.Upload), short(r.Download), short(r.HostBytes), significant(r.Predicted))
+		if measured {
+			fmt.Fprintf(tw, "%s |\t", significant(r.Measured))
+		}
+		fmt.Fprintln(tw)
+	}
+	return tw.Flush()
+}
+
+// budgetName is what --mem takes.
+func budgetName(r *pipeline.TableRow) string {
+	b := r.Budget
+	switch {
+	case r.Smallest:
+		return fmt.Sprint(b)
+	case b > 0 && b%(1<<30) == 0:
+		return fmt.Sprintf("%dG", b>>30)
+	case b > 0 && b%(1<<20) == 0:
+		return fmt.Sprintf("%dM", b>>20)
+	}
+	return fmt.Sprint(b)
+}
+
+func strategyOf(r *pipeline.TableRow) string {
+	p := &r.PlanFacts
+	switch {
+	case r.Full != nil && len(r.Full.Sections) == len(r.Full.Program.Steps):
+		return p.Strategy
+	case len(r.Full.Sections) > 1:
+		return fmt.Sprintf("%d %s, up to %d rows", len(r.Full.Sections), p.Strategy, p.Rows)
+	}
+	return fmt.Sprintf("%s, %d rows", p.Strategy, p.Rows)
+}

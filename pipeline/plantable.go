@@ -1,0 +1,139 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"enhance/exec"
+	"enhance/memplan"
+)
+
+// TableBudgets are the budgets of a table of plans, 0 for none.
+var TableBudgets = []int64{64 << 20, 128 << 20, 256 << 20, 512 << 20, 1 << 30, 2 << 30, 4 << 30, 0}
+
+// TableRow is the plan for one budget.
+type TableRow struct {
+	Budget   int64 `json:"budget"`             // 0: none
+	Smallest bool  `json:"smallest,omitempty"` // the least that works
+	TooSmall bool  `json:"too_small,omitempty"`
+	PlanFacts
+
+	// Measured is the wall-clock time of the run, decoding and encoding included,
+	// compiling not; 0 if it was not measured.
+	Measured float64 `json:"measured_seconds,omitempty"`
+}
+
+// PlanTable shows what budgets make of a photo.
+type PlanTable struct {
+	Input  string      `json:"input"`
+	Model  ModelFacts  `json:"model"`
+	Device DeviceFacts `json:"device"`
+	Packed [2]int      `json:"packed"`
+	Rows   []TableRow  `json:"rows"`
+}
+
+// PlanTable plans the photo of j for each of TableBudgets and for the smallest
+// budget that works. If measure is set it develops the photo within each, to
+// nowhere.
+func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTable, error) {
+	photo, err := openPhoto(&j)
+	if err != nil {
+		return nil, &FileError{Path: j.Input, Err: err}
+	}
+	defer photo.Close()
+	g := layout(photo.Meta(), &s.model.Convention)
+	t, err := s.planTable(j.Input, g.h, g.w)
+	if err != nil || !measure {
+		return t, err
+	}
+	return t, s.measure(ctx, j, t)
+}
+
+// PlanTableSize is PlanTable for a mosaic of so many rows and columns whose red
+// sample is at (0,0), without measurement.
+func (s *Session) PlanTableSize(rows, cols int) (*PlanTable, error) {
+	h, w := s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
+	return s.planTable(fmt.Sprintf("mosaic of %d rows and %d columns", rows, cols), h, w)
+}
+
+func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
+	if s.info == nil {
+		return nil, optionErrorf("device", "the host executor has one plan: choose an OpenCL device")
+	}
+	t := &PlanTable{Input: input, Packed: [2]int{h, w}}
+	t.Model, t.Device = s.facts()
+	budgets := slices.Clone(TableBudgets)
+	var least *memplan.BudgetError
+	if _, err := s.prepare(s.model, h, w, 1); errors.As(err, &least) {
+		budgets = append(budgets, least.Minimum)
+	} else if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(budgets, func(a, b int64) int { // none is the most
+		switch {
+		case a == b:
+			return 0
+		case b == 0 || a != 0 && a < b:
+			return -1
+		}
+		return 1
+	})
+	for _, b := range slices.Compact(budgets) {
+		row := TableRow{Budget: b, Smallest: least != nil && b == least.Minimum}
+		job, err := s.prepare(s.model, h, w, b)
+		switch {
+		case errors.As(err, &least):
+			row.TooSmall = true
+		case err != nil:
+			return nil, err
+		default:
+			row.fillRow(s, job, h, w)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t, nil
+}
+
+func (r *TableRow) fillRow(s *Session, job *exec.Job, h, w int) {
+	r.PlanFacts = PlanFacts{Precision: s.set.Precision.String(), Packed: [2]int{h, w}, Budget: r.Budget}
+	r.fill(job)
+}
+
+// measure develops the photo within each row's budget. Rows of one plan are
+// measured once.
+func (s *Session) measure(ctx context.Context, j Job, t *PlanTable) error {
+	j.Output = Output{Writer: io.Discard, Format: PNG}
+	budget, why := s.budget, s.budgetWhy
+	defer func() { s.budget, s.budgetWhy = budget, why }()
+	for i := range t.Rows {
+		row := &t.Rows[i]
+		if row.TooSmall {
+			continue
+		}
+		if i > 0 && samePlan(row.Full, t.Rows[i-1].Full) {
+			row.Measured = t.Rows[i-1].Measured
+			continue
+		}
+		if err := s.closeEngine(); err != nil {
+			return err
+		}
+		s.budget, s.budgetWhy = row.Budget, "of the table"
+		rep, err := s.Enhance(ctx, j)
+		if err != nil {
+			return err
+		}
+		if !rep.Memory.AsPlanned || rep.Plan.Peak != row.Peak {
+			return fmt.Errorf("within %s the device held %d bytes where %d were planned: please report this", Bytes(row.Budget), rep.Memory.Peak, row.Peak)
+		}
+		row.Measured = rep.Seconds.Run + rep.Seconds.Finish
+	}
+	return s.closeEngine()
+}
+
+// samePlan reports whether two plans do the same, whatever their budgets.
+func samePlan(a, b *memplan.Plan) bool {
+	return a != nil && b != nil && a.Strategy == b.Strategy && a.Peak == b.Peak && a.Cost == b.Cost && a.HostBytes == b.HostBytes
+}
