@@ -15,10 +15,9 @@
 // 32-bit words per pixel: 2×8 channels of binary16, or 2×4 of float32. On the way
 // in it is transposed from planar lines. Of a pixel's words lane t of a quad
 // takes 2t and 2t+1 in one load, the two registers of a fragment. Columns of a
-// patch row are sorted by their remainder modulo 4, CLASS words apart, which
-// makes all reads and writes free of bank conflicts: a half-warp reads 4 pixels
-// in one line of the banks; eight lanes that write two columns each fill all
-// banks as 2·CLASS is 16 modulo 32.
+// patch row are sorted by their remainder modulo 4, CLASS words apart. All reads
+// and writes are so free of bank conflicts: a half-warp reads 4 pixels, and eight
+// lanes write halves of 4 pixels, in one line of the banks.
 //
 // Weights come in the order in which lanes need them, PIECE taps at a time,
 // through registers into a ring of two pieces in local memory: read straight
@@ -34,12 +33,12 @@
 #define GROUP (32 * WO * WR)
 #define TILE_H (ROWS * WR)
 #define PATCH_H (TILE_H + KS - 1)
-#define LEFT (((KS / 2) + 1) / 2 * 2) // columns of the patch before the tile's
+#define LEFT (KS > 1 ? 4 : 0) // columns of the patch before the tile's
 #define OFF (LEFT - KS / 2)
 #define COLS ((31 + OFF + KS + 3) / 4 * 4)
-#define CLASS ((COLS / 4 | 1) * 8)
+#define CLASS (COLS / 4 * 8)
 #define LINE (4 * CLASS)
-#define UNITS (PATCH_H * COLS) // a unit is two columns of a chunk
+#define UNITS (PATCH_H * (COLS / 2)) // a unit is four columns of a chunk
 #define PER ((UNITS + GROUP - 1) / GROUP) // units of a work-item
 #define PER_ROW ((PER + KS - 1) / KS)      // of them, fetched during a kernel row
 #define PATCH (PATCH_H * LINE)
@@ -59,46 +58,60 @@
 #endif
 #define TF32(d, v) asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(d) : "f"(v))
 
-// Loads the words of a unit, channel c of chunk q on, into v.
+// Loads the samples of a unit, whose first channel's are at from, into v: two or
+// four words of each channel.
 #if MODE == 0
-#define FETCH(v, from) { \
-    _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) \
-        (v)[c_] = c_ < valid ? *(__global const uint *)((from) + (size_t)c_ * pitch) : 0u; \
-    }
+#define samples_t uint2
+#define SAMPLES_TO(v, c, p) (v)[2 * (c)] = (p).x; (v)[2 * (c) + 1] = (p).y;
 #else
-#define FETCH(v, from) { \
-    _Pragma("unroll") for (int c_ = 0; c_ < 4; c_++) { \
-        uint2 f_ = c_ < valid ? *(__global const uint2 *)((from) + (size_t)c_ * pitch) : (uint2)(0u, 0u); \
-        (v)[2 * c_] = f_.x; (v)[2 * c_ + 1] = f_.y; \
-    } }
+#define samples_t uint4
+#define SAMPLES_TO(v, c, p) (v)[4 * (c)] = (p).x; (v)[4 * (c) + 1] = (p).y; (v)[4 * (c) + 2] = (p).z; (v)[4 * (c) + 3] = (p).w;
 #endif
+#define FETCH(v, from) { \
+    __global const data_t *from_ = (from); \
+    if (valid >= CHUNK) { \
+        _Pragma("unroll") for (int c_ = 0; c_ < CHUNK; c_++) { \
+            const samples_t p_ = *(__global const samples_t *)(from_ + (size_t)(uint)(c_ * pitch)); \
+            SAMPLES_TO(v, c_, p_) \
+        } \
+    } else { \
+        _Pragma("unroll") for (int c_ = 0; c_ < CHUNK; c_++) { \
+            samples_t p_ = 0u; \
+            if (c_ < valid) p_ = *(__global const samples_t *)(from_ + (size_t)(uint)(c_ * pitch)); \
+            SAMPLES_TO(v, c_, p_) \
+        } \
+    } }
 
 // Sorts them by column and stores them.
 #if MODE == 0
+#define EVEN(v, c) (((v)[2 * (c)] & 0xffff) | (v)[2 * (c) + 2] << 16)
+#define ODD(v, c) ((v)[2 * (c)] >> 16 | ((v)[2 * (c) + 2] & 0xffff0000))
 #define STASH(at, v) { \
-    *(__local uint4 *)(at) = (uint4)(((v)[0] & 0xffff) | (v)[1] << 16, ((v)[2] & 0xffff) | (v)[3] << 16, \
-                                     ((v)[4] & 0xffff) | (v)[5] << 16, ((v)[6] & 0xffff) | (v)[7] << 16); \
-    *(__local uint4 *)((at) + CLASS) = (uint4)((v)[0] >> 16 | ((v)[1] & 0xffff0000), (v)[2] >> 16 | ((v)[3] & 0xffff0000), \
-                                               (v)[4] >> 16 | ((v)[5] & 0xffff0000), (v)[6] >> 16 | ((v)[7] & 0xffff0000)); \
+    __local uint *at_ = (at); \
+    *(__local uint4 *)at_ = (uint4)(EVEN(v, 0), EVEN(v, 2), EVEN(v, 4), EVEN(v, 6)); \
+    *(__local uint4 *)(at_ + CLASS) = (uint4)(ODD(v, 0), ODD(v, 2), ODD(v, 4), ODD(v, 6)); \
+    *(__local uint4 *)(at_ + 2 * CLASS) = (uint4)(EVEN((v) + 1, 0), EVEN((v) + 1, 2), EVEN((v) + 1, 4), EVEN((v) + 1, 6)); \
+    *(__local uint4 *)(at_ + 3 * CLASS) = (uint4)(ODD((v) + 1, 0), ODD((v) + 1, 2), ODD((v) + 1, 4), ODD((v) + 1, 6)); \
     }
 #else
 #if MODE == 1
-#define ROUND(v) _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) TF32((v)[c_], as_float((v)[c_]))
+#define ROUND(v) _Pragma("unroll") for (int c_ = 0; c_ < 16; c_++) TF32((v)[c_], as_float((v)[c_]))
 #else
 #define ROUND(v)
 #endif
 #define STASH(at, v) { \
+    __local uint *at_ = (at); \
     ROUND(v); \
-    *(__local uint4 *)(at) = (uint4)((v)[0], (v)[2], (v)[4], (v)[6]); \
-    *(__local uint4 *)((at) + CLASS) = (uint4)((v)[1], (v)[3], (v)[5], (v)[7]); \
+    _Pragma("unroll") for (int c_ = 0; c_ < 4; c_++) \
+        *(__local uint4 *)(at_ + c_ * CLASS) = (uint4)((v)[c_], (v)[c_ + 4], (v)[c_ + 8], (v)[c_ + 12]); \
     }
 #endif
 
 // Where unit i of this work-item lies.
-#define UNIT_COLUMN(i) ((lid + (i) * GROUP) / 2 % (COLS / 2) * 2)
-#define UNIT_ROW(i) ((lid + (i) * GROUP) / COLS)
-#define UNIT_AT(i) (to + UNIT_ROW(i) * LINE + UNIT_COLUMN(i) % 4 * CLASS + UNIT_COLUMN(i) / 4 * 8 + q * 4)
-#define UNIT_FROM(i) (from + row_at[source * PATCH_H + UNIT_ROW(i)] + UNIT_COLUMN(i))
+#define UNIT_QUAD(i) ((lid + (i) * GROUP) / 2 % (COLS / 4))
+#define UNIT_ROW(i) ((lid + (i) * GROUP) / (COLS / 2))
+#define UNIT_AT(i) (to + UNIT_ROW(i) * LINE + UNIT_QUAD(i) * 8 + q * 4)
+#define UNIT_FROM(i) (from + row_at[source * PATCH_H + UNIT_ROW(i)] + UNIT_QUAD(i) * 4)
 #define UNIT_IS(i) (lid + (i) * GROUP < units)
 
 // Points from, source and valid at chunk q of stage s.
@@ -190,7 +203,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #pragma unroll 2
             for (int i = 0; i < PER; i++)
                 if (UNIT_IS(i)) {
-                    uint v[8];
+                    uint v[16];
                     FETCH(v, UNIT_FROM(i));
                     STASH(UNIT_AT(i), v);
                 }
@@ -206,7 +219,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #pragma unroll 1
         for (int ky = 0; ky < KS; ky++, line += LINE) {
 #if PATCHES == 2
-            uint raw[PER_ROW][8];
+            uint raw[PER_ROW][16];
 #pragma unroll
             for (int i = 0; i < PER_ROW; i++)
                 if (UNIT_IS(ky + i * KS)) FETCH(raw[i], UNIT_FROM(ky + i * KS));
@@ -297,10 +310,14 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #undef CHUNK
 #undef MMA
 #undef TF32
+#undef samples_t
+#undef SAMPLES_TO
 #undef FETCH
+#undef EVEN
+#undef ODD
 #undef STASH
 #undef ROUND
-#undef UNIT_COLUMN
+#undef UNIT_QUAD
 #undef UNIT_ROW
 #undef UNIT_AT
 #undef UNIT_FROM

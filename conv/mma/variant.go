@@ -19,9 +19,9 @@ func (v variant) outputs() int { return 16 * v.mt * v.wo }
 // patch is the sides of a stage's patch for kernel side k: its rows, its
 // columns and the words of a row, as mma.cl defines them.
 func (v variant) patch(k int) (rows, columns, words int) {
-	left := (k/2 + 1) / 2 * 2
+	left := min(k/2, 1) * 4
 	columns = (31 + left - k/2 + k + 3) / 4 * 4
-	return v.tileH() + k - 1, columns, 4 * (columns/4 | 1) * 8
+	return v.tileH() + k - 1, columns, columns / 4 * 32
 }
 
 // localBytes is the size of the patches, the ring of weights and the table of
