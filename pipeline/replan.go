@@ -27,7 +27,7 @@ func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(str
 	if err == nil || !clrt.OutOfMemory(err) {
 		return e, job, err
 	}
-	limit := int64(foundShare * float64(held))
+	limit := max(1, int64(foundShare*float64(held))) // 0 would be none
 	again, perr := s.prepare(m, h, w, limit)
 	var least *memplan.BudgetError
 	switch {

@@ -1,0 +1,197 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"enhance/imgio"
+	"enhance/pipeline"
+	"enhance/profile"
+)
+
+// TestBudgetRemedies: the error of a small budget says what needs less, and that
+// is true.
+func TestBudgetRemedies(t *testing.T) {
+	phone, err := profile.Load("adreno-660")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := pipeline.Settings{Model: "pynet-random:x,width=8", Profile: phone, PlanOnly: true, Memory: 1}
+	var out bytes.Buffer
+	j := order(nikon(t).crop(0, 0, 256, 256), &out)
+	j.DryRun = true
+	_, err = session(t, set).Enhance(context.Background(), j)
+	var small *pipeline.BudgetError
+	if !errors.As(err, &small) || len(small.Lower) == 0 || small.Lower[0].Change != "--precision fp16" || small.Lower[0].Minimum >= small.Minimum {
+		t.Fatalf("error %v", err)
+	}
+	if !strings.Contains(small.Error(), "Adreno") {
+		t.Errorf("the device is not named: %v", small)
+	}
+	set.Precision, set.Memory = 1, pipeline.Memory(small.Lower[0].Minimum)
+	rep, err := session(t, set).Enhance(context.Background(), j)
+	if err != nil || rep.Plan.Peak != small.Lower[0].Minimum {
+		t.Errorf("with what the error named: %v", err)
+	}
+}
+
+// TestProfileLimits runs a photo within the limits of each profile: the plan keeps
+// to them, and a plan that is not run needs no device.
+func TestProfileLimits(t *testing.T) {
+	c := nikon(t).crop(100, 100, 200, 144)
+	for _, name := range profile.Names() {
+		p, err := profile.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		j := c.job(0, 0, &out)
+		j.DryRun = true
+		only := session(t, pipeline.Settings{Profile: p, PlanOnly: true})
+		rep, err := only.Enhance(context.Background(), j)
+		if err != nil || rep.Device.Profile != name || rep.Plan.Budget != p.GlobalMem/5*4 || len(rep.Plan.Table) == 0 {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if only.Context() != nil {
+			t.Errorf("%s: a device was opened", name)
+		}
+		j.DryRun = false
+		if _, err := only.Enhance(context.Background(), j); pipeline.Classify(err) != pipeline.ClassOption {
+			t.Errorf("%s: a run of a plan that is none gives %v", name, err)
+		}
+	}
+	needOpenCL(t)
+	toy, err := profile.Parse([]byte(`{"name": "toy", "type": "GPU", "global_mem": 33554432, "max_alloc": 2097152, "local_mem": 16384,
+		"max_work_group": 64, "compute_units": 2, "base_align": 256, "unified": false, "native_vector_float": 4, "clock_mhz": 500}`), "toy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var free, limited bytes.Buffer
+	develop(t, session(t, pipeline.Settings{}), c.job(0, 0, &free))
+	_, rep := develop(t, session(t, pipeline.Settings{Profile: toy}), c.job(0, 0, &limited))
+	if !bytes.Equal(free.Bytes(), limited.Bytes()) {
+		t.Error("limits that no kernel depends on changed the picture")
+	}
+	if rep.Plan.Budget > toy.GlobalMem/5*4 || rep.Plan.Peak > rep.Plan.Budget {
+		t.Errorf("peak %d of %d", rep.Plan.Peak, rep.Plan.Budget)
+	}
+	for _, n := range rep.Plan.Full.Arenas {
+		if n > toy.MaxAlloc {
+			t.Errorf("a buffer of %d bytes, the profile allows %d", n, toy.MaxAlloc)
+		}
+	}
+}
+
+// TestHostMemory: a run that would hold more of the host's memory than it may is
+// refused before it begins, and names what needs how much.
+func TestHostMemory(t *testing.T) {
+	needOpenCL(t)
+	var out bytes.Buffer
+	j := nikon(t).crop(100, 100, 200, 144).job(0, 0, &out)
+	_, err := session(t, pipeline.Settings{HostMemory: 1 << 20}).Enhance(context.Background(), j)
+	var host *pipeline.HostMemoryError
+	if !errors.As(err, &host) || pipeline.Classify(err) != pipeline.ClassBudget || out.Len() > 0 {
+		t.Fatalf("error %v, %d bytes written", err, out.Len())
+	}
+	var sum int64
+	for _, u := range host.Planned {
+		sum += u.Bytes
+	}
+	if sum != host.Need || host.Need <= host.Budget || !strings.Contains(err.Error(), "device buffers, which share the host's memory") {
+		t.Errorf("%d of %d bytes named in %v", sum, host.Need, err)
+	}
+	_, rep := develop(t, session(t, pipeline.Settings{HostMemory: 8 << 30}), j)
+	if runtime.GOOS == "linux" && (rep.Host.PeakRSS < rep.Plan.Peak || rep.Host.PeakRSS > 8<<30 || rep.Host.StartRSS == 0) {
+		t.Errorf("resident: %d at the start, %d at most", rep.Host.StartRSS, rep.Host.PeakRSS)
+	}
+}
+
+// TestHostNeeds: what turning, JPEG and a reference hold is counted.
+func TestHostNeeds(t *testing.T) {
+	needOpenCL(t)
+	c := filled(200, 144, 3000)
+	needs := func(change func(j *pipeline.Job)) map[string]int64 {
+		j := c.job(0, 0, new(bytes.Buffer))
+		j.DryRun = true
+		change(&j)
+		rep, err := session(t, pipeline.Settings{}).Enhance(context.Background(), j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := map[string]int64{}
+		for _, u := range rep.Host.Planned {
+			m[u.Purpose] = u.Bytes
+		}
+		return m
+	}
+	find := func(m map[string]int64, part string) int64 {
+		for k, v := range m {
+			if strings.Contains(k, part) {
+				return v
+			}
+		}
+		return 0
+	}
+	if m := needs(func(*pipeline.Job) {}); find(m, "JPEG") != 0 || find(m, "reference") != 0 || find(m, "encoder") == 0 {
+		t.Errorf("needs %v", m)
+	}
+	if n := find(needs(func(j *pipeline.Job) { j.Output.Format, j.Output.Bits = pipeline.JPEG, 8 }), "JPEG"); n != 4*200*144 {
+		t.Errorf("JPEG needs %d", n)
+	}
+	ref := filepath.Join(t.TempDir(), "ref.png")
+	f, err := os.Create(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := imgio.NewPNG(struct{ io.Writer }{f}, imgio.Header{Width: 200, Height: 144, Bits: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 144 {
+		if err := w.WriteRow(make([]uint16, 600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if n := find(needs(func(j *pipeline.Job) { j.Reference = ref }), "reference"); n != 6*200*144 {
+		t.Errorf("a reference needs %d", n)
+	}
+}
+
+// TestPlanTable: budgets rise, peaks keep to them, the smallest is the smallest, and
+// measured rows agree with their plans.
+func TestPlanTable(t *testing.T) {
+	needOpenCL(t)
+	s := session(t, pipeline.Settings{})
+	j := nikon(t).crop(100, 100, 256, 192).job(0, 0, nil)
+	table, err := s.PlanTable(context.Background(), j, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(table.Rows) != len(pipeline.TableBudgets)+1 || table.Rows[len(table.Rows)-1].Budget != 0 {
+		t.Fatalf("%d rows", len(table.Rows))
+	}
+	found := false
+	for i, r := range table.Rows {
+		found = found || r.Smallest
+		switch {
+		case r.TooSmall == found:
+			t.Errorf("row %d: budget %d, too small %v, smallest seen %v", i, r.Budget, r.TooSmall, found)
+		case !r.TooSmall && (r.Peak == 0 || r.Budget > 0 && r.Peak > r.Budget || r.Measured <= 0 || r.Predicted <= 0):
+			t.Errorf("row %d: budget %d, peak %d, %v s", i, r.Budget, r.Peak, r.Measured)
+		}
+	}
+	if rep, err := s.Enhance(context.Background(), func() pipeline.Job { j.Output.Writer = io.Discard; return j }()); err != nil || rep.Plan.BudgetWhy == "of the table" {
+		t.Errorf("afterwards: %v", err)
+	}
+}
