@@ -28,13 +28,13 @@ var benchShapes = map[string][][5]int{
 
 // BenchmarkShapes times convolutions by events of the device and reports the
 // compiler's figures. ENHANCE_MMA_VARIANTS names variants to try beside the one
-// chosen: "mt,wo,wr,rows,piece,patches" separated by blanks.
+// chosen: "mt,wo,wr,rows,piece,sets" separated by blanks.
 func BenchmarkShapes(b *testing.B) {
 	dev := matrixDevice(b)
 	var tried []variant
 	for _, text := range strings.Fields(os.Getenv("ENHANCE_MMA_VARIANTS")) {
 		var v variant
-		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d %d %d", &v.mt, &v.wo, &v.wr, &v.rows, &v.piece, &v.patches); err != nil {
+		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d %d %d", &v.mt, &v.wo, &v.wr, &v.rows, &v.piece, &v.sets); err != nil {
 			b.Fatalf("ENHANCE_MMA_VARIANTS: %q: %v", text, err)
 		}
 		tried = append(tried, v)
@@ -44,7 +44,7 @@ func BenchmarkShapes(b *testing.B) {
 			for _, d := range benchShapes[net] {
 				s := conv.Shape{K: d[3], SrcC: []int{d[0]}, OutC: d[4], H: d[1], W: d[2], Act: fuse.LeakyReLU}
 				for _, v := range append([]variant{choose(p, s, dev.Info().LocalMem)}, tried...) {
-					name := fmt.Sprintf("%s/%s/%s/m%dx%d-r%dx%d-w%d-p%d", p, net, s, v.mt, v.wo, v.rows, v.wr, v.piece, v.patches)
+					name := fmt.Sprintf("%s/%s/%s/m%dx%d-r%dx%d-w%d-s%d", p, net, s, v.mt, v.wo, v.rows, v.wr, v.piece, v.sets)
 					b.Run(name, func(b *testing.B) { benchShape(b, dev, algo{p, &v}, s) })
 				}
 			}
@@ -138,29 +138,4 @@ func fillRandom(q *clrt.Queue, buf *clrt.Buffer, p planar.Precision) error {
 		}
 	}
 	return nil
-}
-
-// TestDump writes PTX.
-func TestDump(t *testing.T) {
-	out := os.Getenv("DUMP")
-	if out == "" {
-		t.Skip("no DUMP")
-	}
-	dev := matrixDevice(t)
-	ctx, _ := clrt.NewContext(dev)
-	defer ctx.Close()
-	for _, d := range []struct {
-		p Precision
-		k int
-		v variant
-	}{{FP16, 9, variant{2, 1, 4, 2, 3, 1}}, {FP16, 3, variant{2, 2, 4, 2, 3, 2}}, {FP32, 5, variant{2, 1, 4, 2, 3, 2}}} {
-		m := &impl{precision: d.p, shape: conv.Shape{K: d.k, Act: fuse.LeakyReLU}, variant: d.v}
-		prog, err := ctx.Build(planar.Source(d.p.Storage())+m.Kernels()[0].Source, "-cl-std=CL1.2 -cl-nv-verbose")
-		if err != nil {
-			t.Fatal(err)
-		}
-		bin, _ := prog.Binary()
-		os.WriteFile(out+"/"+m.name()+".ptx", []byte(strings.TrimRight(string(bin), "\x00")), 0o666)
-		t.Log(prog.BuildLog())
-	}
 }

@@ -63,8 +63,8 @@ func TestVariants(t *testing.T) {
 
 // trialVariants are one of each way to divide a tile.
 var trialVariants = []variant{
-	{mt: 1, wo: 1, wr: 4, rows: 1, piece: 2, patches: 1}, {mt: 3, wo: 2, wr: 4, rows: 2, piece: 1, patches: 1}, {mt: 2, wo: 2, wr: 2, rows: 4, piece: 3, patches: 1},
-	{mt: 1, wo: 3, wr: 2, rows: 2, piece: 3, patches: 2}, {mt: 4, wo: 1, wr: 2, rows: 2, piece: 2, patches: 1},
+	{mt: 1, wo: 1, wr: 4, rows: 1, piece: 2, sets: 1}, {mt: 3, wo: 2, wr: 4, rows: 2, piece: 1, sets: 1}, {mt: 2, wo: 2, wr: 2, rows: 4, piece: 3, sets: 1},
+	{mt: 1, wo: 3, wr: 2, rows: 2, piece: 3, sets: 2}, {mt: 4, wo: 1, wr: 2, rows: 2, piece: 2, sets: 1}, {mt: 1, wo: 2, wr: 1, rows: 2, piece: 3, sets: 3},
 }
 
 // wideShape draws shapes as networks have them: many channels and outputs, in

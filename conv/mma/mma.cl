@@ -12,8 +12,8 @@
 // them as one vector into the planar line.
 //
 // A stage is the patch of two chunks of source channels in local memory, eight
-// 32-bit words per pixel: 2×8 channels of binary16, or 2×4 of float32. On the way
-// in it is transposed from planar lines. Of a pixel's words lane t of a quad
+// 32-bit words per pixel: 2×8 channels of binary16, or 2×4 of float32. SETS of
+// them are fetched together; meanwhile other work-groups compute. On the way in it is transposed from planar lines. Of a pixel's words lane t of a quad
 // takes 2t and 2t+1 in one load, the two registers of a fragment. Columns of a
 // patch row are sorted by their remainder modulo 4, CLASS words apart. All reads
 // and writes are so free of bank conflicts: a half-warp reads 4 pixels, and eight
@@ -27,7 +27,7 @@
 //
 // Expects the prelude and NAME; KS; MODE 0 (binary16), 1 (tf32) or 2 (tf32 in
 // three products: both factors split in a large and a small part); MT, WO, WR,
-// ROWS; PIECE; PATCHES (2: the next stage is fetched during this one); ACT.
+// ROWS; PIECE; SETS (stages fetched at a time, each its patch); ACT.
 // Weights: see pack.go.
 
 #define GROUP (32 * WO * WR)
@@ -39,8 +39,7 @@
 #define CLASS (COLS / 4 * 8)
 #define LINE (4 * CLASS)
 #define UNITS (PATCH_H * (COLS / 2)) // a unit is four columns of a chunk
-#define PER ((UNITS + GROUP - 1) / GROUP) // units of a work-item
-#define PER_ROW ((PER + KS - 1) / KS)      // of them, fetched during a kernel row
+#define PER ((UNITS + GROUP - 1) / GROUP) // units of a work-item in a patch
 #define PATCH (PATCH_H * LINE)
 #define PARTS (MODE == 2 ? 2 : 1)
 #define CHUNK (MODE == 0 ? 8 : 4)
@@ -107,12 +106,13 @@
     }
 #endif
 
-// Where unit i of this work-item lies.
-#define UNIT_QUAD(i) ((lid + (i) * GROUP) / 2 % (COLS / 4))
-#define UNIT_ROW(i) ((lid + (i) * GROUP) / (COLS / 2))
-#define UNIT_AT(i) (to + UNIT_ROW(i) * LINE + UNIT_QUAD(i) * 8 + q * 4)
+// Where unit i of this work-item lies, PER of them to a patch.
+#define UNIT(i) (lid + (i) % PER * GROUP)
+#define UNIT_QUAD(i) (UNIT(i) / 2 % (COLS / 4))
+#define UNIT_ROW(i) (UNIT(i) / (COLS / 2))
+#define UNIT_AT(i) (patches + (i) / PER * PATCH + UNIT_ROW(i) * LINE + UNIT_QUAD(i) * 8 + q * 4)
 #define UNIT_FROM(i) (from + row_at[source * PATCH_H + UNIT_ROW(i)] + UNIT_QUAD(i) * 4)
-#define UNIT_IS(i) (lid + (i) * GROUP < units)
+#define UNIT_IS(i) (first + (i) / PER < stages && UNIT(i) < UNITS)
 
 // Points from, source and valid at chunk q of stage s.
 #define NEXT_SOURCE(sk, rk, k) \
@@ -164,7 +164,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
           __global const uint *restrict weights, int stages, int bias_at,
           __global const data_t *restrict res, ring_t rres, __global data_t *restrict dst, ring_t rdst,
           int y0, int y1, float slope) {
-    __local uint patches[PATCHES * PATCH] __attribute__((aligned(16)));
+    __local uint patches[SETS * PATCH] __attribute__((aligned(16)));
     __local uint ring[2 * PIECE_WORDS] __attribute__((aligned(16)));
     __local size_t row_at[4 * PATCH_H];
     const int lid = get_local_id(0), q = lid & 1, lane = lid & 31, quad = lane / 4, t = lane % 4;
@@ -193,37 +193,26 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 
     PIECE_LOAD(min(PIECE, KS));
     PIECE_STORE(min(PIECE, KS));
-    int now = 0; // where this stage's patch begins
 #pragma unroll 1
-    for (int s = 0; s < stages; s++) {
-        if (s == 0 || PATCHES == 1) {
-            SEEK(s);
-            const int units = UNITS;
-            __local uint *to = patches;
-#pragma unroll 2
-            for (int i = 0; i < PER; i++)
-                if (UNIT_IS(i)) {
-                    uint v[16];
-                    FETCH(v, UNIT_FROM(i));
-                    STASH(UNIT_AT(i), v);
-                }
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-        __local const uint *line = patches + now + wr * ROWS * LINE + quad * 8 + t * 2;
-#if PATCHES == 2
-        SEEK(s + 1);
-        const int units = s + 1 < stages ? UNITS : 0;
-        now = PATCH - now;
-        __local uint *to = patches + now;
-#endif
-#pragma unroll 1
-        for (int ky = 0; ky < KS; ky++, line += LINE) {
-#if PATCHES == 2
-            uint raw[PER_ROW][16];
+    for (int first = 0; first < stages; first += SETS) {
 #pragma unroll
-            for (int i = 0; i < PER_ROW; i++)
-                if (UNIT_IS(ky + i * KS)) FETCH(raw[i], UNIT_FROM(ky + i * KS));
-#endif
+        for (int u0 = 0; u0 < SETS * PER; u0 += 2) {
+            uint v[2][16];
+#pragma unroll
+            for (int u = u0; u < min(u0 + 2, SETS * PER); u++) {
+                SEEK(first + u / PER);
+                if (UNIT_IS(u)) FETCH(v[u - u0], UNIT_FROM(u));
+            }
+#pragma unroll
+            for (int u = u0; u < min(u0 + 2, SETS * PER); u++)
+                if (UNIT_IS(u)) STASH(UNIT_AT(u), v[u - u0]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        __local const uint *line = patches + wr * ROWS * LINE + quad * 8 + t * 2;
+        const int rows = min(SETS, stages - first) * KS;
+        int ky = 0;
+#pragma unroll 1
+        for (int row = 0; row < rows; row++) {
             uint f[ROWS][4][PARTS][2];
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
@@ -246,17 +235,15 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #endif
                 MULTIPLY(0, 0)
                 if (kx % PIECE == PIECE - 1 || kx == KS - 1) {
-#if PATCHES == 2
-                    if (kx == KS - 1) {
-#pragma unroll
-                        for (int i = 0; i < PER_ROW; i++)
-                            if (UNIT_IS(ky + i * KS)) STASH(UNIT_AT(ky + i * KS), raw[i]);
-                    }
-#endif
                     half_ring = PIECE_WORDS - half_ring;
                     PIECE_STORE(kx + 1 < KS ? min(PIECE, KS - kx - 1) : min(PIECE, KS));
                     barrier(CLK_LOCAL_MEM_FENCE);
                 }
+            }
+            line += LINE;
+            if (SETS > 1 && ++ky == KS) { // on to the next patch
+                ky = 0;
+                line += PATCH - KS * LINE;
             }
         }
     }
@@ -304,7 +291,6 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #undef LINE
 #undef UNITS
 #undef PER
-#undef PER_ROW
 #undef PATCH
 #undef PARTS
 #undef CHUNK
@@ -317,6 +303,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #undef ODD
 #undef STASH
 #undef ROUND
+#undef UNIT
 #undef UNIT_QUAD
 #undef UNIT_ROW
 #undef UNIT_AT

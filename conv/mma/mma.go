@@ -119,7 +119,7 @@ type impl struct {
 
 func (m *impl) name() string {
 	v := m.variant
-	return fmt.Sprintf("conv_mma_%s_k%d_m%dx%d_r%dx%d_w%d_p%d_act%d", m.precision, m.shape.K, v.mt, v.wo, v.rows, v.wr, v.piece, v.patches, m.shape.Act)
+	return fmt.Sprintf("conv_mma_%s_k%d_m%dx%d_r%dx%d_w%d_s%d_act%d", m.precision, m.shape.K, v.mt, v.wo, v.rows, v.wr, v.piece, v.sets, m.shape.Act)
 }
 
 func (m *impl) Kernels() []conv.Kernel {
@@ -130,7 +130,7 @@ func (m *impl) Kernels() []conv.Kernel {
 		name  string
 		value any
 	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"MODE", int(m.precision)}, {"MT", v.mt}, {"WO", v.wo}, {"WR", v.wr}, {"ROWS", v.rows},
-		{"PIECE", v.piece}, {"PATCHES", v.patches}, {"ACT", act}} {
+		{"PIECE", v.piece}, {"SETS", v.sets}, {"ACT", act}} {
 		fmt.Fprintf(&def, "#define %s %v\n", d.name, d.value)
 		fmt.Fprintf(&undef, "#undef %s\n", d.name)
 	}

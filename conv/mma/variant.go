@@ -4,12 +4,12 @@ import "enhance/conv"
 
 // variant is how a work-group divides its tile (see mma.cl).
 type variant struct {
-	mt      int // m-tiles of 16 outputs per warp
-	wo      int // warps along the outputs
-	wr      int // warps along the rows
-	rows    int // rows per warp
-	piece   int // taps whose weights pass through local memory together
-	patches int // stages in local memory: with two, one is fetched while the other is in use
+	mt    int // m-tiles of 16 outputs per warp
+	wo    int // warps along the outputs
+	wr    int // warps along the rows
+	rows  int // rows per warp
+	piece int // taps whose weights pass through local memory together
+	sets  int // stages whose patches are in local memory together
 }
 
 func (v variant) group() int   { return 32 * v.wo * v.wr }
@@ -28,27 +28,33 @@ func (v variant) patch(k int) (rows, columns, words int) {
 // rows.
 func (v variant) localBytes(p Precision, k int) int64 {
 	rows, _, words := v.patch(k)
-	return int64(v.patches)*int64(rows)*int64(words)*4 + int64(2*v.piece*v.wo*v.tapWords(p))*4 + 4*int64(rows)*8
+	return int64(v.sets)*int64(rows)*int64(words)*4 + int64(2*v.piece*v.wo*v.tapWords(p))*4 + 4*int64(rows)*8
 }
 
 // tapWords is how many words of weights a warp reads for a tap of a stage.
 func (v variant) tapWords(p Precision) int { return v.mt * 128 * p.parts() }
 
-// choose gives the variant for a shape. Warps are as wide as 32 outputs, beyond
-// which sums leave too few registers for enough warps. Two patches and long
-// pieces of weights are given up, in this order, where local memory is short.
+// choose gives the variant for a shape: 4 warps of 32 columns × 2 rows and 32
+// outputs, whose sums leave registers for 16 warps on a compute unit of 64 Ki
+// registers. docs/mma.md has figures for others. Small kernels fetch several
+// stages at a time, so that there is as much to do between fetches as with large
+// ones, and share patches of few channels among more outputs.
 func choose(p Precision, s conv.Shape, localMem int64) variant {
-	v := variant{mt: 2, wo: 1, wr: 4, rows: 2, piece: pieceOf(s.K), patches: 2}
+	v := variant{mt: min(ceilDiv(s.OutC, 16), 2), wo: 1, wr: 4, rows: 2, piece: pieceOf(s.K), sets: 1}
 	switch tiles := ceilDiv(s.OutC, 16); {
-	case tiles <= 3:
-		v.mt = tiles
-	case tiles == 6:
-		v.wo = 3
-	default:
-		v.wo = 2
+	case tiles == 3:
+		v.mt = 3
+	case s.K <= 3 && tiles > 2 && p != FP32:
+		v.wo, v.wr = 2, 2
+		if tiles == 5 || tiles == 6 {
+			v.wo = 3
+		}
 	}
-	if s.K >= 7 || v.localBytes(p, s.K) > localMem {
-		v.patches = 1
+	if s.K <= 3 {
+		v.sets = min(2, ceilDiv(s.InC(), 2*p.chunk()))
+	}
+	for v.sets > 1 && v.localBytes(p, s.K) > localMem {
+		v.sets--
 	}
 	for v.piece > 1 && v.localBytes(p, s.K) > localMem {
 		v.piece--

@@ -19,7 +19,7 @@ func TestChoose(t *testing.T) {
 				if n := v.localBytes(p, k); n > localMem {
 					t.Fatalf("%s, k=%d, %d outputs: %+v takes %d bytes of local memory", p, k, outs, v, n)
 				}
-				if v.group() > 512 || v.mt < 1 || v.piece < 1 || v.patches < 1 || v.patches > 2 {
+				if v.group() > 512 || v.mt < 1 || v.piece < 1 || v.sets < 1 {
 					t.Fatalf("%s, k=%d, %d outputs: %+v", p, k, outs, v)
 				}
 				made := ceilDiv(outs, v.outputs()) * v.outputs()
