@@ -27,6 +27,7 @@ func runExplain(e *env, args []string) int {
 	f.StringVar(&size, "size", "", "rows x columns of the mosaic, instead of a photo")
 	n.declareModel(f)
 	n.declareDevice(f)
+	n.declareProfile(f)
 	n.declareReport(f)
 	if code, done := e.begin(n, f, args, explainHelp); done {
 		return code

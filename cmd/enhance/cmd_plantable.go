@@ -28,6 +28,7 @@ func runPlanTable(e *env, args []string) int {
 	f.BoolVar(&measure, "measure", false, "develop the photo within each budget")
 	n.declareModel(f)
 	n.declareDevice(f)
+	n.declareProfile(f)
 	f.MarkHidden("mem")
 	n.declareReport(f)
 	if code, done := e.begin(n, f, args, planTableHelp); done {

@@ -57,6 +57,7 @@ func (o *tensorOrder) flags() *pflag.FlagSet {
 	f.BoolVar(&o.dryRun, "dry-run", false, "decide and print everything, compute nothing")
 	o.declareModel(f)
 	o.declareDevice(f)
+	o.declareProfile(f)
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing but errors")
 	o.declareReport(f)
 	return f

@@ -40,11 +40,15 @@ func (n *netFlags) declareModel(f *pflag.FlagSet) {
 func (n *netFlags) declareDevice(f *pflag.FlagSet) {
 	f.StringVarP(&n.set.Device, "device", "g", "", "index, platform:device, part of a name, or host (enhance --list-devices)")
 	f.StringVar(&n.mem, "mem", "", "most bytes of device memory, such as 256M, 0 for no limit")
-	f.StringVar(&n.profile, "device-profile", "", "`NAME` or FILE.json: plan within that device's limits ("+strings.Join(profile.Names(), ", ")+")")
 	f.StringVar(&n.precision, "precision", "fp32", "how activations are stored on the device: fp32 or fp16")
 	f.StringVar(&n.set.Algo, "algo", "", "convolution algorithms: auto, a name, or PATTERN=NAME,... for layers, such as 'conv_l1_*=direct-rows,*=auto'")
 	f.IntVar(&n.set.StripRows, "strip-rows", 0, "force strips of that many output rows")
 	f.BoolVar(&n.set.WholePlanes, "whole-planes", false, "force one layer after another over whole planes")
+}
+
+// declareProfile adds --device-profile.
+func (n *netFlags) declareProfile(f *pflag.FlagSet) {
+	f.StringVar(&n.profile, "device-profile", "", "`NAME` or FILE.json: plan within that device's limits ("+strings.Join(profile.Names(), ", ")+")")
 }
 
 // declareReport adds --json and --help.
