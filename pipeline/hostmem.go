@@ -57,7 +57,9 @@ func (r *run) hostNeeds() error {
 			f.Need += bytes
 		}
 	}
-	f.StartRSS, _ = residentBytes()
+	if f.StartRSS == 0 { // a second plan is made when something is held already
+		f.StartRSS, _ = residentBytes()
+	}
 	add("of the process so far", f.StartRSS)
 	add("of rows being decoded", r.decodeBytes())
 	if r.plan != nil {
@@ -114,7 +116,7 @@ func (r *run) pictureBytes() []HostUse {
 		add("of the picture's encoder", encoderBytes*int64(min(cores(), 16)+1))
 	}
 	if r.job.Reference != "" {
-		add("for the reference picture", 6*pixels)
+		add("for the reference picture and its decoding", (6+8)*pixels)
 	}
 	return all
 }

@@ -146,6 +146,11 @@ func TestHostNeeds(t *testing.T) {
 	if n := find(needs(func(j *pipeline.Job) { j.Output.Format, j.Output.Bits = pipeline.JPEG, 8 }), "JPEG"); n != 4*200*144 {
 		t.Errorf("JPEG needs %d", n)
 	}
+	turned := filepath.Join(t.TempDir(), "turned.dng")
+	synthetic(t, turned, 200, 144, 6)
+	if n := find(needs(func(j *pipeline.Job) { *j = pipeline.Job{Input: turned, Output: j.Output, DryRun: true} }), "turned"); n != 6*200*144 {
+		t.Errorf("turning a picture of 16 bits needs %d", n)
+	}
 	ref := filepath.Join(t.TempDir(), "ref.png")
 	f, err := os.Create(ref)
 	if err != nil {
@@ -163,7 +168,7 @@ func TestHostNeeds(t *testing.T) {
 	if err := errors.Join(w.Close(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if n := find(needs(func(j *pipeline.Job) { j.Reference = ref }), "reference"); n != 6*200*144 {
+	if n := find(needs(func(j *pipeline.Job) { j.Reference = ref }), "reference"); n != 14*200*144 {
 		t.Errorf("a reference needs %d", n)
 	}
 }

@@ -17,7 +17,13 @@
 //	source.go     packed rows for the network
 //	balance.go    white balance and exposure, given, recorded or estimated
 //	device.go     which device, and why; memory.go: how much of it
+//	profile.go    the same for devices that are not here, or not wholly used
 //	session.go    the order of things; run.go: on OpenCL or on the host
+//	budget.go     what a budget that is too small is told; replan.go: what a device
+//	              with less memory than it says is
+//	hostmem.go    what is held in the host's memory
+//	plantable.go  what budgets make of a photo; describe.go: the plan in words
+//	              and as a drawing
 //	develop.go    network rows to sRGB rows
 //	output.go     rows to a file that appears whole or not at all
 //	reference.go  comparison with a reference picture

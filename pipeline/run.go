@@ -47,11 +47,6 @@ func (r *run) do(start time.Time) (err error) {
 			r.setCurrent(nil)
 		}()
 	}
-	if r.job.Reference != "" {
-		if r.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
-			return err
-		}
-	}
 	display := r.model.Convention.Output == model.OutputDisplaySRGB
 	if r.balance, err = decideBalance(r.ctx, r.photo, r.job, display, r.report); err != nil {
 		return r.photoError(err)
@@ -61,6 +56,11 @@ func (r *run) do(start time.Time) (err error) {
 	}
 	if err := r.hostNeeds(); err != nil {
 		return err
+	}
+	if r.job.Reference != "" {
+		if r.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
+			return err
+		}
 	}
 	if err := r.describePlan(r.job.Output.Overwrite); err != nil {
 		return err
