@@ -113,7 +113,7 @@ func (s *Session) measure(ctx context.Context, j Job, t *PlanTable) error {
 		if row.TooSmall {
 			continue
 		}
-		if i > 0 && samePlan(row.Full, t.Rows[i-1].Full) {
+		if i > 0 && row.SamePlan(&t.Rows[i-1]) {
 			row.Measured = t.Rows[i-1].Measured
 			continue
 		}
@@ -133,7 +133,11 @@ func (s *Session) measure(ctx context.Context, j Job, t *PlanTable) error {
 	return s.closeEngine()
 }
 
-// samePlan reports whether two plans do the same, whatever their budgets.
-func samePlan(a, b *memplan.Plan) bool {
-	return a != nil && b != nil && a.Strategy == b.Strategy && a.Peak == b.Peak && a.Cost == b.Cost && a.HostBytes == b.HostBytes
+// SamePlan reports whether two budgets lead to plans that do the same, or to none.
+func (r *TableRow) SamePlan(o *TableRow) bool {
+	a, b := r.Full, o.Full
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Strategy == b.Strategy && a.Peak == b.Peak && a.Cost == b.Cost && a.HostBytes == b.HostBytes
 }

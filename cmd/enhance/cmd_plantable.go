@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"enhance/pipeline"
@@ -17,7 +18,7 @@ enhance plan-table --size HxW [-m MODEL] [--device-profile NAME]
 
 Prints a table (Markdown) of budgets, 64M to 4G, none, and the smallest that works:
 the peak of device memory, the strategy, launches, transfers, host memory and the
-predicted time. With --measure the photo is developed within each budget, and
+predicted time. Budgets that lead to one plan share a line. With --measure the photo is developed within each budget, and
 thrown away, and its time printed too.
 `
 
@@ -77,26 +78,42 @@ func runPlanTable(e *env, args []string) int {
 
 func writePlanTable(w io.Writer, t *pipeline.PlanTable, measured bool) error {
 	fmt.Fprintf(w, "%s, %dx%d packed, %s on %s\n\n", t.Input, t.Packed[0], t.Packed[1], t.Model.Name, deviceName(&t.Device))
-	tw := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
+	var b strings.Builder
+	tw := tabwriter.NewWriter(&b, 0, 0, 1, ' ', tabwriter.AlignRight)
 	head, rule := "|\t`--mem` |\tpeak |\tstrategy |\tlaunches |\tup |\tdown |\tin host memory |\tpredicted s |\t", "|\t---: |\t---: |\t:--- |\t---: |\t---: |\t---: |\t---: |\t---: |\t"
 	if measured {
 		head, rule = head+"measured s |\t", rule+"---: |\t"
 	}
 	fmt.Fprintf(tw, "%s\n%s\n", head, rule)
-	for i := range t.Rows {
-		r := &t.Rows[i]
+	for i := 0; i < len(t.Rows); i++ {
+		r, name := &t.Rows[i], budgetName(&t.Rows[i])
+		first := i
+		for i+1 < len(t.Rows) && r.SamePlan(&t.Rows[i+1]) {
+			i++
+		}
+		if i > first {
+			name += " to " + budgetName(&t.Rows[i])
+		}
 		if r.TooSmall {
-			fmt.Fprintf(tw, "|\t%s |\t- |\ttoo small |\t- |\t- |\t- |\t- |\t- |\t%s\n", budgetName(r), map[bool]string{true: "- |\t"}[measured])
+			fmt.Fprintf(tw, "|\t%s |\t- |\ttoo small |\t- |\t- |\t- |\t- |\t- |\t", name)
+			if measured {
+				fmt.Fprint(tw, "- |\t")
+			}
+			fmt.Fprintln(tw)
 			continue
 		}
-		fmt.Fprintf(tw, "|\t%s |\t%s |\t%s |\t%d |\t%s |\t%s |\t%s |\t%s |\t", budgetName(r), short(r.Peak), strategyOf(r), r.Launches,
+		fmt.Fprintf(tw, "|\t%s |\t%s |\t%s |\t%d |\t%s |\t%s |\t%s |\t%s |\t", name, short(r.Peak), strategyOf(r), r.Launches,
 			short(r.Upload), short(r.Download), short(r.HostBytes), significant(r.Predicted))
 		if measured {
 			fmt.Fprintf(tw, "%s |\t", significant(r.Measured))
 		}
 		fmt.Fprintln(tw)
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, strings.ReplaceAll("\n"+b.String(), "\n ", "\n")[1:])
+	return err
 }
 
 // budgetName is what --mem takes.
