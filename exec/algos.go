@@ -67,12 +67,25 @@ func AutoAlgo(c conv.Caps, s conv.Shape, p planar.Precision) (algo conv.Algo, wh
 			return a, "matrix units"
 		}
 	}
-	if !c.CPU || s.FLOPs() >= worthCompiling {
+	if wide(s) && (!c.CPU || s.FLOPs() >= worthCompiling) {
 		if a, ok := winograd.Choose(c, s, p); ok {
 			return a, "fewer multiplications"
 		}
 	}
 	return conv.Direct(c), "direct convolution of the device's kind does every shape"
+}
+
+// wide reports whether a layer has the channels for Winograd to be worth its
+// price in memory: tiles make rows come in fours and sixes, which every ring on
+// the way to them must hold. For pynet-s, whose wide layers lie deep, where a row
+// stands for eight of the photo, that quadrupled the smallest budget of a 100 MP
+// photo for a few percent of time.
+func wide(s conv.Shape) bool {
+	least := 32 * 32
+	if s.K <= 3 {
+		least = 128 * 128
+	}
+	return s.InC() >= 32 && s.OutC >= 32 && s.InC()*s.OutC >= least
 }
 
 // matrixAlgo is the algorithm for the device's matrix units in a precision, nil
