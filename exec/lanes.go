@@ -16,7 +16,7 @@ import (
 // next.
 type lanes struct {
 	compute, up, down *clrt.Queue
-	sent              *clrt.Event // what goes down of all ticks before the last
+	sent              *clrt.Event // what went down until the tick before the last
 }
 
 func newLanes(ctx *clrt.Context, q *clrt.Queue, shared bool) (l lanes, err error) {
@@ -54,35 +54,32 @@ func (l *lanes) awaitEvent(waiter, on *clrt.Queue, ev *clrt.Event) error {
 	return waiter.Barrier(ev)
 }
 
-// tick orders the queues between two ticks: kernels of the next behind the
-// uploads made for them and behind the downloads of the tick before the last;
-// uploads from now on, and what leave puts into the download queue, behind the
-// kernels of the last.
-func (l *lanes) tick(leave func() error) error {
+// tick orders the queues at the start of a tick: kernels behind the uploads made
+// for them and behind the downloads of the tick before the last, uploads behind
+// the kernels of the last tick.
+func (l *lanes) tick() error {
 	if l.up == l.compute {
-		return leave()
+		return nil
 	}
-	done, err := l.compute.Marker()
+	if err := l.await(l.compute, l.up); err != nil {
+		return err
+	}
+	if l.sent != nil {
+		err := l.compute.Barrier(l.sent)
+		l.sent.Close()
+		if l.sent = nil; err != nil {
+			return err
+		}
+	}
+	ev, err := l.down.Marker()
 	if err != nil {
 		return err
 	}
-	defer done.Close()
-	if err := l.compute.Flush(); err != nil {
+	l.sent = ev
+	if err := l.down.Flush(); err != nil {
 		return err
 	}
-	if err := errors.Join(l.await(l.compute, l.up), l.down.Barrier(done), leave(), l.up.Barrier(done)); err != nil {
-		return err
-	}
-	before := l.sent
-	if l.sent, err = l.down.Marker(); err != nil {
-		l.sent = before
-		return err
-	}
-	if before != nil {
-		err = l.compute.Barrier(before)
-		before.Close()
-	}
-	return errors.Join(err, l.down.Flush())
+	return l.await(l.up, l.compute)
 }
 
 // section lets everything come to an end before anything of the next section

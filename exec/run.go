@@ -79,8 +79,7 @@ type run struct {
 	done, total int64 // operations queued, all
 	launched    int
 	marks       []mark
-	madeIn      map[int]bool   // tensors of the current section
-	leaving     []memplan.Move // downloads of the current tick, which start together at its end
+	madeIn      map[int]bool // tensors of the current section
 }
 
 // mark is a point in the queue and the operations queued before it.
@@ -91,7 +90,7 @@ type mark struct {
 
 func (r *run) moves() error {
 	for s := range r.Plan.Sections {
-		if err := errors.Join(r.endSection(), r.lanes.section()); err != nil { // of the section before
+		if err := r.lanes.section(); err != nil {
 			return err
 		}
 		r.enter(s)
@@ -106,19 +105,16 @@ func (r *run) moves() error {
 			case memplan.Upload:
 				err = r.upload(m)
 			case memplan.Download:
-				r.leaving = append(r.leaving, m)
+				err = r.download(m)
 			case memplan.LoadWeights:
 				err = r.sendWeights(m)
 			case memplan.Tick:
-				err = r.lanes.tick(r.leave)
+				err = r.lanes.tick()
 			}
 			if err != nil {
 				return err
 			}
 		}
-	}
-	if err := r.endSection(); err != nil {
-		return err
 	}
 	for _, k := range r.marks {
 		if err := r.reach(k); err != nil {
@@ -126,14 +122,6 @@ func (r *run) moves() error {
 		}
 	}
 	return nil
-}
-
-// endSection starts the downloads of a section's last tick.
-func (r *run) endSection() error {
-	if len(r.leaving) == 0 {
-		return nil
-	}
-	return errors.Join(r.await(r.down, r.compute), r.leave())
 }
 
 // enter notes which tensors section s makes.
@@ -241,8 +229,7 @@ func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move) er
 	host := r.spilled(t, rowBytes)
 	local := r.madeIn[t]
 	if local { // made in this section: its rows may still be on their way down
-		err := errors.Join(r.await(r.down, r.compute), r.leave(), r.await(r.up, r.down), r.await(r.up, r.compute))
-		if err != nil {
+		if err := errors.Join(r.await(r.up, r.down), r.await(r.up, r.compute)); err != nil {
 			return err
 		}
 	}
@@ -265,22 +252,13 @@ func (r *run) spilled(t int, rowBytes int64) []byte {
 	return r.spill.Bytes()[at : at+int64(r.Program.Tensors[t].H)*rowBytes]
 }
 
-// leave starts the downloads of the tick that ends. The download queue must wait
-// for the kernels that made the rows.
-func (r *run) leave() error {
-	for _, m := range r.leaving {
-		if err := r.download(m); err != nil {
-			return err
-		}
-	}
-	r.leaving = r.leaving[:0]
-	return nil
-}
-
 func (r *run) download(m memplan.Move) error {
 	t := r.Plan.Rings[m.Index].Tensor
 	ring := r.rings[m.Index]
 	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
+	if err := r.await(r.down, r.compute); err != nil {
+		return err
+	}
 	if t == r.Program.Output {
 		return r.drain.rows(ring, rowBytes, int(m.Y0), int(m.Y1))
 	}
