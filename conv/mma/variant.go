@@ -35,7 +35,7 @@ func (v variant) localBytes(p Precision, k int) int64 {
 func (v variant) tapWords(p Precision) int { return v.mt * 128 * p.parts() }
 
 // choose gives the variant for a shape: 4 warps of 32 columns × 2 rows and 32
-// outputs, whose sums leave registers for 16 warps on a compute unit of 64 Ki
+// outputs, whose sums leave registers for 12 to 16 warps on a compute unit of 64 Ki
 // registers. docs/mma.md has figures for others. Small kernels fetch several
 // stages at a time, so that there is as much to do between fetches as with large
 // ones, and share patches of few channels among more outputs.
