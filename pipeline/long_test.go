@@ -94,7 +94,7 @@ func TestDevelopAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := session(t, pipeline.Settings{Memory: memory, Algo: "direct-rows", StripRows: rows})
+	s := session(t, pipeline.Settings{Memory: memory, StripRows: rows})
 	h := sha256.New()
 	rep, err := s.Enhance(t.Context(), pipeline.Job{Input: photo, Output: pipeline.Output{Writer: h}})
 	if err != nil {
