@@ -62,7 +62,7 @@ func BenchmarkPrepare(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, budget := range []int64{0, 1 << 30, 256 << 20} {
+	for _, budget := range []int64{0, 1 << 30, 512 << 20} {
 		b.Run(byteName(budget), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := exec.Prepare(m, 1440, 1984, info, exec.Options{Precision: planar.FP16, Budget: budget}); err != nil {
@@ -80,5 +80,5 @@ func byteName(n int64) string {
 	case 1 << 30:
 		return "1G"
 	}
-	return "256M"
+	return "512M"
 }

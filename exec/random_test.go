@@ -70,9 +70,6 @@ func (d *dish) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 	return d.Impl.Launch(q, k[d.at:d.at+1], packed, a)
 }
 
-// naive is the menu without a granule, for every convolution.
-func naive(string, conv.Shape) conv.Algo { return menu{granule: 1} }
-
 // picture is one random network with its input and everything runs have in common.
 type picture struct {
 	testing.TB

@@ -111,9 +111,7 @@ func TestDevelopAlone(t *testing.T) {
 // of a run without limit, and the process stays under 1 GiB beyond what the
 // OpenCL runtime and its compiler take, which a tiny photo shows.
 //
-// It takes minutes (9 TFLOP, twice), so it is part of `make test-long` only. The
-// direct algorithm is asked for: Winograd's blocks of rows need more memory at
-// this width.
+// It takes minutes (9 TFLOP, twice), so it is part of `make test-long` only.
 func TestHundredMegapixels(t *testing.T) {
 	if os.Getenv("ENHANCE_LONG") != "1" {
 		t.Skip("takes minutes: set ENHANCE_LONG=1")

@@ -48,6 +48,7 @@ type compiled struct {
 	*Transform
 	variant       Variant
 	input, output *Program
+	noise         float64
 }
 
 // cache holds compiled by Variant: exact construction takes milliseconds and
@@ -63,6 +64,7 @@ func (v Variant) compiled() (*compiled, error) {
 			continue
 		}
 		c := &compiled{Transform: b.make(), variant: v}
+		c.noise = c.Transform.NoiseGain()
 		var err error
 		if c.input, err = c.InputProgram(); err != nil {
 			return nil, err
@@ -75,6 +77,9 @@ func (v Variant) compiled() (*compiled, error) {
 	}
 	return nil, fmt.Errorf("winograd: there is no variant %q; there are %s", string(v), names(Variants()))
 }
+
+// NoiseGain is the transform's, computed once: it takes roots to full precision.
+func (c *compiled) NoiseGain() float64 { return c.noise }
 
 // pack is TransformFilter for weights that package conv promises to be k×c×R×R.
 func (c *compiled) pack(weights []float32, outC, inC int) []float32 {
