@@ -33,7 +33,7 @@ func (s *source) numbers(tag uint16, n int) ([]float64, error) {
 	}
 	for _, x := range v {
 		if math.IsNaN(x) {
-			s.warn("Tag %d has a value of 0/0 and was taken as absent.", tag)
+			s.warn("%s is 0/0 in the file, which says nothing: taken as absent", tagName(tag))
 			return nil, nil
 		}
 		if math.IsInf(x, 0) {

@@ -1,5 +1,7 @@
 package dng
 
+import "fmt"
+
 // Tags of TIFF 6.0, TIFF/EP and DNG that are read or written here.
 const (
 	tagNewSubfileType      = 254
@@ -82,3 +84,30 @@ const (
 	compLossyJPEG    = 34892
 	compJPEGXL       = 52546
 )
+
+// tagName names a tag of numbers as the DNG specification does.
+func tagName(tag uint16) string {
+	switch tag {
+	case tagColorMatrix1:
+		return "ColorMatrix1"
+	case tagColorMatrix2:
+		return "ColorMatrix2"
+	case tagCameraCalibration1:
+		return "CameraCalibration1"
+	case tagCameraCalibration2:
+		return "CameraCalibration2"
+	case tagAnalogBalance:
+		return "AnalogBalance"
+	case tagAsShotNeutral:
+		return "AsShotNeutral"
+	case tagAsShotWhiteXY:
+		return "AsShotWhiteXY"
+	case tagBaselineExposure:
+		return "BaselineExposure"
+	case tagForwardMatrix1:
+		return "ForwardMatrix1"
+	case tagForwardMatrix2:
+		return "ForwardMatrix2"
+	}
+	return fmt.Sprintf("tag %d", tag)
+}
