@@ -30,11 +30,11 @@ run: build opencl ## enhance the sample photo to out/colorchart.png
 	@echo "Look at $(RESULT)"
 
 test: lint opencl ## check and test everything
-	@ENHANCE_REQUIRE_OPENCL=1 $(GO) test $(PKG)
+	@ENHANCE_REQUIRE_OPENCL=1 $(GO) test -timeout 25m $(PKG)
 
 test-race: check-go opencl ## test under the race detector (needs a C compiler)
 	@command -v "$${CC:-cc}" >/dev/null || scripts/apt-install.sh "a C compiler" gcc libc6-dev
-	@CGO_ENABLED=1 ENHANCE_REQUIRE_OPENCL=1 $(GO) test -race $(PKG)
+	@CGO_ENABLED=1 ENHANCE_REQUIRE_OPENCL=1 $(GO) test -timeout 25m -race $(PKG)
 
 test-long: check-go opencl ## test with ten times as many random cases
 	@ENHANCE_LONG=1 ENHANCE_REQUIRE_OPENCL=1 $(GO) test -timeout 60m $(PKG)
