@@ -80,7 +80,7 @@ func (e *Engine) compile() error {
 		}
 	}
 	var err error
-	if e.prog, err = e.ctx.Build(src.String(), "-cl-std=CL1.2 -w"); err != nil {
+	if e.prog, err = e.ctx.Build(src.String(), "-cl-std=CL1.2"); err != nil {
 		return err
 	}
 	if e.ops, err = ops.New(e.prog, e.q, e.caps); err != nil {
