@@ -27,7 +27,7 @@ type Sink interface {
 // Progress is told how many of total floating-point operations are done.
 type Progress func(done, total int64)
 
-// pace is how much work is queued before the host waits for some of it to end:
+// paceLaunches is how many launches are queued between marks that the host waits for:
 // enough to keep the device busy, little enough to stop soon when asked to.
 const paceLaunches = 24
 

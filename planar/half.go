@@ -3,11 +3,7 @@ package planar
 import (
 	"math"
 	"sync"
-
-	"enhance/model"
 )
-
-func shape(c, h, w int) model.Shape { return model.Shape{C: c, H: h, W: w} }
 
 // Half rounds v to binary16, to nearest, ties to even.
 func Half(v float32) uint16 {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"enhance/fuse"
+	"enhance/model"
 )
 
 // Rows converts between planes of float32 on the host and rows as the device
@@ -16,7 +17,7 @@ type Rows struct {
 
 // Bytes is the size of n rows.
 func (r Rows) Bytes(n int) int64 {
-	return int64(n) * RowBytes(fuse.Tensor{Shape: shape(r.C, n, r.W)}, r.Precision)
+	return int64(n) * RowBytes(fuse.Tensor{Shape: model.Shape{C: r.C, H: n, W: r.W}}, r.Precision)
 }
 
 // Put writes one row's channel c, given as W samples, rim included, to the row

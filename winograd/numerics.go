@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"enhance/planar"
 )
 
 // Storage is the number format in which tensors lie in memory; arithmetic is
@@ -43,6 +45,9 @@ const (
 	errorFilters = 2  // output channels of each
 	maxErrorC    = 4096
 )
+
+// roundHalf rounds f to binary16 and back.
+func roundHalf(f float32) float32 { return planar.Float(planar.Half(f)) }
 
 // ErrorOf measures the relative RMS error of the 2-D convolution F(M×M, R×R) with
 // c input channels against a direct sum in float64, the same number on every
