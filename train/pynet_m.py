@@ -1,0 +1,136 @@
+"""pynet-m: a noise-aware multi-scale network of PyNET's kind (docs/pynet-m.md).
+
+Input  (N, 8, H, W): four mosaic planes of an RGGB mosaic, four noise planes.
+Output (N, 3, 2H, 2W): camera-space white-balanced light, sRGB curve, unclipped.
+"""
+import json
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+SLOPE = 0.2  # of every LeakyReLU
+PLANES = 8
+
+# What arch.config holds. widths[i], encoder[i], decoder[i] are of level i+1;
+# the deepest level has no decoder.
+CONFIGS = {
+    "fast": dict(widths=[32, 48, 64], encoder=[1, 0, 1], decoder=[1, 1],
+                 down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
+    "best": dict(widths=[64, 96, 128, 192], encoder=[1, 0, 1, 1], decoder=[2, 1, 0],
+                 down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
+}
+
+
+def config_text(config):
+    """The JSON text of a configuration as stored in a weights file."""
+    return json.dumps(config, separators=(",", ":"), sort_keys=True)
+
+
+class Conv(nn.Conv2d):
+    """An odd-sized convolution with bias that reflects at the borders.
+
+    padding_mode may be switched to "zeros" while training: it is faster, and
+    borders of patches are not borders of photos.
+    """
+
+    def __init__(self, cin, cout, k, gain=1.0):
+        super().__init__(cin, cout, k, padding=k // 2, padding_mode="reflect" if k > 1 else "zeros")
+        nn.init.kaiming_normal_(self.weight, a=SLOPE)
+        with torch.no_grad():
+            self.weight.mul_(gain)
+        nn.init.zeros_(self.bias)
+
+
+class Block(nn.Module):
+    """x + b(lrelu(a(x)))"""
+
+    def __init__(self, width):
+        super().__init__()
+        self.a = Conv(width, width, 3)
+        self.b = Conv(width, width, 3, gain=0.1)
+
+    def forward(self, x):
+        return x + self.b(F.leaky_relu(self.a(x), SLOPE))
+
+
+def blocks(width, n):
+    return nn.Sequential(*[Block(width) for _ in range(n)])
+
+
+class PyNETM(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        w, levels = config["widths"], len(config["widths"])
+        self.levels = levels
+        self.stem = Conv(PLANES, w[0], 3)
+        for l in range(1, levels + 1):
+            if l > 1:
+                setattr(self, f"down{l}", Conv(w[l - 2], w[l - 1], config["down_kernel"]))
+            setattr(self, f"enc{l}", blocks(w[l - 1], config["encoder"][l - 1]))
+        for l in range(levels - 1, 0, -1):
+            setattr(self, f"up{l}", Conv(w[l], w[l - 1], config["up_kernel"], gain=0.3))
+            setattr(self, f"dec{l}", blocks(w[l - 1], config["decoder"][l - 1]))
+        self.head = Conv(w[0], 12, config["head_kernel"], gain=0.1)
+        self.skip = Conv(PLANES, 12, config["skip_kernel"])
+        start_skip(self.skip)
+
+    def forward(self, x):
+        f = self.enc1(self.stem(x))
+        level = [f]
+        for l in range(2, self.levels + 1):
+            f = getattr(self, f"down{l}")(F.max_pool2d(f, 2))
+            f = getattr(self, f"enc{l}")(f)
+            level.append(f)
+        for l in range(self.levels - 1, 0, -1):
+            u = getattr(self, f"up{l}")(f)
+            u = F.interpolate(u, scale_factor=2, mode="bilinear", align_corners=False)
+            f = getattr(self, f"dec{l}")(level[l - 1] + u)
+        return F.pixel_shuffle(self.head(f) + self.skip(x), 2)
+
+    def set_padding(self, mode):
+        """Sets how 3x3 and larger convolutions pad: "reflect" or "zeros"."""
+        for m in self.modules():
+            if isinstance(m, Conv) and m.kernel_size[0] > 1:
+                m.padding_mode = mode
+
+
+def start_skip(skip):
+    """Starts the linear skip as nearest-sample demosaicing, near the answer."""
+    k = skip.kernel_size[0] // 2
+    with torch.no_grad():
+        skip.weight.zero_()
+        for i in range(2):
+            for j in range(2):
+                p = 2 * i + j
+                skip.weight[0 + p, 0, k, k] = 1
+                skip.weight[8 + p, 3, k, k] = 1
+                if p in (1, 2):
+                    skip.weight[4 + p, p, k, k] = 1
+                else:
+                    skip.weight[4 + p, 1, k, k] = skip.weight[4 + p, 2, k, k] = 0.5
+
+
+def cost(config):
+    """(multiply-accumulates per packed pixel, parameters) of a configuration."""
+    model = PyNETM(config)
+    mac = params = 0
+    for name, m in model.named_modules():
+        if not isinstance(m, Conv):
+            continue
+        n = m.weight.numel()
+        params += n + m.bias.numel()
+        part = name.split(".")[0]
+        level = int(part[-1]) if part[-1].isdigit() else 1
+        if part.startswith("up"):
+            level += 1  # runs before the enlargement
+        mac += n / 4 ** (level - 1)
+    return mac, params
+
+
+if __name__ == "__main__":
+    for name, config in CONFIGS.items():
+        mac, params = cost(config)
+        print(f"{name}: {mac/1e3:.1f} kMAC/px, {2*mac*1440*1984/1e12:.3f} TFLOP for 12 MP, "
+              f"{params} parameters, {2*params/1e6:.2f} MB fp16\n  {config_text(config)}")
