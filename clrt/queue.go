@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -12,8 +13,9 @@ import (
 // the one before has ended. Two queues of a context run beside each other;
 // Barrier orders them.
 type Queue struct {
-	ctx *Context
-	ref ref
+	ctx   *Context
+	ref   ref
+	watch atomic.Pointer[Watch]
 
 	mu      sync.Mutex
 	seq     uint64     // number of the last asynchronous transfer
@@ -276,6 +278,7 @@ func (q *Queue) Launch(k *Kernel, global, local []int) (*Event, error) {
 	if err := k.enqueue(q, global, local, &ev); err != nil {
 		return nil, err
 	}
+	q.watch.Load().shared(ev, KernelCommand, k.name, 0)
 	return q.newEvent(ev, k.name, mark), nil
 }
 
@@ -285,5 +288,10 @@ func (q *Queue) LaunchQuiet(k *Kernel, global, local []int) error {
 		return err
 	}
 	defer q.done()
-	return k.enqueue(q, global, local, nil)
+	w, ev := q.slot()
+	if err := k.enqueue(q, global, local, ev); err != nil {
+		return err
+	}
+	w.took(ev, KernelCommand, k.name, 0)
+	return nil
 }

@@ -26,13 +26,23 @@ func (q *Queue) blocking(s symbol, op string, b *Buffer, off int64, p []byte) er
 		return nil
 	}
 	mark := q.mark()
+	w, ev := q.slot()
 	r := q.ctx.lib.call(s, q.ref.id, b.ref.id, 1, uintptr(off), uintptr(len(p)),
-		uintptr(unsafe.Pointer(unsafe.SliceData(p))), 0, 0, 0)
+		uintptr(unsafe.Pointer(unsafe.SliceData(p))), 0, 0, uintptr(unsafe.Pointer(ev)))
 	if r := int32(r); r != 0 {
 		return rangeError(s, r, b, off, int64(len(p)))
 	}
+	w.took(ev, transferKind(s), b.purpose, int64(len(p)))
 	q.retire(mark) // the queue is in order, so all before has ended too
 	return nil
+}
+
+// transferKind says which way a transfer goes.
+func transferKind(s symbol) CommandKind {
+	if s == symEnqueueReadBuffer || s == symEnqueueReadBufferRect {
+		return ReadCommand
+	}
+	return WriteCommand
 }
 
 func rangeError(s symbol, code int32, b *Buffer, off, n int64) error {
@@ -79,6 +89,7 @@ func (q *Queue) async(s symbol, op string, b *Buffer, off int64, p []byte) (*Eve
 		return nil, rangeError(s, r, b, off, int64(len(p)))
 	}
 	lib.call(symRetainEvent, ev) // cannot fail on a new event
+	q.watch.Load().shared(ev, transferKind(s), b.purpose, int64(len(p)))
 	q.seq++
 	q.pending = append(q.pending, transfer{q.seq, ev, pin})
 	if q.seq%sweepEvery == 0 {
@@ -121,12 +132,14 @@ func (q *Queue) Copy(dst *Buffer, dstOff int64, src *Buffer, srcOff, n int64) er
 	if n == 0 {
 		return nil
 	}
+	w, ev := q.slot()
 	r := q.ctx.lib.call(symEnqueueCopyBuffer, q.ref.id, src.ref.id, dst.ref.id,
-		uintptr(srcOff), uintptr(dstOff), uintptr(n), 0, 0, 0)
+		uintptr(srcOff), uintptr(dstOff), uintptr(n), 0, 0, uintptr(unsafe.Pointer(ev)))
 	if r := int32(r); r != 0 {
 		return &Error{Call: symEnqueueCopyBuffer.String(), Code: r, Detail: fmt.Sprintf(
 			"%d bytes at %d of buffer %q to %d of buffer %q", n, srcOff, src.purpose, dstOff, dst.purpose)}
 	}
+	w.took(ev, CopyCommand, dst.purpose, n)
 	return nil
 }
 
@@ -175,13 +188,15 @@ func (q *Queue) CopyRect(dst *Buffer, d Rect, src *Buffer, s Rect, region [3]int
 		return err
 	}
 	defer q.end(dst)
+	w, ev := q.slot()
 	r := q.ctx.lib.call(symEnqueueCopyBufferRect, q.ref.id, src.ref.id, dst.ref.id,
 		uintptr(unsafe.Pointer(&s.Origin)), uintptr(unsafe.Pointer(&d.Origin)), uintptr(unsafe.Pointer(&region)),
-		uintptr(s.RowPitch), uintptr(s.SlicePitch), uintptr(d.RowPitch), uintptr(d.SlicePitch), 0, 0, 0)
+		uintptr(s.RowPitch), uintptr(s.SlicePitch), uintptr(d.RowPitch), uintptr(d.SlicePitch), 0, 0, uintptr(unsafe.Pointer(ev)))
 	if r := int32(r); r != 0 {
 		return &Error{Call: symEnqueueCopyBufferRect.String(), Code: r, Detail: fmt.Sprintf(
 			"%v of buffer %q %+v to buffer %q %+v", region, src.purpose, s, dst.purpose, d)}
 	}
+	w.took(ev, CopyCommand, dst.purpose, region[0]*region[1]*region[2])
 	return nil
 }
 
@@ -212,13 +227,15 @@ func (q *Queue) blockingRect(s symbol, op string, b *Buffer, r Rect, p []byte, h
 	}
 	defer q.end(b)
 	mark := q.mark()
+	w, ev := q.slot()
 	code := q.ctx.lib.call(s, q.ref.id, b.ref.id, 1,
 		uintptr(unsafe.Pointer(&r.Origin)), uintptr(unsafe.Pointer(&host.Origin)), uintptr(unsafe.Pointer(&region)),
 		uintptr(r.RowPitch), uintptr(r.SlicePitch), uintptr(host.RowPitch), uintptr(host.SlicePitch),
-		uintptr(unsafe.Pointer(unsafe.SliceData(p))), 0, 0, 0)
+		uintptr(unsafe.Pointer(unsafe.SliceData(p))), 0, 0, uintptr(unsafe.Pointer(ev)))
 	if c := int32(code); c != 0 {
 		return &Error{Call: s.String(), Code: c, Detail: fmt.Sprintf("%v of buffer %q %+v", region, b.purpose, r)}
 	}
+	w.took(ev, transferKind(s), b.purpose, region[0]*region[1]*region[2])
 	q.retire(mark)
 	return nil
 }
@@ -240,11 +257,13 @@ func (q *Queue) Fill(b *Buffer, off, n int64, pattern []byte) error {
 	if n == 0 {
 		return nil
 	}
+	w, ev := q.slot()
 	r := q.ctx.lib.call(symEnqueueFillBuffer, q.ref.id, b.ref.id,
-		uintptr(unsafe.Pointer(unsafe.SliceData(pattern))), uintptr(l), uintptr(off), uintptr(n), 0, 0, 0)
+		uintptr(unsafe.Pointer(unsafe.SliceData(pattern))), uintptr(l), uintptr(off), uintptr(n), 0, 0, uintptr(unsafe.Pointer(ev)))
 	if r := int32(r); r != 0 {
 		return rangeError(symEnqueueFillBuffer, r, b, off, n)
 	}
+	w.took(ev, FillCommand, b.purpose, n)
 	return nil
 }
 
