@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -50,6 +51,10 @@ func (c *Convention) validate() error {
 		return fmt.Errorf("convention: gamma %g: want 0.1..10", c.Gamma)
 	case !(c.Divisor >= 1e-6 && c.Divisor <= 1e9):
 		return fmt.Errorf("convention: divisor %g: want 1e-6..1e9", c.Divisor)
+	case c.Curve > CurveSRGB || c.Clip > ClipHigh:
+		return fmt.Errorf("convention: unknown curve %d or clip %d", c.Curve, c.Clip)
+	case c.NoisePlanes != 0 && (c.NoisePlanes != 4 || !c.SubtractBlack):
+		return fmt.Errorf("convention: %d noise planes: want none, or 4 beside a normalised mosaic", c.NoisePlanes)
 	case c.Output > OutputDisplaySRGB:
 		return fmt.Errorf("convention: unknown output kind %d", c.Output)
 	case c.Multiple < 1 || c.MinSide < 1 || c.ScaleNum < 1 || c.ScaleDen < 1:
@@ -58,13 +63,21 @@ func (c *Convention) validate() error {
 	return nil
 }
 
-var outputNames = [...]string{"camera-gamma", "display-srgb"}
+var (
+	outputNames = []string{"camera-gamma", "display-srgb"}
+	curveNames  = []string{"gamma", "srgb"}
+	clipNames   = []string{"both", "high"}
+)
 
-func (k OutputKind) String() string {
-	if int(k) < len(outputNames) {
-		return outputNames[k]
+func (k OutputKind) String() string { return nameOf("output", outputNames, uint8(k)) }
+func (k Curve) String() string      { return nameOf("curve", curveNames, uint8(k)) }
+func (k Clip) String() string       { return nameOf("clip", clipNames, uint8(k)) }
+
+func nameOf(kind string, names []string, k uint8) string {
+	if int(k) < len(names) {
+		return names[k]
 	}
-	return fmt.Sprintf("output(%d)", uint8(k))
+	return fmt.Sprintf("%s(%d)", kind, k)
 }
 
 // Metadata keys of a convention in a weight file. What follows from the
@@ -75,6 +88,9 @@ const (
 	metaGamma         = "convention.gamma"
 	metaDivisor       = "convention.divisor"
 	metaOutput        = "convention.output"
+	metaCurve         = "convention.curve" // gamma or srgb
+	metaClip          = "convention.clip"  // both or high
+	metaNoise         = "convention.noise" // planes of noise: 0 or 4
 )
 
 func (c *Convention) toMeta(meta map[string]string) {
@@ -87,6 +103,8 @@ func (c *Convention) toMeta(meta map[string]string) {
 	meta[metaGamma] = strconv.FormatFloat(c.Gamma, 'g', -1, 64)
 	meta[metaDivisor] = strconv.FormatFloat(c.Divisor, 'g', -1, 64)
 	meta[metaOutput] = c.Output.String()
+	meta[metaCurve], meta[metaClip] = c.Curve.String(), c.Clip.String()
+	meta[metaNoise] = strconv.Itoa(c.NoisePlanes)
 }
 
 // fromMeta replaces what a file's metadata says about the convention.
@@ -115,15 +133,25 @@ func (c *Convention) fromMeta(meta map[string]string) error {
 			return bad(metaDivisor)
 		}
 	}
-	if s, ok := meta[metaOutput]; ok {
-		i := 0
-		for i < len(outputNames) && outputNames[i] != s {
-			i++
+	if s, ok := meta[metaNoise]; ok {
+		if c.NoisePlanes, err = strconv.Atoi(s); err != nil {
+			return bad(metaNoise)
 		}
-		if i == len(outputNames) {
-			return bad(metaOutput)
+	}
+	for _, word := range []struct {
+		key   string
+		names []string
+		to    *uint8
+	}{
+		{metaOutput, outputNames, (*uint8)(&c.Output)}, {metaCurve, curveNames, (*uint8)(&c.Curve)}, {metaClip, clipNames, (*uint8)(&c.Clip)},
+	} {
+		if s, ok := meta[word.key]; ok {
+			i := slices.Index(word.names, s)
+			if i < 0 {
+				return bad(word.key)
+			}
+			*word.to = uint8(i)
 		}
-		c.Output = OutputKind(i)
 	}
 	return c.validate()
 }

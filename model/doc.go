@@ -5,9 +5,11 @@
 //
 //   - graph.go, validate.go, shapes.go: the graph, the closed list of operations, what
 //     makes a graph valid, and the size of every value for a given input.
-//   - build.go, pynet.go, pynets.go: making graphs; the two architectures.
+//   - build.go, pynet.go, pynets.go, pynetm.go: making graphs; the architectures.
 //   - params.go, formula.go: parameters and their checks; weights made from a formula.
-//   - load.go, load_pynet.go, convention.go, save.go: from a name or a file to a Model, and back.
+//   - builtin.go: the models that come with the program.
+//   - load.go, load_pynet.go, load_pynetm.go, convention.go, save.go: from a name or a file to
+//     a Model, and back; curve.go: how light is encoded for a network.
 //   - cost.go, info.go: what a model costs in work, parameters and memory.
 //
 // Package ref runs a Model on the host and is the definition of every operation;

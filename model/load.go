@@ -1,7 +1,6 @@
 package model
 
 import (
-	_ "embed" // the embedded model
 	"errors"
 	"fmt"
 	"maps"
@@ -12,11 +11,6 @@ import (
 	"enhance/model/pickle"
 	"enhance/model/safetensors"
 )
-
-// embedded is the starter model, so that the program works without any file.
-//
-//go:embed weights/pynet-s.safetensors
-var embedded string
 
 // AnyLevel asks for the level a source says it holds, or else its lowest.
 const AnyLevel = -1
@@ -43,10 +37,12 @@ func (e *WeightsError) Unwrap() error { return e.Err }
 
 // Load makes a model from a specification:
 //
-//   - "" or "pynet-s": the embedded starter model;
+//   - the name of an embedded model, see Builtins; "" is Default;
 //   - "pynet-random:SEED", with any of ",level=N" (0..5), ",norm1=false",
 //     ",norm=false" and ",width=W" (2..64) after it: PyNET with weights from
 //     FormulaParams, for tests and benchmarks;
+//   - "pynet-m-random:SEED", with ",size=tiny", ",size=fast" or ",size=best" after
+//     it (tiny if left out): the same for pynet-m;
 //   - the path of a .safetensors file;
 //   - the path of a .pth or .pt file: a PyTorch state dict. It may hold the
 //     outputs of other levels, and its names may begin with "module.".
@@ -63,9 +59,15 @@ func LoadLevel(spec string, level int) (*Model, error) {
 	if seed, ok := strings.CutPrefix(spec, "pynet-random:"); ok {
 		return loadRandom(spec, seed, level)
 	}
-	if spec == "" || spec == "pynet-s" {
-		f, err := safetensors.Read(strings.NewReader(embedded), int64(len(embedded)))
-		return assembleFrom("pynet-s (embedded)", f, err, level)
+	if seed, ok := strings.CutPrefix(spec, "pynet-m-random:"); ok {
+		return loadRandomM(spec, seed, level)
+	}
+	name := spec
+	if name == "" {
+		name = Default
+	}
+	if m, ok, err := loadBuiltin(name, level); ok {
+		return m, err
 	}
 	switch strings.ToLower(filepath.Ext(spec)) {
 	case ".safetensors":
@@ -79,7 +81,7 @@ func LoadLevel(spec string, level int) (*Model, error) {
 		}
 		return assembleFrom(spec, f, err, level)
 	}
-	return nil, &SpecError{spec, "want pynet-s, pynet-random:SEED, or a file named .safetensors, .pth or .pt"}
+	return nil, &SpecError{spec, "want " + BuiltinNames() + ", pynet-random:SEED, pynet-m-random:SEED, or a file named .safetensors, .pth or .pt"}
 }
 
 // assembleFrom makes a model of what was read from source, or explains err.
@@ -167,11 +169,16 @@ func assemble(tensors map[string]*Tensor, meta map[string]string, level int) (*M
 		err = m.assemblePyNETS(level)
 	case "pynet":
 		err = m.assemblePyNET(level, meta["arch"] == "")
+	case "pynet-m":
+		err = m.assemblePyNETM(level)
 	default:
-		err = fmt.Errorf("unknown architecture %q: want pynet or pynet-s", m.Arch)
+		err = fmt.Errorf("unknown architecture %q: want pynet, pynet-s or pynet-m", m.Arch)
 	}
 	if err == nil {
 		err = m.Convention.fromMeta(meta)
+	}
+	if have, want := m.inputs(), 4+m.Convention.NoisePlanes; err == nil && have != want {
+		err = fmt.Errorf("the network takes %d planes, metadata %s makes it %d", have, metaNoise, want)
 	}
 	if err == nil {
 		err = m.Validate()
@@ -193,6 +200,14 @@ func stripModule(tensors map[string]*Tensor) map[string]*Tensor {
 		out[rest] = t
 	}
 	return out
+}
+
+// inputs is the number of planes that the network takes, 0 without a graph.
+func (m *Model) inputs() int {
+	if m.Graph == nil {
+		return 0
+	}
+	return m.Graph.Nodes[0].C
 }
 
 // outputs gives the first dimension of a tensor, 0 if there is none.

@@ -9,7 +9,7 @@ type Tensor struct {
 // Model is a graph together with the values of its parameters and the rules by
 // which a RAW mosaic becomes its input and its output becomes a picture.
 type Model struct {
-	Arch       string // "pynet", "pynet-s"
+	Arch       string // "pynet", "pynet-s", "pynet-m"
 	Graph      *Graph
 	Params     map[string]*Tensor
 	Convention Convention
@@ -20,7 +20,7 @@ type Model struct {
 type OutputKind uint8
 
 const (
-	// OutputCameraGamma is camera-space, white-balanced, linear light raised to 1/Gamma.
+	// OutputCameraGamma is camera-space, white-balanced light encoded by the convention's curve.
 	OutputCameraGamma OutputKind = iota
 	// OutputDisplaySRGB is display-ready sRGB in 0..1: no white balance, matrix or curve follows.
 	OutputDisplaySRGB
@@ -34,11 +34,17 @@ type Convention struct {
 
 	// Normalised conventions (SubtractBlack true): x = (raw-black)/(white-black),
 	// times the white-balance gain of its colour (gains divided by their smallest),
-	// clipped to 0..1, raised to 1/Gamma.
+	// limited by Clip, encoded by Curve.
 	// Otherwise x = raw·1023/(2^bits-1)/Divisor and nothing else happens.
 	SubtractBlack bool
-	Gamma         float64
+	Curve         Curve
+	Clip          Clip
+	Gamma         float64 // of CurveGamma
 	Divisor       float64
+
+	// NoisePlanes is 4 if as many planes follow those of the mosaic, in the same
+	// order, with the strength of the noise of each sample (see NoiseSample), else 0.
+	NoisePlanes int
 
 	Output OutputKind
 

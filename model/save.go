@@ -34,8 +34,11 @@ func Write(w io.Writer, m *Model) error {
 	if err := m.Validate(); err != nil {
 		return err
 	}
-	if m.Arch != "pynet" && m.Arch != "pynet-s" {
-		return fmt.Errorf("architecture %q cannot be written: want pynet or pynet-s", m.Arch)
+	switch {
+	case m.Arch != "pynet" && m.Arch != "pynet-s" && m.Arch != "pynet-m":
+		return fmt.Errorf("architecture %q cannot be written: want pynet, pynet-s or pynet-m", m.Arch)
+	case m.Arch == "pynet-m" && m.Meta[metaConfig] == "":
+		return fmt.Errorf("a pynet-m cannot be written without its %s in the metadata", metaConfig)
 	}
 	f := &safetensors.File{Tensors: make(map[string]*safetensors.Tensor, len(m.Params)), Meta: make(map[string]string)}
 	maps.Copy(f.Meta, m.Meta)

@@ -19,7 +19,7 @@ import (
 
 func TestSaveAndLoad(t *testing.T) {
 	for _, spec := range []string{
-		"pynet-s", "pynet-random:s,width=2", "pynet-random:s,width=2,level=3,norm1=false", "pynet-random:s,width=2,level=5,norm=false,norm1=false",
+		"pynet-s", "pynet-random:s,width=2", "pynet-random:s,width=2,level=3,norm1=false", "pynet-random:s,width=2,level=5,norm=false,norm1=false", "pynet-m-random:s",
 	} {
 		m, err := Load(spec)
 		if err != nil {
@@ -27,7 +27,10 @@ func TestSaveAndLoad(t *testing.T) {
 		}
 		m.Convention.Gamma = 1.8
 		m.Convention.Pack = [4][2]int{{1, 0}, {0, 0}, {1, 1}, {0, 1}}
-		m.Convention.SubtractBlack = !m.Convention.SubtractBlack
+		if m.Convention.NoisePlanes == 0 {
+			m.Convention.SubtractBlack = !m.Convention.SubtractBlack
+		}
+		m.Convention.Curve, m.Convention.Clip = 1-m.Convention.Curve, 1-m.Convention.Clip
 		m.Convention.Output = 1 - m.Convention.Output
 		m.Convention.Divisor = 0.1
 		path := filepath.Join(t.TempDir(), "m.safetensors")

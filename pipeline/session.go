@@ -38,8 +38,8 @@ type Session struct {
 	current *target
 }
 
-// embeddedModel is the network that comes with the program.
-const embeddedModel = "pynet-s"
+// embeddedModel is the network that is used if none is named.
+const embeddedModel = model.Default
 
 // NewSession loads the model and chooses the device. It does not touch the device
 // yet. The caller must Close the session.

@@ -1,0 +1,63 @@
+package model
+
+import (
+	"bytes"
+	"embed"
+	"strings"
+
+	"enhance/model/safetensors"
+)
+
+// weights are the embedded models, so that the program works without any file.
+//
+//go:embed weights/*.safetensors
+var weights embed.FS
+
+// Builtin is a model that comes with the program.
+type Builtin struct {
+	Name  string // what -m takes
+	About string
+	file  string // in weights
+}
+
+// builtins lists the embedded models. To ship another, put its file into weights
+// and a line here.
+var builtins = []Builtin{
+	{"pynet-s", "the starter model", "weights/pynet-s.safetensors"},
+}
+
+// Default is the model that is used if none is named.
+const Default = "pynet-s"
+
+// Builtins lists the models that come with the program.
+func Builtins() []Builtin { return append([]Builtin(nil), builtins...) }
+
+// BuiltinNames joins their names for messages: "fast, best or pynet-s".
+func BuiltinNames() string {
+	var names []string
+	for _, b := range builtins {
+		names = append(names, b.Name)
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// loadBuiltin loads the embedded model of a name; ok is false if there is none.
+func loadBuiltin(name string, level int) (m *Model, ok bool, err error) {
+	for _, b := range builtins {
+		if b.Name != name {
+			continue
+		}
+		data, err := weights.ReadFile(b.file)
+		if err != nil {
+			return nil, true, &WeightsError{b.Name + " (embedded)", err}
+		}
+		f, err := safetensors.Read(bytes.NewReader(data), int64(len(data)))
+		m, err = assembleFrom(b.Name+" (embedded)", f, err, level)
+		return m, true, err
+	}
+	return nil, false, nil
+}

@@ -1,0 +1,66 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// metaConfig is the metadata key of a pynet-m file's configuration.
+const metaConfig = "arch.config"
+
+// assemblePyNETM takes the graph from the metadata alone: shapes do not tell it.
+func (m *Model) assemblePyNETM(level int) error {
+	if level > 0 {
+		return fmt.Errorf("pynet-m has no levels to choose from: level %d is asked for", level)
+	}
+	text, ok := m.Meta[metaConfig]
+	if !ok {
+		return fmt.Errorf("metadata %s, which tells the network's shape, is missing", metaConfig)
+	}
+	c, err := ParsePyNETMConfig(text)
+	if err != nil {
+		return err
+	}
+	m.Graph = PyNETM(c)
+	m.Convention = pynetmConvention(len(c.Widths))
+	return nil
+}
+
+// pynetmConfigs are the configurations that pynet-m-random knows: a small one
+// for tests, and those of the sizes that are shipped.
+var pynetmConfigs = map[string]PyNETMConfig{
+	"tiny": {Widths: []int{8, 16, 24}, Encoder: []int{1, 0, 2}, Decoder: []int{1, 0},
+		DownKernel: 3, UpKernel: 1, HeadKernel: 3, SkipKernel: 5},
+	"fast": {Widths: []int{32, 48, 64}, Encoder: []int{1, 0, 1}, Decoder: []int{1, 1},
+		DownKernel: 3, UpKernel: 1, HeadKernel: 3, SkipKernel: 5},
+	"best": {Widths: []int{64, 96, 128, 192}, Encoder: []int{1, 0, 1, 1}, Decoder: []int{2, 1, 0},
+		DownKernel: 3, UpKernel: 1, HeadKernel: 3, SkipKernel: 5},
+}
+
+// loadRandomM reads what follows "pynet-m-random:".
+func loadRandomM(spec, text string, level int) (*Model, error) {
+	seed, option, _ := strings.Cut(text, ",")
+	if seed == "" {
+		return nil, &SpecError{spec, "want a seed after pynet-m-random:"}
+	}
+	if level > 0 {
+		return nil, &SpecError{spec, "pynet-m has no levels to choose from: level " + strconv.Itoa(level) + " is asked for"}
+	}
+	size := "tiny"
+	if option != "" {
+		var ok bool
+		if size, ok = strings.CutPrefix(option, "size="); !ok {
+			return nil, &SpecError{spec, fmt.Sprintf("unknown option %q: want size", option)}
+		}
+	}
+	c, ok := pynetmConfigs[size]
+	if !ok {
+		return nil, &SpecError{spec, fmt.Sprintf("size cannot be %q: want %s", size, strings.Join(slices.Sorted(maps.Keys(pynetmConfigs)), ", "))}
+	}
+	g := PyNETM(c)
+	meta := map[string]string{"source": spec, metaConfig: c.String()}
+	return &Model{Arch: "pynet-m", Graph: g, Params: FormulaParams(seed, g), Convention: pynetmConvention(len(c.Widths)), Meta: meta}, nil
+}

@@ -1,0 +1,35 @@
+package ref
+
+import (
+	"testing"
+
+	"enhance/model"
+)
+
+// TestGoldenPyNETM compares a small pynet-m with what testdata/golden/pynet_m.py
+// made in float64 from train/pynet_m.py, the network's definition in PyTorch.
+func TestGoldenPyNETM(t *testing.T) {
+	m, err := model.Load("pynet-m-random:gold")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const h, w = 28, 36
+	in := readFloats(t, "pynet_m_tiny.x.f32")
+	if d := maxDiff(t, in, model.FormulaTensor("gold", "input", 8*h*w)); d != 0 {
+		t.Fatalf("the input differs from the formula's by %g", d)
+	}
+	got, shape, err := Run(t.Context(), m, in, h, w, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (model.Shape{C: 3, H: 2 * h, W: 2 * w}); shape != want {
+		t.Errorf("output is %v, want %v", shape, want)
+	}
+	want := readFloats(t, "pynet_m_tiny.y.f32")
+	_, std := moments(want)
+	d := maxDiff(t, got, want) / std
+	t.Logf("largest difference %.2g of the deviation, which is %.3g", d, std)
+	if d > 1e-5 {
+		t.Errorf("output differs by %g of its deviation, more than 1e-5", d)
+	}
+}
