@@ -77,6 +77,10 @@ class PyNETM(nn.Module):
         start_skip(self.skip)
 
     def forward(self, x):
+        return F.pixel_shuffle(self.body(x) + self.skip(x), 2)
+
+    def body(self, x):
+        """The head's 12 planes, before the linear skip is added."""
         f = self.enc1(self.stem(x))
         level = [f]
         for l in range(2, self.levels + 1):
@@ -87,7 +91,7 @@ class PyNETM(nn.Module):
             u = getattr(self, f"up{l}")(f)
             u = F.interpolate(u, scale_factor=2, mode="bilinear", align_corners=False)
             f = getattr(self, f"dec{l}")(level[l - 1] + u)
-        return F.pixel_shuffle(self.head(f) + self.skip(x), 2)
+        return self.head(f)
 
     def set_padding(self, mode):
         """Sets how 3x3 and larger convolutions pad: "reflect" or "zeros"."""

@@ -1,0 +1,97 @@
+"""CPSNR of a pynet-m file on a folder of test photos (8 px border cropped).
+
+The mosaic is sRGB code/255, RGGB, fed as it is, noise not clipped; the output
+is clipped and rounded to 8 bits.
+"""
+import argparse
+import glob
+import json
+import math
+import os
+
+import numpy as np
+import torch
+from PIL import Image
+from torch.nn import functional as F
+
+import synth
+import weights
+from pynet_m import PyNETM
+
+BORDER = 8
+
+
+def load_photos(folder):
+    """[(name, (1,3,H,W) uint8 tensor)], sides cropped to even numbers."""
+    out = []
+    for path in sorted(glob.glob(os.path.join(folder, "*.png"))):
+        a = np.asarray(Image.open(path).convert("RGB"))
+        a = a[:a.shape[0] // 2 * 2, :a.shape[1] // 2 * 2]
+        out.append((os.path.splitext(os.path.basename(path))[0],
+                    torch.from_numpy(a.copy()).permute(2, 0, 1).unsqueeze(0)))
+    return out
+
+
+def run(model, x):
+    """model(x) for any sides: padded by reflection to what its levels need."""
+    h, w = x.shape[2:]
+    m, least = 2 ** (model.levels - 1), 2 ** model.levels
+    ph, pw = max(least, -(-h // m) * m) - h, max(least, -(-w // m) * m) - w
+    y = model(F.pad(x, (0, pw, 0, ph), mode="reflect"))
+    return y[:, :, :2 * h, :2 * w]
+
+
+def cpsnr(a, b):
+    """CPSNR of two 8-bit pictures (1,3,H,W), border cropped."""
+    d = (a.double() - b.double())[:, :, BORDER:-BORDER, BORDER:-BORDER]
+    return 10 * math.log10(255 ** 2 / max(float((d * d).mean()), 1e-9))
+
+
+@torch.no_grad()
+def evaluate(model, photos, sigma=0.0, seed=1):
+    """{name: CPSNR} of photos (from load_photos) with white noise of sigma."""
+    device = next(model.parameters()).device
+    out = {}
+    for name, photo in photos:
+        code = photo.to(device).float() / 255
+        m = synth.pack(code)
+        noise = torch.randn(m.shape, generator=torch.Generator().manual_seed(seed)).to(device)
+        x = torch.cat([m + sigma * noise, torch.full_like(m, 8 * sigma)], 1)
+        y = run(model, x).clamp(0, 1).mul(255).round()
+        out[name] = cpsnr(y.cpu(), photo)
+    return out
+
+
+def mean(table):
+    return sum(table.values()) / max(1, len(table))
+
+
+def load_model(path, device="cpu"):
+    tensors, metadata = weights.read(path)
+    model = PyNETM(json.loads(metadata["arch.config"]))
+    model.load_state_dict({k: v.float() for k, v in tensors.items()})
+    return model.to(device).eval(), metadata
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("file", nargs="+")
+    p.add_argument("--kodak", default=os.environ.get("KODAK", "../../shared/data/kodak"))
+    p.add_argument("--sigma", type=float, nargs="*", default=[0, 10], help="of 255")
+    p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    args = p.parse_args()
+    photos = load_photos(args.kodak)
+    if not photos:
+        raise SystemExit(f"no PNG files in {args.kodak}: name the folder with --kodak")
+    torch.backends.cudnn.allow_tf32 = False
+    for path in args.file:
+        model, _ = load_model(path, args.device)
+        tables = [evaluate(model, photos, s / 255) for s in args.sigma]
+        print(path, "RGGB, border 8, sRGB codes; sigma", *[f"{s:g}/255" for s in args.sigma])
+        for name, _ in photos:
+            print(f"{name:12}", *[f"{t[name]:7.2f}" for t in tables])
+        print(f"{'mean':12}", *[f"{mean(t):7.2f}" for t in tables], flush=True)
+
+
+if __name__ == "__main__":
+    main()

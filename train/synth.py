@@ -1,0 +1,136 @@
+"""Synthetic RAW from photos, made in batches on the training device.
+
+A batch has three parts: sRGB-code mosaics free of noise, the same with white
+noise, and sensor mosaics. Inputs and targets are as docs/pynet-m.md says.
+"""
+import math
+
+import torch
+
+CLEAN, NOISY = 0.36, 0.20  # shares of a batch; the rest are sensor mosaics
+MAX_SIGMA = 20 / 255
+
+
+def encode(x):
+    """The sRGB curve, its straight part extended to negatives."""
+    return torch.where(x <= 0.0031308, 12.92 * x, 1.055 * x.clamp(min=0.0031308) ** (1 / 2.4) - 0.055)
+
+
+def slope(t):
+    """The derivative of encode, for t >= 0."""
+    return torch.where(t <= 0.0031308, torch.full_like(t, 12.92),
+                       1.055 / 2.4 * t.clamp(min=0.0031308) ** (1 / 2.4 - 1))
+
+
+def decode(e):
+    return torch.where(e <= 0.04045, e / 12.92, ((e.clamp(min=0.04045) + 0.055) / 1.055) ** 2.4)
+
+
+def pack(rgb):
+    """The four planes of an RGGB mosaic of (N, 3, 2H, 2W)."""
+    return torch.stack([rgb[:, 0, 0::2, 0::2], rgb[:, 1, 0::2, 1::2],
+                        rgb[:, 1, 1::2, 0::2], rgb[:, 2, 1::2, 1::2]], 1)
+
+
+def uniform(n, low, high, device):
+    return low + (high - low) * torch.rand(n, 1, 1, 1, device=device)
+
+
+def vary(code):
+    """Changes tone and saturation of about a third of the photos."""
+    n, dev = code.shape[0], code.device
+    gamma = torch.exp(uniform(n, -0.35, 0.35, dev))
+    grey = code.mean(1, keepdim=True)
+    other = grey + (code - grey) * uniform(n, 0.4, 1.4, dev)
+    other = other.clamp(0, 1).clamp(min=1e-6) ** gamma
+    return torch.where(torch.rand(n, 1, 1, 1, device=dev) < 0.3, other, code)
+
+
+def code_mosaic(code, sigma):
+    """Mosaic of sRGB codes with white noise of sigma (N,1,1,1); (input, target)."""
+    m = pack(code)
+    m = m + sigma * torch.randn_like(m)
+    return torch.cat([m, (8 * sigma).expand_as(m)], 1), code
+
+
+def camera_matrix(n, device):
+    """Random sRGB -> camera matrices (N, 3, 3), rows summing to one: inverses of
+    camera -> sRGB matrices like those of real cameras."""
+    # Cells next to the diagonal, row by row: (lowest, highest).
+    spans = ((-0.9, -0.1), (-0.3, 0.15), (-0.45, 0.0), (-0.65, -0.05), (-0.15, 0.15), (-0.9, -0.15))
+    o = torch.stack([low + (high - low) * torch.rand(n, device=device) for low, high in spans], 1).view(n, 3, 2)
+    d = 1 - o.sum(2)
+    a = torch.stack([d[:, 0], o[:, 0, 0], o[:, 0, 1]], 1)
+    b = torch.stack([o[:, 1, 0], d[:, 1], o[:, 1, 1]], 1)
+    c = torch.stack([o[:, 2, 0], o[:, 2, 1], d[:, 2]], 1)
+
+    def cross(u, v):
+        return u.roll(-1, 1) * v.roll(1, 1) - u.roll(1, 1) * v.roll(-1, 1)
+
+    bc, ca, ab = cross(b, c), cross(c, a), cross(a, b)
+    return torch.stack([bc, ca, ab], 2) / (a * bc).sum(1).view(n, 1, 1)
+
+
+def noise_profile(n, device):
+    """Shot and read noise (S, O) of white-level units, (N,1,1,1) each. The line
+    and its spread are those of Brooks et al., "Unprocessing images for learned
+    raw denoising" (2019), drawn down to nearly none; a tenth is none at all."""
+    log_s = uniform(n, math.log(3e-6), math.log(0.012), device)
+    log_o = 2.18 * log_s + 1.2 + 0.26 * torch.randn_like(log_s)
+    some = (torch.rand_like(log_s) > 0.1).float()
+    return some * torch.exp(log_s), some * torch.exp(log_o)
+
+
+def gains(n, device):
+    """White-balance gains (N, 4, 1, 1) by position, the smallest of them 1."""
+    g = torch.rand(n, 3, device=device)
+    g = torch.stack([1 + 1.6 * g[:, 0], 1 + 0.1 * g[:, 1], 1 + 1.6 * g[:, 2]], 1)
+    g = g / g.amin(1, keepdim=True)
+    return torch.stack([g[:, 0], g[:, 1], g[:, 1], g[:, 2]], 1).view(n, 4, 1, 1)
+
+
+def sensor(light):
+    """Mosaic of a sensor under camera-space white-balanced light; (input, target)."""
+    n, dev = light.shape[0], light.device
+    g = gains(n, dev)
+    shot, read = noise_profile(n, dev)
+    v = pack(light) / g
+    v = v.clamp(max=1)  # photosites fill up
+    v = v + torch.sqrt(shot * v.clamp(min=0) + read) * torch.randn_like(v)
+    # Half of the sensors are quantised, to 12 or 14 bits.
+    pick = torch.rand(n, 1, 1, 1, device=dev)
+    steps = torch.where(pick < 0.25, torch.full_like(pick, 4095.), torch.full_like(pick, 15000.))
+    v = torch.where(pick < 0.5, torch.round(v * steps) / steps, v)
+    # A few write no values under black.
+    floor = torch.where(torch.rand_like(pick) < 0.1, torch.zeros_like(pick), torch.full_like(pick, -1.))
+    v = torch.maximum(v.clamp(max=1), floor)
+    x = (v * g).clamp(-1, 1)
+    t = x.clamp(0, 1)
+    # Profiles are never quite right.
+    doubt = torch.exp(0.1 * torch.randn_like(pick))
+    noise = 8 * doubt * slope(t) * torch.sqrt(g * shot * t + g * g * read)
+    return torch.cat([encode(x), noise], 1), encode(light.clamp(0, 1))
+
+
+def counts(n):
+    """How many samples of a batch of n are clean, noisy, of a sensor."""
+    clean = max(1, round(CLEAN * n))
+    noisy = max(1, round(NOISY * n))
+    return clean, noisy, n - clean - noisy
+
+
+def batch(code):
+    """(input (N,8,H,W), target (N,3,2H,2W)) of photos (N,3,2H,2W) in sRGB codes."""
+    n, dev = code.shape[0], code.device
+    clean, noisy, _ = counts(n)
+    code = torch.cat([code[:clean], vary(code[clean:])])
+    sigma = uniform(clean + noisy, 0, MAX_SIGMA, dev)
+    sigma = sigma * (torch.arange(clean + noisy, device=dev) >= clean).view(-1, 1, 1, 1)
+    x1, y1 = code_mosaic(code[:clean + noisy], sigma)
+    rest = code[clean + noisy:]
+    k = rest.shape[0]
+    linear = decode(rest).reshape(k, 3, -1)
+    light = torch.bmm(camera_matrix(k, dev), linear).reshape(rest.shape)
+    light = (light * torch.exp(uniform(k, math.log(0.15), math.log(1.6), dev))).clamp(min=0)
+    x2, y2 = sensor(light)
+    return torch.cat([x1, x2]), torch.cat([y1, y2])
