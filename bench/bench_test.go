@@ -286,21 +286,16 @@ func TestNet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := bench.Net(context.Background(), dev, m, "pynet-s", 32, 48, exec.Options{}, 1e12, true, bench.Options{Repeat: 2})
+	p := exec.NewProfile("device", nil, 1, nil)
+	r, err := bench.Net(context.Background(), dev, m, "pynet-s", 32, 48, exec.Options{}, 1e12, p, bench.Options{Repeat: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Runs) != 2 || r.PeakBytes != r.PlannedBytes || r.NonFinite != 0 || !(r.GFLOPs > 0) || math.Abs(r.PeakShare-r.GFLOPs/1e3) > 1e-12 || r.Output != (model.Shape{C: 3, H: 64, W: 96}) {
 		t.Errorf("report %+v", r)
 	}
-	timed := 0
-	for _, s := range r.Steps {
-		if s.Seconds > 0 {
-			timed++
-		}
-	}
-	if timed != len(r.Steps) || timed < 50 {
-		t.Errorf("%d of %d steps were timed", timed, len(r.Steps))
+	if r.Profile = p.Report(nil); r.Profile.Runs != 1 || r.Profile.Launches < r.Launches || r.Profile.FLOPs != r.FLOPs {
+		t.Errorf("profile of %d runs: %d launches of %d planned, %d operations of %d", r.Profile.Runs, r.Profile.Launches, r.Launches, r.Profile.FLOPs, r.FLOPs)
 	}
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "conv_l1_d7") || !strings.Contains(b.String(), "FMA peak") {

@@ -8,7 +8,6 @@ import (
 
 	"enhance/clrt"
 	"enhance/exec"
-	"enhance/fuse"
 	"enhance/model"
 )
 
@@ -35,37 +34,16 @@ type NetReport struct {
 	NonFinite    int64 `json:"non_finite"` // samples of the result
 
 	Algos []exec.AlgoFacts `json:"algorithms"`
-	Steps []StepTime       `json:"steps,omitempty"`
-}
 
-// StepTime is one step of a profiled run, in which the host waits after every
-// launch, so that the sum is more than a run takes.
-type StepTime struct {
-	Name    string  `json:"name"`
-	Kind    string  `json:"kind"`
-	Algo    string  `json:"algo,omitempty"`
-	Seconds float64 `json:"seconds"`
-	FLOPs   int64   `json:"flops"`
+	// Profile is of one more run, not among Runs.
+	Profile *exec.ProfileReport `json:"profile,omitempty"`
 }
 
 // Net runs a network on the formula input of h×w packed samples: once without
-// counting, then o.Repeat times. The device must be dev. If profile is true one
-// more run times every step.
-func Net(ctx context.Context, dev *clrt.Device, m *model.Model, name string, h, w int, opt exec.Options, peak float64, profile bool, o Options) (*NetReport, error) {
+// counting, then o.Repeat times. If profile is not nil, it takes one run more.
+func Net(ctx context.Context, dev *clrt.Device, m *model.Model, name string, h, w int, opt exec.Options, peak float64, profile *exec.Profile, o Options) (*NetReport, error) {
 	o = o.complete()
 	r := &NetReport{Model: name, Device: dev.Info(), Precision: opt.Precision.String(), PeakFMA: peak}
-	if profile {
-		took := map[int]time.Duration{}
-		opt.Profile = func(step int, _, _ int, d time.Duration) { took[step] += d }
-		job, _, err := r.runs(ctx, dev, m, h, w, opt, 1)
-		if err != nil {
-			return nil, err
-		}
-		for i, f := range job.Explain() {
-			r.Steps = append(r.Steps, StepTime{f.Name, f.Kind, f.Algo, took[i].Seconds(), f.FLOPs})
-		}
-		opt.Profile, r.NonFinite = nil, 0
-	}
 	job, runs, err := r.runs(ctx, dev, m, h, w, opt, 1+o.Repeat)
 	if err != nil {
 		return nil, err
@@ -77,7 +55,21 @@ func Net(ctx context.Context, dev *clrt.Device, m *model.Model, name string, h, 
 	if peak > 0 {
 		r.PeakShare = r.GFLOPs * 1e9 / peak
 	}
-	return r, nil
+	return r, r.profile(ctx, dev, m, h, w, opt, profile)
+}
+
+// profile takes a profile of the second of two runs: the first of an engine is
+// slower.
+func (r *NetReport) profile(ctx context.Context, dev *clrt.Device, m *model.Model, h, w int, opt exec.Options, p *exec.Profile) error {
+	if p == nil {
+		return nil
+	}
+	p.Pause(true)
+	opt.Profiler = p
+	bad := r.NonFinite
+	_, _, err := r.runs(ctx, dev, m, h, w, opt, 2)
+	r.NonFinite = bad
+	return err
 }
 
 // runs does n runs in a context of their own.
@@ -101,7 +93,10 @@ func (r *NetReport) runs(ctx context.Context, dev *clrt.Device, m *model.Model, 
 	defer e.Close()
 	r.Prepare = time.Since(start).Seconds()
 	in := tensorSource{r.Input, model.FormulaTensor("bench", "input", int(r.Input.Elems()))}
-	for range n {
+	for i := range n {
+		if opt.Profiler != nil && i == n-1 {
+			opt.Profiler.Pause(false)
+		}
 		out := &finiteSink{}
 		start := time.Now()
 		if err := e.Run(ctx, in, out, nil); err != nil {
@@ -166,22 +161,9 @@ func (r *NetReport) WriteText(w io.Writer) error {
 	if r.NonFinite > 0 {
 		line("note", "%d samples of the result are NaN or infinite", r.NonFinite)
 	}
-	return r.writeSteps(w)
-}
-
-func (r *NetReport) writeSteps(w io.Writer) error {
-	total := 0.0
-	for _, s := range r.Steps {
-		total += s.Seconds
-	}
-	for _, s := range r.Steps {
-		rate := ""
-		if s.Kind == fuse.Conv.String() && s.Seconds > 0 {
-			rate = fmt.Sprintf("%10.1f GFLOP/s  %s", float64(s.FLOPs)/s.Seconds/1e9, s.Algo)
-		}
-		if _, err := fmt.Fprintf(w, "%-36s %-10s %10.3f ms %5.1f %%%s\n", s.Name, s.Kind, s.Seconds*1e3, 100*s.Seconds/total, rate); err != nil {
-			return err
-		}
+	if r.Profile != nil {
+		fmt.Fprintln(w)
+		return r.Profile.WriteTable(w)
 	}
 	return nil
 }

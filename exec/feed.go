@@ -9,6 +9,7 @@ import (
 	"enhance/clrt"
 	"enhance/memplan"
 	"enhance/planar"
+	"enhance/trace"
 )
 
 // inFlight is how many chunks of rows may be between host and device at a time
@@ -78,10 +79,12 @@ type feeder struct {
 	sents []*chunk
 	done  chan struct{}
 	ctx   context.Context
+
+	stages *trace.Stages
 }
 
 func newFeeder(ctx context.Context, e *Engine, src Source) *feeder {
-	f := &feeder{ready: make(chan *chunk, inFlight), free: make(chan []byte, 2*inFlight+2), done: make(chan struct{}), ctx: ctx}
+	f := &feeder{ready: make(chan *chunk, inFlight), free: make(chan []byte, 2*inFlight+2), done: make(chan struct{}), ctx: ctx, stages: e.opt.Profiler.Stages()}
 	in := e.Program.Tensors[e.Program.Input]
 	rows := planar.Rows{C: in.C, W: in.W, Precision: e.opt.Precision}
 	go func() {
@@ -141,6 +144,7 @@ func (f *feeder) fill(src Source, rows planar.Rows, lines [][][]float32, y0, y1 
 			return c
 		}
 	}
+	defer f.stages.Begin("pack")()
 	eachRow(y1-y0, func(i int) {
 		row := c.bytes[rows.Bytes(i):]
 		for k, line := range lines[i] {
@@ -210,7 +214,7 @@ func newDrain(e *Engine, sink Sink, cancel context.CancelCauseFunc) *drain {
 		for c := range d.queue {
 			err := c.wait()
 			if err == nil && first == nil {
-				err = deliver(c, rows, lines, sink)
+				err = deliver(c, rows, lines, sink, e.opt.Profiler.Stages())
 			}
 			if err != nil && first == nil {
 				first = err
@@ -226,13 +230,15 @@ func newDrain(e *Engine, sink Sink, cancel context.CancelCauseFunc) *drain {
 	return d
 }
 
-func deliver(c *chunk, rows planar.Rows, lines [][][]float32, sink Sink) error {
+func deliver(c *chunk, rows planar.Rows, lines [][][]float32, sink Sink, stages *trace.Stages) error {
+	end := stages.Begin("unpack")
 	eachRow(c.y1-c.y0, func(i int) {
 		row := c.bytes[rows.Bytes(i):]
 		for k, line := range lines[i] {
 			rows.Get(row, k, line)
 		}
 	})
+	end()
 	for i := range c.y1 - c.y0 {
 		if err := sink.Row(c.y0+i, lines[i]); err != nil {
 			return err

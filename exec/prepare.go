@@ -38,6 +38,8 @@ type Options struct {
 	// end of all its kernels. The host then waits after each launch, so the whole
 	// run is slower.
 	Profile func(step int, y0, y1 int, took time.Duration)
+	// Profiler, if not nil, gathers what runs take without slowing them.
+	Profiler *Profile
 	// Poison fills all device memory with NaN before a run, for tests.
 	Poison bool
 }

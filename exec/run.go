@@ -41,6 +41,10 @@ func (e *Engine) Run(ctx context.Context, src Source, sink Sink, progress Progre
 			}
 		}
 	}
+	if err := e.opt.Profiler.begin(e); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.opt.Profiler.end()) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &run{Engine: e, ctx: ctx, progress: progress, total: e.Plan.Cost.FLOPs}
@@ -133,6 +137,7 @@ func (r *run) enter(s int) {
 }
 
 func (r *run) step(m memplan.Move) error {
+	r.opt.Profiler.tag(laneCompute, int(m.Index))
 	err := r.timed(m, func() error { return r.launch(int(m.Index), int(m.Y0), int(m.Y1)) })
 	if err != nil {
 		return fmt.Errorf("step %s, rows %d to %d: %w", r.Program.Steps[m.Index].Name, m.Y0, m.Y1, err)
@@ -204,6 +209,7 @@ func (r *run) upload(m memplan.Move) error {
 	t := r.Plan.Rings[m.Index].Tensor
 	ring := r.rings[m.Index]
 	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
+	r.opt.Profiler.tag(laneUp, t)
 	if t != r.Program.Input {
 		return r.reload(t, ring, rowBytes, m)
 	}
@@ -259,6 +265,7 @@ func (r *run) download(m memplan.Move) error {
 	if err := r.await(r.down, r.compute); err != nil {
 		return err
 	}
+	r.opt.Profiler.tag(laneDown, t)
 	if t == r.Program.Output {
 		return r.drain.rows(ring, rowBytes, int(m.Y0), int(m.Y1))
 	}

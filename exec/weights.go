@@ -102,6 +102,7 @@ func (e *Engine) loadWeights() error {
 
 // sendWeights loads the parameters of a step into its slot.
 func (r *run) sendWeights(m memplan.Move) error {
+	r.opt.Profiler.tag(laneCompute, weightsTag)
 	ev, err := r.q.WriteAsync(r.params[m.Index][0], 0, r.streamed[m.Index])
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -277,10 +278,10 @@ prints the median time, the rate and the peak of device memory.
 `
 
 func benchNet(e *env, args []string) int {
-	b, size, profile := &benchFlags{}, "", false
+	b, size, profile := &benchFlags{}, "", profileFlag{}
 	f := newFlags("bench net")
 	f.StringVar(&size, "size", "2880x3968", "rows x columns of the mosaic")
-	f.BoolVar(&profile, "profile", false, "also time every step in a run of its own")
+	profile.declare(f)
 	b.declareModel(f)
 	b.declareDevice(f)
 	b.declare(f, "")
@@ -290,7 +291,7 @@ func benchNet(e *env, args []string) int {
 	if err := b.check(f); err != nil {
 		return e.fail(err, "")
 	}
-	r, err := b.net(e, size, profile)
+	r, err := b.net(e, size, &profile)
 	if err != nil {
 		return e.fail(err, "")
 	}
@@ -303,7 +304,7 @@ func benchNet(e *env, args []string) int {
 	return exitOK
 }
 
-func (b *benchFlags) net(e *env, size string, profile bool) (*bench.NetReport, error) {
+func (b *benchFlags) net(e *env, size string, profile *profileFlag) (r *bench.NetReport, err error) {
 	rows, cols, err := pipeline.ParseSize(size)
 	if err != nil {
 		return nil, err
@@ -334,5 +335,20 @@ func (b *benchFlags) net(e *env, size string, profile bool) (*bench.NetReport, e
 	if name == "" {
 		name = "pynet-s"
 	}
-	return bench.Net(ctx, dev, s.Model(), name, h, w, opt, peak, profile, b.opt)
+	if err := profile.open(b.overwrite); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, profile.close(err == nil)) }()
+	p := profile.device(0, dev.String())
+	if r, err = bench.Net(ctx, dev, s.Model(), name, h, w, opt, peak, p, b.opt); err != nil || p == nil {
+		return r, err
+	}
+	if profile.table || b.json {
+		peaks, err := devicePeaks(dev)
+		if err != nil {
+			return nil, err
+		}
+		r.Profile = p.Report(peaks)
+	}
+	return r, nil
 }

@@ -4,7 +4,7 @@ package archtest
 // imports only packages of lower layers. ARCHITECTURE.md has the same list; the
 // test compares them.
 var layers = [][]string{
-	{"atomicfile", "clrt", "colour", "conv/kerneltext", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr"},
+	{"atomicfile", "clrt", "colour", "conv/kerneltext", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr", "trace"},
 	{"conv/gemm", "conv/peak", "imgio", "model/pickle", "profile", "raw/tiff"},
 	{"model", "raw/ljpeg"},
 	{"fuse", "model/modeltest", "model/ref", "raw/dng"},
@@ -35,7 +35,7 @@ var external = map[string][]string{
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
 	"atomicfile", "colour", "fuse", "imgio", "memplan", "model", "model/pickle", "model/ref", "model/safetensors", "quality",
-	"raw", "raw/dng", "raw/ljpeg", "raw/mosaic", "raw/rawerr", "raw/tiff",
+	"raw", "raw/dng", "raw/ljpeg", "raw/mosaic", "raw/rawerr", "raw/tiff", "trace",
 }
 
 // bannedNames say nothing about what a package holds.

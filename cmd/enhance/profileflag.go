@@ -1,0 +1,103 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"enhance/atomicfile"
+	"enhance/clrt"
+	"enhance/conv/peak"
+	"enhance/exec"
+	"enhance/trace"
+)
+
+// profileFlag is --profile and what comes of it.
+type profileFlag struct {
+	texts []string
+	table bool
+	path  string // of the timeline; "" for none
+
+	file   *atomicfile.File
+	tr     *trace.Writer
+	stages *trace.Stages
+}
+
+func (p *profileFlag) declare(f *pflag.FlagSet) {
+	f.StringSliceVar(&p.texts, "profile", nil, "say where the time goes: `table` prints it by layer, kernel, queue and stage, FILE.json becomes a timeline for ui.perfetto.dev; both with a comma")
+}
+
+// parse understands the flag's values.
+func (p *profileFlag) parse() error {
+	for _, s := range p.texts {
+		switch {
+		case s == "table":
+			p.table = true
+		case strings.HasSuffix(strings.ToLower(s), ".json") && p.path == "":
+			p.path = s
+		default:
+			return usagef("--profile: %q: want table, one FILE.json, or both with a comma", s)
+		}
+	}
+	return nil
+}
+
+// wanted reports whether anything is to be profiled.
+func (p *profileFlag) wanted() bool { return p.table || p.path != "" }
+
+// open makes the timeline's file, so that a name that cannot be had is found
+// before the work.
+func (p *profileFlag) open(overwrite bool) (err error) {
+	if err = p.parse(); err != nil || !p.wanted() {
+		return err
+	}
+	if p.path != "" {
+		if p.file, err = atomicfile.Create(p.path, atomicfile.Options{Overwrite: overwrite}); err != nil {
+			return err
+		}
+		p.tr = trace.New(p.file)
+	}
+	p.stages = trace.NewStages(p.tr, 0, "host")
+	return nil
+}
+
+// device makes the profile of device number n, nil if none is wanted.
+func (p *profileFlag) device(n int, name string) *exec.Profile {
+	if !p.wanted() {
+		return nil
+	}
+	return exec.NewProfile(name, p.tr, 1+n, p.stages)
+}
+
+// close completes the timeline, or drops it.
+func (p *profileFlag) close(keep bool) error {
+	if p.file == nil {
+		return nil
+	}
+	defer p.file.Abort() // nothing after Commit
+	if !keep {
+		return nil
+	}
+	if err := p.tr.Close(); err != nil {
+		return err
+	}
+	return p.file.Commit()
+}
+
+// devicePeaks measures what a device can do at most.
+func devicePeaks(dev *clrt.Device) (*exec.Peaks, error) {
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	fma, err := peak.FMA(cl)
+	if err != nil {
+		return nil, err
+	}
+	copied, err := peak.Copy(cl)
+	if err != nil {
+		return nil, err
+	}
+	return &exec.Peaks{FLOPs: fma * 1e9, Bytes: copied * 1e9}, nil
+}
