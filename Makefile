@@ -6,6 +6,9 @@ FUZZTIME ?= 10m
 BENCH    ?= .
 PKG      ?= ./...
 
+# A Python with PyTorch, for train/ alone.
+PYTHON   ?= $(firstword $(wildcard /usr/bin/python3) python3)
+
 # No C compiler is needed, except by the race detector.
 export CGO_ENABLED = 0
 
@@ -15,7 +18,7 @@ SAMPLE = testdata/raw/colorchart.dng
 RESULT = out/colorchart.png
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-race test-long fuzz bench lint oclgrind pictures measure clean check-go opencl
+.PHONY: help build run test train-test test-race test-long fuzz bench lint oclgrind pictures measure clean check-go opencl
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +38,9 @@ test: lint opencl ## check and test everything
 test-race: check-go opencl ## test under the race detector (needs a C compiler)
 	@command -v "$${CC:-cc}" >/dev/null || scripts/apt-install.sh "a C compiler" gcc libc6-dev
 	@CGO_ENABLED=1 ENHANCE_REQUIRE_OPENCL=1 $(GO) test -timeout 25m -race $(PKG)
+
+train-test: ## test the training recipe in train/ (needs python3 with PyTorch; PYTHON=path)
+	@cd train && $(PYTHON) test_train.py
 
 test-long: check-go opencl ## test with ten times as many random cases
 	@ENHANCE_LONG=1 ENHANCE_REQUIRE_OPENCL=1 $(GO) test -timeout 60m $(PKG)

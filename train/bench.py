@@ -18,7 +18,6 @@ def measure(name):
     device = torch.device("cuda", int(args.gpus))
     torch.cuda.set_device(device)
     torch.backends.cudnn.benchmark = True
-    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = True
     trainer = train.Trainer(args, 1, 1, device)  # rank 1 keeps quiet
     step = trainer.step
     with open("/tmp/bench.lock", "w") as lock:

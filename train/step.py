@@ -53,7 +53,7 @@ class Step:
 
     def state(self):
         return dict(weight=self.weight, first=self.first, second=self.second, smooth=self.smooth,
-                    norm=self.norm, score=self.score, count=self.count)
+                    norm=self.norm, score=self.score, chance=self.chance, count=self.count)
 
     def load(self, state):
         self.count = state["count"]
@@ -61,6 +61,7 @@ class Step:
             getattr(self, name).copy_(state[name])
         if len(state["score"]) == len(self.score):
             self.score.copy_(state["score"])
+            self.chance.copy_(state["chance"])
 
     def copy_smooth(self, model):
         """Puts the averaged weights into another model of the same kind."""

@@ -33,7 +33,7 @@ def arguments():
     p.add_argument("--total-steps", type=int, help="schedule in steps, instead of minutes")
     p.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out, if any")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--gpus", default="0", help="for example 0,1; cpu for none")
+    p.add_argument("--gpus", default="0", help="for example 0,1; cpu for none; cpu,cpu to try two processes")
     p.add_argument("--batch", type=int, default=96, help="patches a GPU and step")
     p.add_argument("--patch", type=int, default=64, help="packed side of a patch")
     p.add_argument("--lr", type=float, default=1e-3)
@@ -134,10 +134,7 @@ class Trainer:
         if self.rank or not self.test:
             return
         self.step.copy_smooth(self.smooth)
-        was = torch.backends.cudnn.allow_tf32
-        torch.backends.cudnn.allow_tf32 = False
         tables = [evaluate.evaluate(self.smooth, self.test, s) for s in (0.0, 10 / 255)]
-        torch.backends.cudnn.allow_tf32 = was
         self.last = {"kodak": f"{evaluate.mean(tables[0]):.3f}", "kodak10": f"{evaluate.mean(tables[1]):.3f}"}
         each = " ".join(f"{n[-2:]}:{v:.2f}" for n, v in tables[0].items()) if len(self.test) < 6 else ""
         self.say(f"EVAL t {self.elapsed:.0f} step {self.step.count} photos {len(self.test)} CPSNR "
@@ -183,6 +180,8 @@ class Trainer:
                     self.save()
                     saved = time.time()
             step.run(*schedule(self.progress(), step.count, a.lr))
+        if self.world > 1:  # every process holds the same weights, or something is broken
+            print(f"weights of process {self.rank}: {float(step.weight.double().sum()):.9f}", flush=True)
         self.evaluate()
         self.save()
         self.say(f"DONE step {step.count} elapsed {self.elapsed:.0f} s")
@@ -193,7 +192,7 @@ def spawn(gpus):
     children = []
     for rank in range(len(gpus)):
         env = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(len(gpus)), LOCAL_GPU=gpus[rank],
-                   MASTER_ADDR="127.0.0.1", MASTER_PORT=str(29500 + int(gpus[0])))
+                   MASTER_ADDR="127.0.0.1", MASTER_PORT=str(29500 + (0 if gpus[0] == "cpu" else int(gpus[0]))))
         children.append(subprocess.Popen([sys.executable] + sys.argv, env=env))
     signal.signal(signal.SIGTERM, lambda *_: [c.terminate() for c in children])
     return max([c.wait() for c in children])
@@ -207,15 +206,14 @@ def main():
     if len(gpus) > 1 and "RANK" not in os.environ:
         raise SystemExit(spawn(gpus))
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
-    if args.gpus == "cpu":
+    if gpus[0] == "cpu":
         device = torch.device("cpu")
     else:
         device = torch.device("cuda", int(os.environ.get("LOCAL_GPU", gpus[0])))
         torch.cuda.set_device(device)
         torch.backends.cudnn.benchmark = True
-        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = True
     if world > 1:
-        dist.init_process_group("nccl")
+        dist.init_process_group("gloo" if device.type == "cpu" else "nccl")
     Trainer(args, rank, world, device).train()
     if world > 1:
         dist.destroy_process_group()

@@ -1,0 +1,268 @@
+"""Tests of the recipe on a CPU: python3 test_train.py"""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import torch
+from PIL import Image
+
+import evaluate
+import export
+import photos
+import synth
+import weights
+from pynet_m import CONFIGS, PyNETM, config_text, cost
+
+SMALL = dict(widths=[8, 16, 16], encoder=[1, 0, 1], decoder=[1, 0], down_kernel=3, up_kernel=1,
+             head_kernel=3, skip_kernel=5)
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def picture(path, seed, size=(320, 288)):
+    rng = np.random.RandomState(seed)
+    y, x = np.mgrid[:size[1], :size[0]]
+    a = [127 + 60 * np.sin(x / rng.uniform(3, 30) + y / rng.uniform(3, 30)) + rng.normal(0, 8, x.shape)
+         for _ in range(3)]
+    Image.fromarray(np.clip(np.stack(a, 2), 0, 255).astype(np.uint8)).save(path)
+
+
+class Network(unittest.TestCase):
+    def test_budgets(self):
+        for name, mac_limit, byte_limit in (("fast", 70e3, 2e6), ("best", 350e3, 6e6)):
+            mac, params = cost(CONFIGS[name])
+            self.assertLessEqual(mac, mac_limit, name)
+            self.assertLessEqual(2 * params, byte_limit, name)
+
+    def test_cost_counts_what_runs(self):
+        # Hooks on every convolution count what a forward pass multiplies.
+        for config in list(CONFIGS.values()) + [SMALL]:
+            model, done = PyNETM(config), []
+            for m in model.modules():
+                if isinstance(m, torch.nn.Conv2d):
+                    m.register_forward_hook(lambda m, _, y: done.append(m.weight.numel() * y.shape[2] * y.shape[3]))
+            with torch.no_grad():
+                model(torch.zeros(1, 8, 32, 32))
+            self.assertAlmostEqual(sum(done) / 32 ** 2, cost(config)[0])
+
+    def test_starts_as_nearest_demosaicing(self):
+        model = PyNETM(SMALL)
+        with torch.no_grad():
+            model.head.weight.zero_()
+            y = model(torch.cat([torch.full((1, 4, 16, 16), 0.25), torch.zeros(1, 4, 16, 16)], 1))
+        self.assertEqual(tuple(y.shape), (1, 3, 32, 32))
+        self.assertTrue(torch.allclose(y, torch.full_like(y, 0.25)))
+
+    def test_shift_by_a_quad_shifts_the_output(self):
+        # Away from the borders, by a multiple of the deepest level's step.
+        torch.manual_seed(0)
+        model = PyNETM(SMALL)
+        x = torch.rand(1, 8, 96, 96)
+        with torch.no_grad():
+            a, b = model(x), model(x.roll(4, 3))
+        self.assertTrue(torch.allclose(a.roll(8, 3)[:, :, 80:-80, 80:-80], b[:, :, 80:-80, 80:-80], atol=1e-5))
+
+    def test_padding_changes_borders_only(self):
+        torch.manual_seed(0)
+        model = PyNETM(SMALL)
+        x = torch.rand(1, 8, 96, 96)
+        with torch.no_grad():
+            a = model(x)
+            model.set_padding("zeros")
+            b = model(x)
+        self.assertFalse(torch.allclose(a, b))
+        self.assertTrue(torch.allclose(a[:, :, 80:-80, 80:-80], b[:, :, 80:-80, 80:-80], atol=1e-6))
+
+
+class Synthesis(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(3)
+
+    def test_curve(self):
+        x = torch.tensor([-1.0, -0.01, 0.0, 0.0031308, 0.01, 0.5, 1.0], dtype=torch.float64)
+        e = synth.encode(x)
+        self.assertAlmostEqual(float(e[1]), -0.1292)
+        self.assertAlmostEqual(float(e[-1]), 1.0)
+        self.assertTrue(torch.allclose(synth.decode(e), x, atol=1e-6))
+        t = torch.tensor([0.001, 0.02, 0.3, 0.9], dtype=torch.float64)
+        h = 1e-7
+        self.assertTrue(torch.allclose(synth.slope(t), (synth.encode(t + h) - synth.encode(t - h)) / (2 * h), rtol=1e-5))
+
+    def test_pack(self):
+        rgb = torch.arange(3 * 4 * 6.0).view(1, 3, 4, 6)
+        p = synth.pack(rgb)
+        self.assertEqual(p[0, :, 1, 2].tolist(), [rgb[0, 0, 2, 4], rgb[0, 1, 2, 5], rgb[0, 1, 3, 4], rgb[0, 2, 3, 5]])
+
+    def test_shares_and_shapes(self):
+        x, y = synth.batch(torch.rand(50, 3, 16, 16))
+        self.assertEqual((tuple(x.shape), tuple(y.shape)), ((50, 8, 8, 8), (50, 3, 16, 16)))
+        clean, noisy, raw = synth.counts(50)
+        self.assertEqual(clean + noisy + raw, 50)
+        self.assertTrue(bool((x[:clean, 4:] == 0).all()))
+        self.assertTrue(torch.equal(x[:clean, :4], synth.pack(y[:clean])))
+        self.assertTrue(bool((x[clean:clean + noisy, 4:] > 0).all()))
+
+    def test_white_noise_has_the_planes_deviation(self):
+        sigma = torch.tensor([2.0, 10.0, 20.0]).view(3, 1, 1, 1) / 255
+        code = torch.full((3, 3, 128, 128), 0.4)
+        x, _ = synth.code_mosaic(code, sigma)
+        for k in range(3):
+            self.assertAlmostEqual(float(x[k, :4].std() / sigma[k]), 1, delta=0.03)
+            self.assertAlmostEqual(float(x[k, 4:].mean()), 8 * float(sigma[k]), places=5)
+
+    def test_sensor_noise_has_the_planes_deviation(self):
+        # On flat grey light the noise planes predict the spread of the samples,
+        # where encoding is nearly linear over the noise.
+        light = torch.full((64, 3, 64, 64), 0.3)
+        x, y = synth.sensor(light)
+        self.assertTrue(torch.allclose(y, synth.encode(torch.tensor(0.3)).expand_as(y)))
+        ratios = []
+        for k in range(64):
+            real = x[k, :4].std((1, 2))
+            said = x[k, 4:].mean((1, 2)) / 8
+            ratios += [float(r / s) for r, s in zip(real, said) if 0.003 < s < 0.04]
+        self.assertGreater(len(ratios), 40)
+        self.assertAlmostEqual(float(np.mean(ratios)), 1, delta=0.05)  # the profile's doubt is 10 %
+        self.assertLess(float(np.std(ratios)), 0.15)
+
+    def test_negatives_stay_and_highlights_clip(self):
+        x, y = synth.sensor(torch.zeros(200, 3, 16, 16))
+        self.assertLess(float(x[:, :4].min()), -0.01)
+        x, y = synth.sensor(torch.full((50, 3, 16, 16), 3.0))
+        self.assertLessEqual(float(x[:, :4].max()), 1.0)
+        self.assertEqual(float(y.max()), float(y.min()))
+
+    def test_camera_matrices_keep_greys(self):
+        m = synth.camera_matrix(500, torch.device("cpu"))
+        self.assertTrue(torch.allclose(m.sum(2), torch.ones(500, 3), atol=1e-5))
+        self.assertTrue(bool((m.diagonal(dim1=1, dim2=2) > 0.4).all()))
+
+    def test_gains(self):
+        g = synth.gains(100, torch.device("cpu"))
+        self.assertTrue(torch.allclose(g.amin(1), torch.ones(100, 1, 1)))
+        self.assertTrue(torch.equal(g[:, 1], g[:, 2]))
+
+
+class Crops(unittest.TestCase):
+    def test_crops_come_from_the_photo(self):
+        with tempfile.TemporaryDirectory() as folder:
+            a = np.zeros((300, 280, 3), np.uint8)  # a pixel's bytes say where it is
+            a[:, :, 0], a[:, :, 1] = np.arange(300)[:, None] % 256, np.arange(280)[None] % 256
+            Image.fromarray(a).save(os.path.join(folder, "a.png"))
+            store = photos.Photos(photos.find(folder), 32, torch.device("cpu"))
+        c = (store.crops(torch.zeros(64, dtype=torch.long)) * 255).round().int()
+        steps = set()
+        for k in range(64):
+            down = (c[k, :2, 1, 0] - c[k, :2, 0, 0]).tolist()
+            right = (c[k, :2, 0, 1] - c[k, :2, 0, 0]).tolist()
+            steps.add((tuple(down), tuple(right)))
+        self.assertEqual(len(steps), 8)  # four turns, mirrored or not
+        for down, right in steps:
+            self.assertEqual(sorted(abs(v) for v in down + right), [0, 0, 1, 1])
+
+
+class Files(unittest.TestCase):
+    def test_export_round_trip(self):
+        model = PyNETM(SMALL)
+        with tempfile.TemporaryDirectory() as folder:
+            for half in (False, True):
+                path = os.path.join(folder, "m.safetensors")
+                export.write(path, model, {"train.seed": 1}, half)
+                back, metadata = evaluate.load_model(path)
+                self.assertEqual(metadata["arch"], "pynet-m")
+                self.assertEqual(metadata["arch.config"], config_text(SMALL))
+                self.assertEqual(metadata["train.seed"], "1")
+                for k, v in model.state_dict().items():
+                    self.assertTrue(torch.equal(back.state_dict()[k], v.half().float() if half else v), k)
+
+    def test_header_is_aligned(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.safetensors")
+            weights.write(path, {"a": torch.arange(6.0).view(2, 3), "b": torch.ones(3).half()}, {"x": "y"})
+            with open(path, "rb") as f:
+                self.assertEqual(int.from_bytes(f.read(8), "little") % 8, 0)
+            tensors, metadata = weights.read(path)
+        self.assertEqual(metadata, {"x": "y"})
+        self.assertEqual(tensors["a"].tolist(), [[0, 1, 2], [3, 4, 5]])
+        self.assertEqual(tensors["b"].dtype, torch.float16)
+
+    def test_golden_input_is_reproducible(self):
+        a, b = export.golden_input(), export.golden_input()
+        self.assertTrue(torch.equal(a, b))
+        self.assertEqual(tuple(a.shape), (1, 8, 96, 128))
+
+
+class Evaluation(unittest.TestCase):
+    def test_odd_sides(self):
+        model = PyNETM(SMALL)
+        with torch.no_grad():
+            y = evaluate.run(model, torch.rand(1, 8, 21, 30))
+        self.assertEqual(tuple(y.shape), (1, 3, 42, 60))
+
+    def test_cpsnr(self):
+        a = torch.full((1, 3, 32, 32), 100, dtype=torch.uint8)
+        b = a.clone()
+        b[:, 0] += 3  # mean square error 3
+        b[:, :, 0] = 0  # in the border
+        self.assertAlmostEqual(evaluate.cpsnr(a, b), 10 * np.log10(255 ** 2 / 3), places=6)
+
+
+class Training(unittest.TestCase):
+    def run_slice(self, folder, out, steps, total, *more):
+        command = [sys.executable, "train.py", "--config", config_text(SMALL), "--photos", folder, "--out", out,
+                   "--gpus", "cpu", "--batch", "8", "--patch", "16", "--steps", str(steps),
+                   "--total-steps", str(total), *more]
+        done = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return done.stdout
+
+    def test_resumed_training_is_the_same_training(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for k in range(2):
+                picture(os.path.join(folder, f"p{k}.png"), k)
+            a, b = os.path.join(folder, "a"), os.path.join(folder, "b")
+            self.run_slice(folder, a, 14, 14)
+            self.run_slice(folder, b, 6, 14)
+            self.run_slice(folder, b, 8, 14, "--resume")
+            one, two = [torch.load(os.path.join(d, "checkpoint.pt")) for d in (a, b)]
+            self.assertEqual(one["step"]["count"], 14)
+            for name, v in one["step"].items():
+                same = torch.equal(v, two["step"][name]) if torch.is_tensor(v) else v == two["step"][name]
+                self.assertTrue(same, name)
+            tensors = [weights.read(os.path.join(d, "ema.safetensors"))[0] for d in (a, b)]
+            for k, v in tensors[0].items():
+                self.assertTrue(torch.equal(v, tensors[1][k]), k)
+
+    def test_two_processes_stay_alike(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture(os.path.join(folder, "p.png"), 1)
+            out = os.path.join(folder, "out")
+            log = self.run_slice(folder, out, 6, 12, "--gpus", "cpu,cpu")
+            self.assertIn("DONE step 6", log)
+            log = self.run_slice(folder, out, 6, 12, "--gpus", "cpu,cpu", "--resume")
+            self.assertIn("DONE step 12", log)
+            # One process of both halves' mean gradient cannot be told apart from
+            # outside, but weights that drift apart show as differing sums.
+            sums = {l.split()[-1] for l in log.splitlines() if l.startswith("weights")}
+            self.assertEqual(len(sums), 1, log)
+            self.assertEqual(sum(l.startswith("weights") for l in log.splitlines()), 2)
+
+    def test_training_learns(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for k in range(2):
+                picture(os.path.join(folder, f"p{k}.png"), k)
+            test = os.path.join(folder, "test")
+            os.mkdir(test)
+            picture(os.path.join(test, "t.png"), 9, (96, 80))
+            scores = []
+            for steps in (1, 150):
+                log = self.run_slice(folder, os.path.join(folder, str(steps)), steps, steps, "--kodak", test)
+                line = [l for l in log.splitlines() if l.startswith("EVAL")][-1].split()
+                scores.append(float(line[line.index("CPSNR") + 1]))
+            self.assertGreater(scores[1], scores[0] + 1.5)
+
+
+if __name__ == "__main__":
+    unittest.main()
