@@ -1,5 +1,6 @@
 """Tests of the recipe on a CPU: python3 test_train.py"""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -245,9 +246,9 @@ class Training(unittest.TestCase):
             self.assertIn("DONE step 12", log)
             # One process of both halves' mean gradient cannot be told apart from
             # outside, but weights that drift apart show as differing sums.
-            sums = {l.split()[-1] for l in log.splitlines() if l.startswith("weights")}
-            self.assertEqual(len(sums), 1, log)
-            self.assertEqual(sum(l.startswith("weights") for l in log.splitlines()), 2)
+            sums = re.findall(r"weights of process \d: (-?[\d.]+)", log)
+            self.assertEqual(len(sums), 2, log)
+            self.assertEqual(sums[0], sums[1])
 
     def test_training_learns(self):
         with tempfile.TemporaryDirectory() as folder:
