@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-SCALES = (1.0, 0.84, 0.71, 0.59, 0.5)
+SCALES = (1.0, 0.92, 0.84, 0.77, 0.7, 0.63, 0.56, 0.5)
 TILE = 64  # pixels between the places that crops are drawn around
 EXTENSIONS = (".jpg", ".jpeg", ".png")
 

@@ -123,7 +123,7 @@ def batch(code):
     """(input (N,8,H,W), target (N,3,2H,2W)) of photos (N,3,2H,2W) in sRGB codes."""
     n, dev = code.shape[0], code.device
     clean, noisy, _ = counts(n)
-    code = torch.cat([code[:clean], vary(code[clean:])])
+    code = vary(code)
     sigma = uniform(clean + noisy, 0, MAX_SIGMA, dev)
     sigma = sigma * (torch.arange(clean + noisy, device=dev) >= clean).view(-1, 1, 1, 1)
     x1, y1 = code_mosaic(code[:clean + noisy], sigma)
