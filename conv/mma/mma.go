@@ -75,7 +75,13 @@ type algo struct {
 	variant   *variant // nil: the one that suits the shape
 }
 
-func (a algo) Name() string { return [...]string{"mma", "mma-tf32", "mma-3xtf32"}[a.precision] }
+func (a algo) Name() string {
+	name := [...]string{"mma", "mma-tf32", "mma-3xtf32"}[a.precision]
+	if a.variant != nil {
+		name += "-" + a.variant.String()
+	}
+	return name
+}
 
 func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
 	if p != a.precision.Storage() {
