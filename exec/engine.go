@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,8 @@ type Engine struct {
 	scratch  *clrt.Buffer
 	kernels  [][]*clrt.Kernel
 	lanes
-	spill *clrt.HostMemory // rows of spilled tensors
+	spill   *clrt.HostMemory // rows of spilled tensors
+	in, out *staging         // rows of the input and the output on their way
 }
 
 // Open allocates the plan's memory on the device of ctx, which must be the one
@@ -56,6 +58,9 @@ func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
 		return
 	}
 	if err = e.allocate(); err != nil {
+		return
+	}
+	if err = e.stage(); err != nil {
 		return
 	}
 	err = e.loadWeights()
@@ -155,7 +160,7 @@ func (e *Engine) Close() error {
 	}
 	if e.q != nil {
 		note(e.lanes.finish())
-		note(e.spill.Close())
+		note(errors.Join(e.spill.Close(), e.in.close(), e.out.close()))
 		note(e.lanes.close())
 	}
 	closed := map[*clrt.Kernel]bool{}

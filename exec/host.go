@@ -1,9 +1,6 @@
 package exec
 
-import (
-	"enhance/memplan"
-	"enhance/planar"
-)
+import "enhance/memplan"
 
 // HostUse is what a run of the job holds in the host's memory, in bytes.
 type HostUse struct {
@@ -20,20 +17,9 @@ func (j *Job) HostUse() HostUse {
 			u.Weights += j.weightBytes(i)
 		}
 	}
-	var in, out, ins, outs int64 // rows of the highest chunk, chunks
-	for _, s := range j.Plan.Sections {
-		for _, m := range s.Moves {
-			rows := int64(m.Y1 - m.Y0)
-			switch {
-			case m.Kind == memplan.Upload && j.Plan.Rings[m.Index].Tensor == j.Program.Input:
-				in, ins = max(in, rows), ins+1
-			case m.Kind == memplan.Download && j.Plan.Rings[m.Index].Tensor == j.Program.Output:
-				out, outs = max(out, rows), outs+1
-			}
-		}
-	}
-	row := func(t int) int64 { return planar.RowBytes(j.Program.Tensors[t], j.opt.Precision) }
-	// Chunks that are ready, on their way, and being filled or emptied.
-	u.Rows = in*row(j.Program.Input)*min(ins, 2*inFlight+1) + out*row(j.Program.Output)*min(outs, inFlight+2)
+	n, size := j.chunkSize(memplan.Upload, j.Program.Input, inChunks)
+	u.Rows = int64(n) * size
+	n, size = j.chunkSize(memplan.Download, j.Program.Output, outChunks)
+	u.Rows += int64(n) * size
 	return u
 }

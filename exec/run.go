@@ -24,6 +24,22 @@ type Sink interface {
 	Row(y int, planes [][]float32) error
 }
 
+// RowsSource is a Source that can make rows [y0,y1) together, on all cores: it
+// hands each to put, once, in any order and from any goroutine. The planes are its
+// own again when put returns.
+type RowsSource interface {
+	Source
+	Rows(y0, y1 int, put func(y int, planes [][]float32)) error
+}
+
+// RowsSink is a Sink that takes rows [y0,y1) together, on all cores: each calls do
+// for every row, from several goroutines, and returns when all are done. The
+// planes are valid during the call of do.
+type RowsSink interface {
+	Sink
+	Rows(y0, y1 int, each func(do func(y int, planes [][]float32))) error
+}
+
 // Progress is told how many of total floating-point operations are done.
 type Progress func(done, total int64)
 
@@ -267,7 +283,7 @@ func (r *run) download(m memplan.Move) error {
 	}
 	r.opt.Profiler.tag(laneDown, t)
 	if t == r.Program.Output {
-		return r.drain.rows(ring, rowBytes, int(m.Y0), int(m.Y1))
+		return r.drain.download(ring, rowBytes, int(m.Y0), int(m.Y1))
 	}
 	host := r.spilled(t, rowBytes)
 	return slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
