@@ -260,7 +260,7 @@ class Training(unittest.TestCase):
             scores = []
             for steps in (1, 150):
                 log = self.run_slice(folder, os.path.join(folder, str(steps)), steps, steps, "--kodak", test)
-                line = [l for l in log.splitlines() if l.startswith("EVAL")][-1].split()
+                line = [l for l in log.splitlines() if l.startswith("EVAL kodak")][-1].split()
                 scores.append(float(line[line.index("CPSNR") + 1]))
             self.assertGreater(scores[1], scores[0] + 1.5)
 

@@ -26,6 +26,7 @@ def arguments():
     p.add_argument("--config", default="best", help=f"one of {', '.join(CONFIGS)}, or JSON")
     p.add_argument("--photos", default=os.environ.get("PHOTOS"), help="folders of photos, separated by colons")
     p.add_argument("--kodak", default=os.environ.get("KODAK"), help="folder of test photos; not trained on")
+    p.add_argument("--holdout", type=int, default=0, help="every how many photos one is kept for evaluation")
     p.add_argument("--out", required=True, help="folder of checkpoint, log and exports")
     p.add_argument("--minutes", type=float, default=9, help="length of this slice")
     p.add_argument("--total-minutes", type=float, default=20, help="length of all slices: sets the schedule")
@@ -64,6 +65,8 @@ class Trainer:
         self.config = load_config(args.config)
         self.mac, self.params = cost(self.config)
         paths = photo_store.find(args.photos)
+        kept = paths[args.holdout // 2::args.holdout] if args.holdout else []
+        paths = [p for p in paths if p not in kept]
         self.data_hash, self.data_count = photo_store.list_hash(paths), len(paths)
         torch.manual_seed(args.seed)
         self.model = PyNETM(self.config).to(device)
@@ -76,7 +79,11 @@ class Trainer:
         self.say(f"{self.mac / 1e3:.1f} kMAC per packed pixel, {self.params} parameters, {config_text(self.config)}")
         torch.manual_seed(args.seed * 1000 + rank)
         self.step = Step(self.model, self.photos, args, device, world)
-        self.test = evaluate.load_photos(args.kodak) if args.kodak and rank == 0 else []
+        self.test = {}
+        if args.kodak and rank == 0:
+            self.test["kodak"] = evaluate.load_photos(args.kodak)
+        if kept and rank == 0:
+            self.test["holdout"] = evaluate.load_reduced(kept)
         self.elapsed, self.last = 0.0, {}
         os.makedirs(args.out, exist_ok=True)
         if args.resume and os.path.exists(self.path("checkpoint.pt")):
@@ -134,11 +141,14 @@ class Trainer:
         if self.rank or not self.test:
             return
         self.step.copy_smooth(self.smooth)
-        tables = [evaluate.evaluate(self.smooth, self.test, s) for s in (0.0, 10 / 255)]
-        self.last = {"kodak": f"{evaluate.mean(tables[0]):.3f}", "kodak10": f"{evaluate.mean(tables[1]):.3f}"}
-        each = " ".join(f"{n[-2:]}:{v:.2f}" for n, v in tables[0].items()) if len(self.test) < 6 else ""
-        self.say(f"EVAL t {self.elapsed:.0f} step {self.step.count} photos {len(self.test)} CPSNR "
-                 f"{self.last['kodak']} sigma10 {self.last['kodak10']} {each}")
+        self.last = {}
+        for kind, test in self.test.items():
+            tables = [evaluate.evaluate(self.smooth, test, s) for s in (0.0, 10 / 255)]
+            clean, noisy = [evaluate.mean(t) for t in tables]
+            self.last.update({kind: f"{clean:.3f}", kind + "10": f"{noisy:.3f}"})
+            each = " ".join(f"{n[-2:]}:{v:.2f}" for n, v in tables[0].items()) if len(test) < 6 else ""
+            self.say(f"EVAL {kind} t {self.elapsed:.0f} step {self.step.count} photos {len(test)} "
+                     f"CPSNR {clean:.3f} sigma10 {noisy:.3f} {each}")
 
     def shared_clock(self, slice_end, stop):
         """The elapsed time and whether to stop, the same on every GPU."""
