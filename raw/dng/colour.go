@@ -115,13 +115,41 @@ func (s *source) colour(im *Image, _ *layout) error {
 	} else if v != nil {
 		m.BaselineExposure = v[0]
 	}
-	if d := s.owner(tagNoiseProfile); d.Has(tagNoiseProfile) {
-		if m.NoiseProfile, err = d.Floats(tagNoiseProfile, 16); err != nil {
-			return err
-		}
+	if m.NoiseProfile, err = s.noiseProfile(planes); err != nil {
+		return err
 	}
 	s.opcodes()
 	return s.asShot(im, planes)
+}
+
+// noiseProfile reads pairs S, O of every plane, or one pair for all. Pairs that
+// cannot be are left out with a warning: a photo is not damaged by them.
+func (s *source) noiseProfile(planes [3]int) (*[3][2]float64, error) {
+	d := s.owner(tagNoiseProfile)
+	if !d.Has(tagNoiseProfile) {
+		return nil, nil
+	}
+	v, err := d.Floats(tagNoiseProfile, 16)
+	if err != nil {
+		return nil, err
+	}
+	if len(v) == 2 {
+		v = []float64{v[0], v[1], v[0], v[1], v[0], v[1]}
+	}
+	ok := len(v) == 6
+	for i := 0; ok && i < len(v); i += 2 {
+		scale, offset := v[i], v[i+1]
+		ok = scale >= 0 && scale <= 1 && offset >= 0 && offset <= 1 && scale+offset > 0 // false for NaN too
+	}
+	if !ok {
+		s.warn("NoiseProfile %v is not a scale and an offset for each colour and is not used.", v)
+		return nil, nil
+	}
+	var out [3][2]float64
+	for c, p := range planes {
+		out[c] = [2]float64{v[2*p], v[2*p+1]}
+	}
+	return &out, nil
 }
 
 // vector reads three values, one a plane, all positive.

@@ -3,6 +3,7 @@ package dng
 import (
 	"errors"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -114,7 +115,7 @@ func TestMeta(t *testing.T) {
 		CameraCalibration1: &[3][3]float64{{1, 0, 0}, {0, 1.5, 0}, {0, 0, 2}},
 		CameraCalibration2: &[3][3]float64{{1, 0, 0.5}, {0, 1, 0}, {0, 0, 2}},
 		Illuminant1:        17, Illuminant2: 21,
-		NoiseProfile: []float64{1e-4, 2e-7},
+		NoiseProfile: &[3][2]float64{{1e-4, 2e-7}, {2e-4, 3e-7}, {3e-4, 0}},
 		BlackDeltaH:  make([]float32, 15), BlackDeltaV: make([]float32, 10),
 	}
 	for i := range want.BlackDeltaH {
@@ -174,6 +175,41 @@ func TestPlaneOrder(t *testing.T) {
 	}
 	if *im.Meta.AsShot != [3]float64{3, 2, 1} || im.Meta.ColorMatrix1[0] != [3]float64{7, 8, 9} {
 		t.Errorf("neutral %v, matrix %v", *im.Meta.AsShot, *im.Meta.ColorMatrix1)
+	}
+}
+
+func TestNoiseProfile(t *testing.T) {
+	nan := math.NaN()
+	one := [2]float64{1e-3, 1e-6}
+	for name, c := range map[string]struct {
+		values []float64
+		want   *[3][2]float64
+	}{
+		"one for all":     {[]float64{1e-3, 1e-6}, &[3][2]float64{one, one, one}},
+		"one a plane":     {[]float64{3, 3e-6, 2, 2e-6, 1, 1e-6}, nil}, // scales above 1 cannot be
+		"plane order":     {[]float64{.3, 3e-6, .2, 2e-6, .1, 0}, &[3][2]float64{{.1, 0}, {.2, 2e-6}, {.3, 3e-6}}},
+		"no shot noise":   {[]float64{0, 1e-6}, &[3][2]float64{{0, 1e-6}, {0, 1e-6}, {0, 1e-6}}},
+		"no noise at all": {[]float64{0, 0}, nil},
+		"negative":        {[]float64{-1e-3, 1e-6}, nil},
+		"NaN":             {[]float64{1e-3, nan}, nil},
+		"three":           {[]float64{1e-3, 1e-6, 1e-3}, nil},
+		"four planes":     {[]float64{1e-3, 0, 1e-3, 0, 1e-3, 0, 1e-3, 0}, nil},
+	} {
+		s := spec(4, 4, 12)
+		s.Edit = func(first, raw *tiff.Dir) {
+			first.Doubles(tagNoiseProfile, c.values...)
+			raw.Bytes(tagCFAPlaneColor, 2, 1, 0) // blue first
+		}
+		im, err := openBytes(write(t, s))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !reflect.DeepEqual(im.Meta.NoiseProfile, c.want) {
+			t.Errorf("%s: %v, want %v", name, im.Meta.NoiseProfile, c.want)
+		}
+		if (c.want == nil) != (len(im.Meta.Warnings) == 1) {
+			t.Errorf("%s: warnings %q", name, im.Meta.Warnings)
+		}
 	}
 }
 

@@ -59,8 +59,8 @@ func (s *Spec) writeCamera(d *tiff.Dir) {
 	if m.BaselineExposure != 0 {
 		d.Rationals(tagBaselineExposure, m.BaselineExposure)
 	}
-	if m.NoiseProfile != nil {
-		d.Doubles(tagNoiseProfile, m.NoiseProfile...)
+	if n := m.NoiseProfile; n != nil {
+		d.Doubles(tagNoiseProfile, n[0][0], n[0][1], n[1][0], n[1][1], n[2][0], n[2][1])
 	}
 }
 

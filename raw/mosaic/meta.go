@@ -45,7 +45,9 @@ type Meta struct {
 	CameraCalibration1, CameraCalibration2 *[3][3]float64
 	Illuminant1, Illuminant2               int // Exif LightSource codes; 0 if unknown
 
-	NoiseProfile []float64 // pairs (S, O) of the model variance = S x + O, as stored
+	// NoiseProfile has, by Colour, S and O of the noise's variance S·x + O, x being
+	// a sample brought to 0 at black and 1 at white; nil if the file does not say.
+	NoiseProfile *[3][2]float64
 
 	// Exif is a TIFF-structured Exif block, to be embedded in PNG eXIf or, after
 	// "Exif\0\0", in JPEG APP1. Orientation in it is 1 because pixels are
