@@ -3,7 +3,6 @@ package exec
 import (
 	"fmt"
 	"path"
-	"strconv"
 	"strings"
 
 	"enhance/conv"
@@ -28,8 +27,10 @@ func Algorithms(c conv.Caps) []conv.Algo {
 }
 
 // algoByName finds an algorithm, nil if there is none. Beyond the list there are
-// Winograd's splits by input channels, for study: winograd-f4x3-c32 transforms 32
-// of them at a time.
+// variants, which tuning chooses from: forms of Winograd's and their splits by
+// input channels (winograd-f4x3-c32 transforms 32 of them at a time), divisions of
+// the matrix units' work (mma-m2x1-r2x4-w3-s1) and register tiles of direct-rows
+// (direct-rows-o6v2).
 func algoByName(name string) conv.Algo {
 	all := Algorithms(conv.Caps{})
 	find := func(name string) conv.Algo {
@@ -43,12 +44,14 @@ func algoByName(name string) conv.Algo {
 	if a := find(name); a != nil {
 		return a
 	}
-	if at := strings.LastIndex(name, "-c"); at > 0 {
-		n, err := strconv.Atoi(name[at+2:])
-		if w, ok := find(name[:at]).(winograd.Convolution); ok && err == nil && n > 0 {
-			w.Channels = n
-			return w
-		}
+	if a, ok := winograd.Named(name); ok {
+		return a
+	}
+	if a, ok := mma.Named(name); ok {
+		return a
+	}
+	if a, ok := conv.RowTileNamed(name); ok {
+		return a
 	}
 	return nil
 }
@@ -58,8 +61,8 @@ func algoByName(name string) conv.Algo {
 // saves about half of a layer's time every time.
 const worthCompiling = 18e9
 
-// AutoAlgo is the automatic choice of an algorithm and the reason for it. It
-// depends on the shape, the device's kind and the precision, never on the memory
+// AutoAlgo is the automatic choice of an algorithm where no tuning table has one,
+// and the reason for it. It depends on the shape, the device's kind and the precision, never on the memory
 // budget or on how rows are divided.
 func AutoAlgo(c conv.Caps, s conv.Shape, p planar.Precision) (algo conv.Algo, why string) {
 	if a := matrixAlgo(c, p); a != nil && mma.Suits(s) {
@@ -91,15 +94,21 @@ func wide(s conv.Shape) bool {
 // matrixAlgo is the algorithm for the device's matrix units in a precision, nil
 // if it has none.
 func matrixAlgo(c conv.Caps, p planar.Precision) conv.Algo {
-	switch {
-	case !c.Matrix:
+	if !c.Matrix {
 		return nil
-	case p == planar.FP16:
-		return mma.Algo(mma.FP16)
-	case c.TF32:
-		return mma.Algo(mma.TF32)
 	}
-	return mma.Algo(mma.FP32)
+	return mma.Algo(matrixPrecision(c, p))
+}
+
+// matrixPrecision is how factors enter the products of matrix units.
+func matrixPrecision(c conv.Caps, p planar.Precision) mma.Precision {
+	switch {
+	case p == planar.FP16:
+		return mma.FP16
+	case c.TF32:
+		return mma.TF32
+	}
+	return mma.FP32
 }
 
 // Auto is the name of the automatic choice in ParseAlgos.
@@ -257,21 +266,36 @@ func (j *Job) chooseAlgos() error {
 		if s.Kind != fuse.Conv {
 			continue
 		}
-		shape := ShapeOf(p, s)
-		var algo conv.Algo
-		why := "asked for"
-		if j.opt.Algo != nil {
-			algo = j.opt.Algo(s.Name, shape)
+		if err := j.chooseAlgo(i, ShapeOf(p, s)); err != nil {
+			return err
 		}
-		if algo == nil {
-			algo, why = AutoAlgo(j.caps, shape, j.opt.Precision)
-		}
-		impl, err := algo.New(j.caps, shape, j.opt.Precision)
-		if err != nil {
-			return refused(j.caps, j.opt.Precision, s.Name, shape, algo.Name(), err)
-		}
-		j.convs[i], j.algos[i], j.reasons[i] = impl, algo.Name(), why
 	}
+	return nil
+}
+
+// chooseAlgo gives step i its algorithm: the one asked for, or else that of the
+// tuning table, or else the rule's.
+func (j *Job) chooseAlgo(i int, shape conv.Shape) (err error) {
+	var algo conv.Algo
+	var impl conv.Impl
+	why := "asked for"
+	if j.opt.Algo != nil {
+		algo = j.opt.Algo(j.Program.Steps[i].Name, shape)
+	}
+	if algo == nil {
+		if algo, impl, why = j.tuned(shape); algo != nil {
+			j.fromTable++
+		} else {
+			algo, why = AutoAlgo(j.caps, shape, j.opt.Precision)
+			j.fromRule++
+		}
+	}
+	if impl == nil {
+		if impl, err = algo.New(j.caps, shape, j.opt.Precision); err != nil {
+			return refused(j.caps, j.opt.Precision, j.Program.Steps[i].Name, shape, algo.Name(), err)
+		}
+	}
+	j.convs[i], j.algos[i], j.reasons[i] = impl, algo.Name(), why
 	return nil
 }
 

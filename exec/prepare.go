@@ -15,6 +15,7 @@ import (
 	"enhance/memplan"
 	"enhance/model"
 	"enhance/planar"
+	"enhance/tune"
 )
 
 // Options are the user's choices.
@@ -32,8 +33,10 @@ type Options struct {
 	// the host's: tensors may then be spilled to the host.
 	Discrete bool
 	// Algo chooses an algorithm for a convolution (see ParseAlgos); if it is nil, or
-	// returns nil, the choice is AutoAlgo's.
+	// returns nil, the choice is Tuned's, or AutoAlgo's where that has none.
 	Algo func(step string, s conv.Shape) conv.Algo
+	// Tuned is what was measured on the device, nil if nothing was.
+	Tuned *tune.Table
 	// Profile, if set, is told how long every launch took, from its start to the
 	// end of all its kernels. The host then waits after each launch, so the whole
 	// run is slower.
@@ -56,6 +59,9 @@ type Job struct {
 	convs   []conv.Impl // by step; nil for other kinds
 	algos   []string
 	reasons []string // why each algorithm
+
+	decisions           map[string]string // algorithm by key of the tuning table, as far as used
+	fromTable, fromRule int               // convolutions chosen by the table, by AutoAlgo
 }
 
 // Prepare plans model m for an input of h×w packed samples on a device.

@@ -1,0 +1,14 @@
+package conv
+
+import (
+	"embed"
+
+	"enhance/conv/kerneltext"
+)
+
+//go:embed *.cl *.cl.tmpl
+var kernelTexts embed.FS
+
+// Sources is the text of all kernels of this package, as templates where they
+// are: programs that differ in it may differ in speed and results.
+func Sources() string { return kerneltext.All(kernelTexts) }

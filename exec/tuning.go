@@ -1,0 +1,192 @@
+package exec
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"sync"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/conv/mma"
+	"enhance/fuse"
+	"enhance/model"
+	"enhance/planar"
+	"enhance/tune"
+	"enhance/winograd"
+)
+
+// tuningGeneration is part of KernelHash. Raise it when code that writes kernels
+// or chooses among them changes so that old findings no longer hold.
+const tuningGeneration = "1"
+
+// KernelHash names the kernel sources of this build, 16 hexadecimal digits.
+var KernelHash = sync.OnceValue(func() string {
+	h := sha256.New()
+	for _, text := range []string{tuningGeneration, planar.Source(planar.FP32), planar.Source(planar.FP16), conv.Sources(), mma.Sources(), winograd.Sources()} {
+		h.Write([]byte(text))
+		h.Write([]byte{0})
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+})
+
+// TuningDevice is what a table of a device holds for, with the kernels of this
+// build.
+func TuningDevice(i *clrt.DeviceInfo) tune.Device {
+	return tune.Device{Platform: i.Platform, Name: i.Name, Driver: i.DriverVersion, Kernels: KernelHash()}
+}
+
+// Caps is what algorithms are told of a device under these options.
+func (o *Options) Caps(i *clrt.DeviceInfo) conv.Caps {
+	c := conv.CapsOf(i)
+	c.Matrix, c.TF32 = o.Matrix, o.TF32
+	return c
+}
+
+// tuned is the algorithm that the table has for a shape, nil if it has none or one
+// that cannot do it; the latter would be that of another build.
+func (j *Job) tuned(s conv.Shape) (conv.Algo, conv.Impl, string) {
+	key := tune.Key(s, tune.Precision(j.caps, j.opt.Precision))
+	c, ok := j.opt.Tuned.Lookup(key)
+	if !ok {
+		return nil, nil, ""
+	}
+	algo := algoByName(c.Algo)
+	if algo == nil {
+		return nil, nil, ""
+	}
+	impl, err := algo.New(j.caps, s, j.opt.Precision)
+	if err != nil {
+		return nil, nil, ""
+	}
+	if j.decisions == nil {
+		j.decisions = map[string]string{}
+	}
+	j.decisions[key] = c.Algo
+	switch {
+	case !c.Measured():
+		return algo, impl, "tuning had no time for it"
+	case c.Algo == c.Default:
+		return algo, impl, "tuned: nothing measured was clearly faster than the default"
+	}
+	return algo, impl, "tuned: measured faster than the default on this device"
+}
+
+// Tuning says whether a job's automatic choices came from a table.
+type Tuning struct {
+	// State is "tuned" if all of them did, "defaults" if none, "partly tuned", or
+	// "" where nothing was chosen automatically.
+	State string `json:"state"`
+	// Hash names the choices that came from the table: equal hashes are equal
+	// choices, whatever else the table holds. "" if there are none.
+	Hash string `json:"hash,omitempty"`
+}
+
+// Tuning of the job.
+func (j *Job) Tuning() Tuning {
+	switch {
+	case j.fromTable == 0 && j.fromRule == 0:
+		return Tuning{}
+	case j.fromTable == 0:
+		return Tuning{State: "defaults"}
+	}
+	t := Tuning{State: "tuned", Hash: tune.Hash(j.decisions)}
+	if j.fromRule > 0 {
+		t.State = "partly tuned"
+	}
+	return t
+}
+
+// TF32 reports whether float32 factors are rounded to tf32 in matrix units.
+func (j *Job) TF32() bool { return j.caps.Matrix && j.caps.TF32 && j.opt.Precision == planar.FP32 }
+
+// Effort is how many candidates a search tries.
+type Effort bool
+
+const (
+	Quick    Effort = false // few: for the first use of a device
+	Thorough Effort = true  // all that make sense
+)
+
+// TuneTasks lists the distinct convolutions of a network whose algorithm is chosen
+// automatically, those with the most work first, with the algorithms worth
+// measuring.
+func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options, e Effort) ([]tune.Task, error) {
+	p, err := fuse.Fuse(m.Graph, h, w)
+	if err != nil {
+		return nil, err
+	}
+	caps := opt.Caps(info)
+	precision := tune.Precision(caps, opt.Precision)
+	work := map[string]float64{}
+	var tasks []tune.Task
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Kind != fuse.Conv {
+			continue
+		}
+		shape := ShapeOf(p, s)
+		if opt.Algo != nil && opt.Algo(s.Name, shape) != nil {
+			continue
+		}
+		key := tune.Key(shape, precision)
+		if work[key] == 0 {
+			tasks = append(tasks, tune.Task{Key: key, Precision: precision, Shape: shape, Candidates: Candidates(caps, shape, opt.Precision, e)})
+		}
+		work[key] += shape.FLOPs()
+	}
+	slices.SortStableFunc(tasks, func(a, b tune.Task) int { return cmp.Compare(work[b.Key], work[a.Key]) })
+	return tasks, nil
+}
+
+// quickCandidates is how many algorithms beside the default Quick tries.
+const quickCandidates = 3
+
+// Candidates lists algorithms worth measuring for a shape, the automatic choice
+// first, then the likeliest. Where the automatic choice keeps to algorithms
+// without scratch memory or granules of rows (see wide), so do they: what a photo
+// needs at least must not grow by tuning.
+func Candidates(c conv.Caps, s conv.Shape, p planar.Precision, e Effort) []conv.Algo {
+	first, _ := AutoAlgo(c, s, p)
+	list, seen := []conv.Algo{first}, map[string]bool{first.Name(): true}
+	add := func(algos ...conv.Algo) {
+		for _, a := range algos {
+			impl, err := a.New(c, s, p)
+			frugal := err == nil && (wide(s) || impl.Granule() <= 1 && impl.Scratch(s.H) == 0)
+			if !frugal || seen[a.Name()] {
+				continue
+			}
+			seen[a.Name()] = true
+			list = append(list, a)
+		}
+	}
+	transforms := winograd.Candidates(c, s, p)
+	if c.Matrix && mma.Suits(s) {
+		m := matrixPrecision(c, p)
+		variants := mma.Candidates(m, c, s)
+		add(mma.Algo(m))
+		// Where a product takes three, Winograd's saving may be the larger.
+		for i := range max(len(variants), len(transforms)) {
+			if i < len(variants) {
+				add(variants[i])
+			}
+			if i < len(transforms) && (m == mma.FP32 || e == Thorough) {
+				add(transforms[i])
+			}
+		}
+	} else {
+		add(conv.Direct(c))
+		add(transforms...)
+	}
+	if e == Quick {
+		return list[:min(len(list), 1+quickCandidates)]
+	}
+	add(conv.Direct(c), conv.ImplicitGEMM{})
+	add(conv.RowTiles(c, s, p)...)
+	add(conv.Im2col{})
+	if !c.CPU {
+		add(conv.Packed{})
+	}
+	return list
+}

@@ -1,0 +1,113 @@
+package tune
+
+import (
+	"errors"
+	"sync"
+
+	"enhance/clrt"
+)
+
+// options are those that the engine builds with, so that both find each other's
+// programs in the cache.
+const options = "-cl-std=CL1.2"
+
+// builder compiles programs in the order in which they are wanted, several at a
+// time and each once.
+type builder struct {
+	ctx     *clrt.Context
+	mu      sync.Mutex
+	jobs    map[string]*building
+	queue   []*building
+	workers int // that run now
+	most    int // that may run
+	going   sync.WaitGroup
+}
+
+type building struct {
+	source string
+	done   chan struct{}
+	prog   *clrt.Program
+	err    error
+}
+
+var errHalted = errors.New("tune: stopped before this was compiled")
+
+// newBuilder makes a builder of at most that many compilations at a time.
+func newBuilder(ctx *clrt.Context, most int) *builder {
+	return &builder{ctx: ctx, jobs: map[string]*building{}, most: max(most, 1)}
+}
+
+// want asks for a program, once.
+func (b *builder) want(source string) *building {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if j := b.jobs[source]; j != nil {
+		return j
+	}
+	j := &building{source: source, done: make(chan struct{})}
+	b.jobs[source] = j
+	b.queue = append(b.queue, j)
+	if b.workers < b.most {
+		b.workers++
+		b.going.Go(b.work)
+	}
+	return j
+}
+
+func (b *builder) work() {
+	for {
+		b.mu.Lock()
+		if len(b.queue) == 0 {
+			b.workers--
+			b.mu.Unlock()
+			return
+		}
+		j := b.queue[0]
+		b.queue = b.queue[1:]
+		b.mu.Unlock()
+		j.prog, j.err = b.ctx.Build(j.source, options)
+		close(j.done)
+	}
+}
+
+// ready reports whether a program is compiled.
+func (b *builder) ready(source string) bool {
+	b.mu.Lock()
+	j := b.jobs[source]
+	b.mu.Unlock()
+	if j == nil {
+		return false
+	}
+	select {
+	case <-j.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// get waits for a program.
+func (b *builder) get(source string) (*clrt.Program, error) {
+	j := b.want(source)
+	<-j.done
+	return j.prog, j.err
+}
+
+// close leaves out what was not begun, waits for the rest and releases all.
+func (b *builder) close() error {
+	b.mu.Lock()
+	for _, j := range b.queue {
+		j.err = errHalted
+		close(j.done)
+	}
+	b.queue = nil
+	b.mu.Unlock()
+	b.going.Wait()
+	var errs []error
+	for _, j := range b.jobs {
+		if j.prog != nil {
+			errs = append(errs, j.prog.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,296 @@
+package tune
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"time"
+
+	"enhance/conv"
+)
+
+const (
+	// hysteresis is what a candidate's score must be of the default's to replace it:
+	// less is noise, and another algorithm means other bytes.
+	hysteresis = 1.03
+	// memoryPrice is what remains of the score of a candidate that asks for more
+	// scratch memory or larger granules of rows than the default: both raise the
+	// smallest budget of a photo.
+	memoryPrice = 0.9
+	// finalists are measured again, in turns, if their score is this share of the
+	// best.
+	closeEnough = 0.85
+	finalists   = 4
+)
+
+// Task is one convolution to decide.
+type Task struct {
+	Key        string
+	Precision  string // as Key has it
+	Shape      conv.Shape
+	Candidates []conv.Algo // the default first
+}
+
+// Result is what came of one candidate.
+type Result struct {
+	Algo    string  `json:"algo"`
+	Problem string  `json:"problem,omitempty"` // why it is out: refused, wrong
+	Seconds float64 `json:"seconds,omitempty"`
+	GFLOPs  float64 `json:"gflops,omitempty"`
+	Error   float64 `json:"rel_error"`
+	Score   float64 `json:"score,omitempty"`
+	price   float64
+}
+
+// Outcome is what came of a task.
+type Outcome struct {
+	Task    *Task    `json:"-"`
+	Key     string   `json:"key"`
+	Shape   string   `json:"shape"` // C,H,W,k,K
+	Choice  Choice   `json:"choice"`
+	Rows    int      `json:"rows"` // of the plane that were computed
+	Results []Result `json:"results"`
+	Problem string   `json:"problem,omitempty"` // why nothing could be measured
+}
+
+// Options of a search.
+type Options struct {
+	// Until, if set, is when to stop: what was not measured then keeps its default.
+	Until time.Time
+	// Done, if set, is told of each outcome.
+	Done func(o *Outcome)
+}
+
+func (o *Options) late() bool { return !o.Until.IsZero() && time.Now().After(o.Until) }
+
+// Score weighs a candidate's speed with its error beside the plain definition:
+// the speed counts in full where nothing is lost, half at the precision's
+// tolerance, and nothing beyond twice that.
+func Score(seconds, relError float64, precision string) float64 {
+	half, _ := tolerance(precision)
+	if !(seconds > 0) || !(relError <= 2*half) {
+		return 0
+	}
+	e := relError / half
+	return 1 / (1 + e*e) / seconds
+}
+
+// compilers is how many programs are compiled at a time, ahead of their
+// measurement. On CPUs compiling would disturb it: one, when it is needed.
+func compilers(c conv.Caps) int {
+	if c.CPU {
+		return 1
+	}
+	return max(1, min(runtime.NumCPU(), 8))
+}
+
+// Run decides all tasks, in order. It always returns an outcome for each; the
+// error is that of the context or of the device. The meter must be of the tasks'
+// storage.
+func (m *Meter) Run(ctx context.Context, tasks []Task, o Options) ([]Outcome, error) {
+	if !m.caps.CPU {
+		m.compileAhead(tasks)
+	}
+	all := make([]Outcome, len(tasks))
+	for i := range tasks {
+		t := &tasks[i]
+		d := t.Candidates[0].Name()
+		all[i] = Outcome{Task: t, Key: t.Key, Shape: t.Shape.String(), Choice: Choice{Algo: d, Default: d}}
+	}
+	for i := range all {
+		if err := ctx.Err(); err != nil {
+			return all, err
+		}
+		if o.late() {
+			all[i].Problem = "no time was left"
+		} else if err := m.decide(ctx, &all[i], &o); err != nil {
+			if ctx.Err() != nil {
+				return all, ctx.Err()
+			}
+			all[i].Problem = err.Error()
+		}
+		if o.Done != nil {
+			o.Done(&all[i])
+		}
+	}
+	return all, nil
+}
+
+// compileAhead starts all compilations: first every task's default and the
+// algorithm that it is held against, then the second candidates, and so on.
+func (m *Meter) compileAhead(tasks []Task) {
+	want := func(t *Task, a conv.Algo) {
+		if impl, err := a.New(m.caps, t.Shape, m.precision); err == nil {
+			m.builder.want(m.source(impl))
+		}
+	}
+	most := 0
+	for i := range tasks {
+		want(&tasks[i], plain(m.caps))
+		most = max(most, len(tasks[i].Candidates))
+	}
+	for n := range most {
+		for i := range tasks {
+			if n < len(tasks[i].Candidates) {
+				want(&tasks[i], tasks[i].Candidates[n])
+			}
+		}
+	}
+}
+
+// decide measures a task's candidates and chooses.
+func (m *Meter) decide(ctx context.Context, out *Outcome, o *Options) error {
+	p, err := m.newProblem(out.Task.Shape)
+	defer p.close()
+	if err != nil {
+		return err
+	}
+	out.Rows = p.rows
+	var base conv.Impl
+	for i, a := range out.Task.Candidates {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r := Result{Algo: a.Name(), price: 1}
+		impl, err := a.New(m.caps, out.Task.Shape, m.precision)
+		if i == 0 {
+			base = impl
+		}
+		if err == nil && o.late() && !m.builder.ready(m.source(impl)) {
+			err = errHalted
+		}
+		if err == nil {
+			r.price = price(impl, base, p.rows)
+			err = p.measure(&r, impl, out.Task.Precision, m.limits.Runs, o)
+		}
+		if err != nil {
+			r.Problem, r.Seconds = err.Error(), 0
+		}
+		out.Results = append(out.Results, r)
+	}
+	p.playOff(out, o)
+	out.choose(p.flops())
+	return nil
+}
+
+// price is what a candidate's score is multiplied by for the memory it asks for.
+func price(impl, base conv.Impl, rows int) float64 {
+	if base != nil && (impl.Granule() > base.Granule() || impl.Scratch(rows) > base.Scratch(rows)) {
+		return memoryPrice
+	}
+	return 1
+}
+
+// flops is the work of the rows that are computed.
+func (p *problem) flops() float64 {
+	return p.shape.FLOPs() / float64(p.shape.H) * float64(p.rows)
+}
+
+// measure checks a candidate and times it.
+func (p *problem) measure(r *Result, impl conv.Impl, precision string, runs int, o *Options) error {
+	c, err := p.open(impl)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if err := c.check(precision); err != nil {
+		return err
+	}
+	for i := range runs {
+		if i > 0 && o.late() {
+			break
+		}
+		if err := c.time(); err != nil {
+			return err
+		}
+	}
+	r.Error = c.err
+	r.set(c.seconds, p.flops(), precision)
+	return nil
+}
+
+func (r *Result) set(seconds, flops float64, precision string) {
+	if r.Seconds == 0 || seconds < r.Seconds {
+		r.Seconds = seconds
+	}
+	r.GFLOPs = flops / r.Seconds / 1e9
+	r.Score = Score(r.Seconds, r.Error, precision) * r.price
+}
+
+// playOff measures the candidates that are close to the best again, in turns, so
+// that what else the device did meanwhile hits all of them.
+func (p *problem) playOff(out *Outcome, o *Options) {
+	best := 0.0
+	for _, r := range out.Results {
+		best = max(best, r.Score)
+	}
+	var close []*Result
+	for i := range out.Results {
+		if r := &out.Results[i]; r.Score > 0 && (i == 0 || r.Score >= closeEnough*best) {
+			close = append(close, r)
+		}
+	}
+	slices.SortStableFunc(close, func(a, b *Result) int { return cmp.Compare(b.Score, a.Score) })
+	if len(close) > finalists {
+		close = close[:finalists]
+	}
+	if len(close) < 2 || o.late() {
+		return
+	}
+	rigs := make([]*rig, len(close))
+	defer func() {
+		for _, r := range rigs {
+			if r != nil {
+				r.close()
+			}
+		}
+	}()
+	for i, r := range close {
+		impl, err := out.Task.algo(r.Algo).New(p.caps, p.shape, p.precision)
+		if err != nil {
+			return
+		}
+		if rigs[i], err = p.open(impl); err != nil {
+			rigs[i] = nil // open has closed it; the others' scratch leaves no room
+			return
+		}
+	}
+	for range p.limits.Runs + 1 {
+		for i, r := range rigs {
+			if err := r.time(); err != nil {
+				return
+			}
+			close[i].set(r.seconds, p.flops(), out.Task.Precision)
+		}
+	}
+}
+
+func (t *Task) algo(name string) conv.Algo {
+	for _, a := range t.Candidates {
+		if a.Name() == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// choose takes the best score, the default if none is clearly better.
+func (out *Outcome) choose(flops float64) {
+	c := &out.Choice
+	best, base := &out.Results[0], out.Results[0].Score
+	for i := range out.Results {
+		r := &out.Results[i]
+		if r.Problem != "" {
+			continue
+		}
+		c.Tried++
+		if r.Score > best.Score && r.Score > base*hysteresis {
+			best = r
+		}
+	}
+	c.Before = out.Results[0].Seconds
+	if best.Score > 0 {
+		c.Algo, c.Seconds, c.GFLOPs, c.Error = best.Algo, best.Seconds, flops/best.Seconds/1e9, best.Error
+	}
+}
