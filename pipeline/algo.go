@@ -49,7 +49,7 @@ func (s *Session) engineOptions(budget int64) exec.Options {
 	return exec.Options{
 		Precision: s.set.Precision, Budget: budget, Algo: s.algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
-		Matrix: s.matrix != nil && *s.matrix, Discrete: s.discrete(),
+		Matrix: s.matrix != nil && *s.matrix, Discrete: s.discrete(), Profiler: s.set.Profiler,
 	}
 }
 

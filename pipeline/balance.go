@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -19,15 +18,15 @@ type balance struct {
 
 // decideBalance settles white balance, exposure and the camera matrix, and writes
 // to the report what was decided and why.
-func decideBalance(ctx context.Context, p *raw.Photo, j *Job, display bool, rep *Report) (*balance, error) {
-	m := p.Meta()
+func decideBalance(a *ahead, j *Job, display bool, rep *Report) (*balance, error) {
+	m := a.photo.Meta()
 	b := &balance{gains: [3]float64{1, 1, 1}, matrix: colour.Identity()}
 	facts := &rep.Colour
 	var hist *[3]colour.Histogram
 	histogram := func() (*[3]colour.Histogram, error) {
 		var err error
 		if hist == nil {
-			hist, err = histograms(ctx, p)
+			hist, err = histograms(a)
 		}
 		return hist, err
 	}
@@ -134,33 +133,56 @@ func (b *balance) exposure(m *raw.Meta, j *Job, display bool, histogram func() (
 // histogramBins divide 0..1 finely enough for shadows and the clipping point.
 const histogramBins = 4096
 
-// histograms counts the crop's samples, black subtracted, by colour.
-func histograms(ctx context.Context, p *raw.Photo) (*[3]colour.Histogram, error) {
-	m := p.Meta()
+// histograms counts the crop's samples, black subtracted, by colour. The crop lies
+// within the region that is decoded.
+func histograms(a *ahead) (*[3]colour.Histogram, error) {
+	m := a.photo.Meta()
+	parts := make([]*[3]colour.Histogram, cores())
+	lines := make([][]float32, cores())
+	for n := range a.total() {
+		bs, err := a.blocks(n, n)
+		if err != nil {
+			return nil, err
+		}
+		y0 := a.region.Y0 + n*blockRows
+		first, end := max(y0, m.Crop.Y0), min(y0+blockRows, m.Crop.Y1)
+		inParallel(max(0, end-first), func(worker, i int) {
+			if parts[worker] == nil {
+				parts[worker], lines[worker] = newHistograms(), make([]float32, m.Crop.Width())
+			}
+			stored := bs[0][(first+i-y0)*m.Width+m.Crop.X0:][:m.Crop.Width()]
+			count(parts[worker], m, first+i, stored, lines[worker])
+		})
+	}
+	sum := newHistograms()
+	for _, p := range parts {
+		if p == nil {
+			continue
+		}
+		for c := range p {
+			for k, v := range p[c] {
+				sum[c][k] += v
+			}
+		}
+	}
+	return sum, nil
+}
+
+func newHistograms() *[3]colour.Histogram {
 	var h [3]colour.Histogram
 	for c := range h {
 		h[c] = make(colour.Histogram, histogramBins)
 	}
-	c := m.Crop
-	rows := min(blockRows, c.Height())
-	stored, line := make([]uint16, rows*m.Width), make([]float32, c.Width())
-	for y := c.Y0; y < c.Y1; y += rows {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		n := min(rows, c.Y1-y)
-		if err := p.ReadRows(y, n, stored); err != nil {
-			return nil, err
-		}
-		for i := range n {
-			p.Normalise(y+i, c.X0, stored[i*m.Width+c.X0:][:c.Width()], line)
-			for x, v := range line {
-				k := int(min(max(v, 0), 1) * histogramBins)
-				h[m.CFA.At(y+i, c.X0+x)][min(k, histogramBins-1)]++
-			}
-		}
+	return &h
+}
+
+// count adds row y of the crop to h.
+func count(h *[3]colour.Histogram, m *raw.Meta, y int, stored []uint16, line []float32) {
+	m.Normalise(y, m.Crop.X0, stored, line)
+	for x, v := range line {
+		k := int(min(max(v, 0), 1) * histogramBins)
+		h[m.CFA.At(y, m.Crop.X0+x)][min(k, histogramBins-1)]++
 	}
-	return &h, nil
 }
 
 // balanced is a histogram after its samples are multiplied by gain.

@@ -4,17 +4,26 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"enhance/colour"
 	"enhance/imgio"
 	"enhance/model"
+	"enhance/trace"
 )
 
 func cores() int { return runtime.GOMAXPROCS(0) }
 
-// batchRows is how many rows are developed at a time, spread over the cores.
-const batchRows = 32
+// outRows is how many rows of the picture are handed to the encoder at a time, at
+// most.
+const outRows = 64
+
+// outBatches is how many such batches a picture has in memory at least: one that
+// is developed, one that is encoded and two between, so that neither waits for
+// the other's hiccups.
+const outBatches = 4
 
 // NonFiniteError says that the network made a sample that is not a number.
 type NonFiniteError struct {
@@ -25,29 +34,38 @@ func (e *NonFiniteError) Error() string {
 	return fmt.Sprintf("the network's result is not a number at row %d, column %d: its weights are damaged or too large for the precision", e.Row, e.Column)
 }
 
-// developer turns the network's rows into sRGB rows: an exec.Sink before a
-// RowWriter.
+// developer turns the network's rows into sRGB rows: an exec.RowsSink before a
+// RowWriter. It develops on all cores; a goroutine of its own encodes.
 type developer struct {
-	geo   geometry
-	conv  *model.Convention
-	gain  float32 // of linear light
-	mat   colour.Matrix
-	light []float32 // linear light of a network sample; nil if it is the code already
-	next  imgio.RowWriter
+	geo    geometry
+	conv   *model.Convention
+	gain   float32 // of linear light
+	mat    colour.Matrix
+	light  []float32 // linear light of a network sample; nil if it is the code already
+	next   imgio.RowWriter
+	stages *trace.Stages
 
 	w      int
-	planes []float32  // a batch: row, plane, column
-	pixels []float32  // interleaved
-	codes  []uint16   // interleaved
-	bad    [][2]int32 // per row of the batch: 1 and the column of a bad sample
-	n, y   int        // rows in the batch, rows written
+	pixels sync.Pool // *[]float32: a row, interleaved
+	free   chan []uint16
+	queue  chan batchOfRows
+	ended  chan struct{}
 
 	develop, encode time.Duration
-	err             error // the first; the engine may report only that it was stopped
+	err             error                 // the first of developing
+	failed          atomic.Pointer[error] // the first of encoding
 }
 
-func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWriter) *developer {
-	d := &developer{geo: g, conv: c, next: next, w: g.out.Width()}
+// batchOfRows is developed rows on their way to the encoder: interleaved codes.
+type batchOfRows struct {
+	rows  int
+	codes []uint16
+}
+
+// newDeveloper makes a developer that holds at most so many batches of rows. The
+// caller must finish or abandon it.
+func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWriter, batches int, stages *trace.Stages) *developer {
+	d := &developer{geo: g, conv: c, next: next, w: g.out.Width(), stages: stages, ended: make(chan struct{})}
 	d.gain = float32(math.Exp2(b.ev))
 	switch {
 	case c.Output == model.OutputCameraGamma:
@@ -61,9 +79,12 @@ func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWri
 			d.mat[i][j] *= float64(d.gain)
 		}
 	}
-	n := 3 * d.w * min(batchRows, g.out.Height())
-	d.planes, d.pixels, d.codes = make([]float32, n), make([]float32, n), make([]uint16, n)
-	d.bad = make([][2]int32, batchRows)
+	d.pixels.New = func() any { p := make([]float32, 3*d.w); return &p }
+	d.queue, d.free = make(chan batchOfRows, batches), make(chan []uint16, batches)
+	for range batches {
+		d.free <- nil
+	}
+	go d.write()
 	return d
 }
 
@@ -83,37 +104,73 @@ func lightTable(f func(float64) float64) []float32 {
 
 // Row implements exec.Sink.
 func (d *developer) Row(y int, planes [][]float32) error {
-	out := d.geo.out
-	if d.err != nil || y < out.Y0 || y >= out.Y1 {
-		return d.err
-	}
-	start := time.Now()
-	row := d.planes[3*d.w*d.n:]
-	for c := range 3 {
-		copy(row[c*d.w:][:d.w], planes[c][out.X0:out.X1])
-	}
-	d.n++
-	if d.n < batchRows && y+1 < out.Y1 {
-		d.develop += time.Since(start)
-		return nil
-	}
-	inParallel(d.n, d.row)
-	d.develop += time.Since(start)
-	d.err = d.flush()
-	return d.err
+	return d.Rows(y, y+1, func(do func(int, [][]float32)) { do(y, planes) })
 }
 
-// row develops row i of the batch.
-func (d *developer) row(i int) {
-	at := 3 * d.w * i
-	src, px, codes := d.planes[at:][:3*d.w], d.pixels[at:][:3*d.w], d.codes[at:][:3*d.w]
-	d.bad[i] = [2]int32{}
+// Rows implements exec.RowsSink.
+func (d *developer) Rows(y0, y1 int, each func(do func(y int, planes [][]float32))) error {
+	if err := d.failure(); err != nil {
+		return err
+	}
+	out := d.geo.out
+	first, end := max(y0, out.Y0), min(y1, out.Y1)
+	if first >= end {
+		return nil
+	}
+	codes := <-d.free
+	if codes == nil {
+		codes = make([]uint16, 3*d.w*min(outRows, out.Height()))
+	}
+	if n := 3 * d.w * (end - first); len(codes) < n { // larger chunks than the engine's
+		codes = make([]uint16, n)
+	}
+	start := time.Now()
+	stop := d.stages.Begin("develop")
+	bad := d.rows(first, end, codes, each)
+	stop()
+	d.develop += time.Since(start)
+	if bad != nil {
+		d.err = bad
+		return bad
+	}
+	d.queue <- batchOfRows{end - first, codes}
+	return nil
+}
+
+// rows develops rows [first,end) of the network's output.
+func (d *developer) rows(first, end int, codes []uint16, each func(do func(y int, planes [][]float32))) error {
+	var mu sync.Mutex
+	var bad *NonFiniteError
+	each(func(y int, planes [][]float32) {
+		if y < first || y >= end {
+			return
+		}
+		px := d.pixels.Get().(*[]float32)
+		defer d.pixels.Put(px)
+		x := d.row(planes, *px, codes[3*d.w*(y-first):][:3*d.w])
+		if x < 0 {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if row := y - d.geo.out.Y0; bad == nil || row < bad.Row {
+			bad = &NonFiniteError{Row: row, Column: x}
+		}
+	})
+	if bad != nil {
+		return bad
+	}
+	return nil
+}
+
+// row develops one row; px is room for it. It returns the column of a sample that
+// is not finite, or -1.
+func (d *developer) row(planes [][]float32, px []float32, codes []uint16) int {
 	for c := range 3 {
-		line := src[c*d.w:][:d.w]
+		line := planes[c][d.geo.out.X0:d.geo.out.X1]
 		for x, v := range line {
 			if v-v != 0 { // infinite or not a number
-				d.bad[i] = [2]int32{1, int32(x)}
-				return
+				return x
 			}
 			v = min(max(v, 0), 1)
 			if d.light != nil {
@@ -130,7 +187,7 @@ func (d *developer) row(i int) {
 		for k, v := range px {
 			codes[k] = uint16(v*65535 + 0.5)
 		}
-		return
+		return -1
 	case d.conv.Output == model.OutputCameraGamma:
 		colour.ApplyRow(px, px, &d.mat)
 	default:
@@ -139,28 +196,58 @@ func (d *developer) row(i int) {
 		}
 	}
 	colour.SRGBEncodeRow(codes, px)
+	return -1
 }
 
-// flush writes the batch.
-func (d *developer) flush() error {
+// write hands batches to the encoder until there are no more.
+func (d *developer) write() {
+	defer close(d.ended)
+	for b := range d.queue {
+		if d.failed.Load() == nil {
+			d.put(b)
+		}
+		d.free <- b.codes
+	}
+}
+
+func (d *developer) put(b batchOfRows) {
 	start := time.Now()
 	defer func() { d.encode += time.Since(start) }()
-	for i := range d.n {
-		if d.bad[i][0] != 0 {
-			return &NonFiniteError{Row: d.y, Column: int(d.bad[i][1])}
+	defer d.stages.Begin("encode")()
+	for i := range b.rows {
+		if err := d.next.WriteRow(b.codes[3*d.w*i:][:3*d.w]); err != nil {
+			d.failed.Store(&err)
+			return
 		}
-		if err := d.next.WriteRow(d.codes[3*d.w*i:][:3*d.w]); err != nil {
-			return err
-		}
-		d.y++
 	}
-	d.n = 0
-	return nil
+}
+
+// failure is the first error of developing or encoding.
+func (d *developer) failure() error {
+	if e := d.failed.Load(); e != nil && d.err == nil {
+		return *e
+	}
+	return d.err
+}
+
+// abandon ends the developer without completing the picture. It does nothing
+// after finish.
+func (d *developer) abandon() {
+	if d.queue != nil {
+		close(d.queue)
+		<-d.ended
+		d.queue = nil
+	}
 }
 
 // finish completes the picture.
 func (d *developer) finish() error {
+	d.abandon()
+	if err := d.failure(); err != nil {
+		return err
+	}
 	start := time.Now()
+	defer d.stages.Begin("encode")()
 	err := d.next.Close()
 	d.encode += time.Since(start)
 	return err

@@ -88,9 +88,10 @@ func (r *run) hostNeeds() error {
 // decodeBytes is what source and developer hold, and the reader of compressed
 // photos (package dng bounds the latter).
 func (r *run) decodeBytes() int64 {
-	region := int64(r.geo.region.Width())
-	n := int64(blockRows) * (2*int64(r.meta.Width) + 2*4*region)
-	n += batchRows * 3 * int64(r.geo.out.Width()) * (4 + 4 + 2)
+	region, out := r.geo.region, r.geo.out
+	n := int64(r.ahead.keep) * blockRows * 2 * int64(r.meta.Width)
+	n += int64(cores()) * 4 * int64(region.Width()+4*r.geo.w+3*2*out.Width())
+	n += int64(min(r.outBatches(), (out.Height()+outRows-1)/outRows)) * outRows * 3 * 2 * int64(out.Width())
 	if strings.Contains(r.meta.Format, "JPEG") {
 		n += 32 << 20
 	}

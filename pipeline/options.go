@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"enhance/exec"
 	"enhance/planar"
 	"enhance/profile"
 	"enhance/raw"
@@ -32,6 +33,8 @@ type Settings struct {
 	// HostMemory bounds the bytes of the host's memory that a run is planned to
 	// hold; the default is no bound.
 	HostMemory Memory
+	// Profiler, if not nil, gathers where the time of all runs goes.
+	Profiler *exec.Profile
 	// Profile limits the device to what a device of that profile has.
 	Profile *profile.Profile
 	// PlanOnly plans for the profile itself: no device is looked for, kernels are

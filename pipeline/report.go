@@ -116,6 +116,7 @@ type Seconds struct {
 	Total   float64 `json:"total"`
 
 	Decode  float64 `json:"decode_busy"`
+	Pack    float64 `json:"pack_busy"`
 	Develop float64 `json:"develop_busy"`
 	Encode  float64 `json:"encode_busy"`
 }

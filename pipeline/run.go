@@ -10,6 +10,7 @@ import (
 	"enhance/model"
 	"enhance/model/ref"
 	"enhance/raw"
+	"enhance/trace"
 )
 
 // run is the making of one picture.
@@ -22,6 +23,7 @@ type run struct {
 	report *Report
 
 	geo     geometry
+	ahead   *ahead
 	balance *balance
 	plan    *exec.Job // nil on the host executor
 	compare *comparison
@@ -47,8 +49,10 @@ func (r *run) do(start time.Time) (err error) {
 			r.setCurrent(nil)
 		}()
 	}
+	r.ahead = newAhead(r.ctx, r.photo, r.geo.region, r.keepBlocks(), r.stages())
+	defer r.ahead.close()
 	display := r.model.Convention.Output == model.OutputDisplaySRGB
-	if r.balance, err = decideBalance(r.ctx, r.photo, r.job, display, r.report); err != nil {
+	if r.balance, err = decideBalance(r.ahead, r.job, display, r.report); err != nil {
 		return r.photoError(err)
 	}
 	if err := r.makePlan(); err != nil {
@@ -138,22 +142,23 @@ func (r *run) make(out *target, w, h int) error {
 		return err
 	}
 	conv := &r.model.Convention
-	src := newSource(r.ctx, r.photo, r.geo, conv, newLevels(r.meta, conv, r.balance.gains))
-	dev := newDeveloper(r.geo, conv, r.balance, enc)
+	src := newSource(r.ahead, r.geo, conv, newLevels(r.meta, conv, r.balance.gains))
+	dev := newDeveloper(r.geo, conv, r.balance, enc, r.outBatches(), r.stages())
+	defer dev.abandon()
 	if r.info == nil {
 		err = r.onHost(src, dev)
 	} else {
 		err = r.onDevice(src, dev)
 	}
 	sec := &r.report.Seconds
-	sec.Decode = src.busy.Seconds()
+	sec.Decode, sec.Pack = r.ahead.busy().Seconds(), src.busy.Seconds()
 	switch { // the engine may only know that somebody stopped it
 	case r.ctx.Err() != nil:
 		return r.ctx.Err()
 	case src.err != nil:
 		return r.photoError(src.err)
-	case dev.err != nil:
-		return dev.err
+	case dev.failure() != nil:
+		return dev.failure()
 	case err != nil:
 		return err
 	}
@@ -253,12 +258,13 @@ func (r *run) onHost(src *source, dev *developer) error {
 	defer func() { r.report.Seconds.Run = time.Since(start).Seconds() }()
 	h, w := r.geo.h, r.geo.w
 	in := make([]float32, 4*h*w)
-	planes := make([][]float32, 4)
-	for y := range h {
-		for c := range planes {
-			planes[c] = in[(c*h+y)*w:][:w]
-		}
-		if err := src.Row(y, planes); err != nil {
+	for y := 0; y < h; y += outRows {
+		err := src.Rows(y, min(y+outRows, h), func(y int, planes [][]float32) {
+			for c, line := range planes {
+				copy(in[(c*h+y)*w:][:w], line)
+			}
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -270,14 +276,29 @@ func (r *run) onHost(src *source, dev *developer) error {
 	if err != nil {
 		return err
 	}
-	planes = planes[:shape.C]
-	for y := range shape.H {
-		for c := range planes {
-			planes[c] = result[(c*shape.H+y)*shape.W:][:shape.W]
-		}
-		if err := dev.Row(y, planes); err != nil {
+	for y := 0; y < shape.H; y += outRows {
+		end := min(y+outRows, shape.H)
+		err := dev.Rows(y, end, func(do func(y int, planes [][]float32)) {
+			inParallel(end-y, func(_, i int) {
+				planes := make([][]float32, shape.C)
+				for c := range planes {
+					planes[c] = result[(c*shape.H+y+i)*shape.W:][:shape.W]
+				}
+				do(y+i, planes)
+			})
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// stages times what the host does, if the session is profiled.
+func (s *Session) stages() *trace.Stages { return s.set.Profiler.Stages() }
+
+// keepBlocks is how many decoded blocks a photo may hold.
+func (r *run) keepBlocks() int { return aheadBlocks }
+
+// outBatches is how many developed batches it may hold.
+func (r *run) outBatches() int { return outBatches }

@@ -1,116 +1,132 @@
 package pipeline
 
 import (
-	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"enhance/model"
 	"enhance/raw"
+	"enhance/trace"
 )
 
-// blockRows is how many mosaic rows are decoded at a time.
-const blockRows = 64
-
-// source feeds the network: an exec.Source over a photo. It decodes blocks of
-// rows and keeps the last two, which is as far back as the reflection at the
-// bottom reaches in one step.
+// source feeds the network: an exec.RowsSource over a photo that is decoded
+// ahead. Rows are made on all cores.
 type source struct {
-	ctx    context.Context
-	photo  *raw.Photo
+	ahead  *ahead
 	geo    geometry
 	levels *levels
 	pack   [4][2]int
 	cols   [2][]int32
-	stored []uint16 // a block as decoded
-	blocks [2]block // by block number, modulo 2
+	meta   *raw.Meta
+	stages *trace.Stages
+	work   []*packing // by worker
 	busy   time.Duration
 	err    error // the first; the engine may report only that it was stopped
 }
 
-// block is rows n*blockRows and on of the region, as network samples.
-type block struct {
-	n    int // -1: none
-	rows []float32
+// packing is what a worker needs to make a row.
+type packing struct {
+	line   []float32 // a mosaic row of the region, as network samples
+	planes [][]float32
 }
 
-func newSource(ctx context.Context, p *raw.Photo, g geometry, c *model.Convention, l *levels) *source {
-	s := &source{ctx: ctx, photo: p, geo: g, levels: l, pack: c.Pack}
+func newSource(a *ahead, g geometry, c *model.Convention, l *levels) *source {
+	s := &source{ahead: a, geo: g, levels: l, pack: c.Pack, meta: a.photo.Meta(), stages: a.stages}
 	s.cols = [2][]int32{g.sampleColumns(0), g.sampleColumns(1)}
-	for i := range s.blocks {
-		s.blocks[i].n = -1
-	}
 	return s
 }
 
 // Row implements exec.Source.
 func (s *source) Row(y int, planes [][]float32) error {
-	start := time.Now()
-	defer func() { s.busy += time.Since(start) }()
-	for r := range 2 {
-		line, err := s.line(s.geo.sampleRow(y, r))
-		if err != nil {
-			s.err = err
+	return s.Rows(y, y+1, func(_ int, made [][]float32) {
+		for k, line := range made {
+			copy(planes[k], line)
+		}
+	})
+}
+
+// Rows implements exec.RowsSource.
+func (s *source) Rows(y0, y1 int, put func(y int, planes [][]float32)) error {
+	first, last := s.geo.region.Height(), 0
+	for y := y0; y < y1; y++ {
+		for r := range 2 {
+			at := s.geo.sampleRow(y, r)
+			first, last = min(first, at), max(last, at)
+		}
+	}
+	first, last = first/blockRows, last/blockRows
+	if last-first >= aheadBlocks/2 && y1-y0 > 1 { // a few rows at a time need few blocks
+		mid := (y0 + y1) / 2
+		if err := s.Rows(y0, mid, put); err != nil {
 			return err
 		}
-		for k, at := range s.pack {
-			if at[0] != r {
-				continue
-			}
-			dst := planes[k]
-			for x, from := range s.cols[at[1]][:len(dst)] {
-				dst[x] = line[from]
-			}
-		}
+		return s.Rows(mid, y1, put)
 	}
-	return nil
-}
-
-// line is row y of the region.
-func (s *source) line(y int) ([]float32, error) {
-	n, w := y/blockRows, s.geo.region.Width()
-	b := &s.blocks[n&1]
-	if b.n != n {
-		if err := s.read(b, n); err != nil {
-			return nil, err
-		}
-	}
-	return b.rows[y%blockRows*w:][:w], nil
-}
-
-// read decodes block n into b.
-func (s *source) read(b *block, n int) error {
-	if err := s.ctx.Err(); err != nil {
+	blocks, err := s.ahead.blocks(first, last)
+	if err != nil {
+		s.err = err
 		return err
 	}
-	b.n = -1
-	r, stride := s.geo.region, s.photo.Meta().Width
-	y0 := n * blockRows
-	rows := min(blockRows, r.Height()-y0)
-	if s.stored == nil {
-		s.stored = make([]uint16, min(blockRows, r.Height())*stride)
+	start := time.Now()
+	end := s.stages.Begin("pack")
+	for len(s.work) < cores() {
+		s.work = append(s.work, s.newPacking())
 	}
-	if b.rows == nil {
-		b.rows = make([]float32, min(blockRows, r.Height())*r.Width())
-	}
-	if err := s.photo.ReadRows(r.Y0+y0, rows, s.stored); err != nil {
-		return err
-	}
-	inParallel(rows, func(i int) {
-		s.levels.row(r.Y0+y0+i, r.X0, s.stored[i*stride+r.X0:][:r.Width()], b.rows[i*r.Width():][:r.Width()])
+	inParallel(y1-y0, func(worker, i int) {
+		w := s.work[worker]
+		for r := range 2 {
+			at := s.geo.sampleRow(y0+i, r)
+			s.half(w, r, at, blocks[at/blockRows-first])
+		}
+		put(y0+i, w.planes)
 	})
-	b.n = n
+	end()
+	s.busy += time.Since(start)
 	return nil
 }
 
-// inParallel calls do(0) to do(n-1) on all cores and returns when all are done.
-func inParallel(n int, do func(i int)) {
+func (s *source) newPacking() *packing {
+	w := &packing{line: make([]float32, s.geo.region.Width()), planes: make([][]float32, len(s.pack))}
+	for k := range w.planes {
+		w.planes[k] = make([]float32, s.geo.w)
+	}
+	return w
+}
+
+// half fills the planes that row r (0 or 1) of the quads gives, from row at of the
+// region, which is in block b.
+func (s *source) half(w *packing, r, at int, b []uint16) {
+	region, stride := s.geo.region, s.meta.Width
+	stored := b[at%blockRows*stride+region.X0:][:region.Width()]
+	s.levels.row(region.Y0+at, region.X0, stored, w.line)
+	for k, place := range s.pack {
+		if place[0] != r {
+			continue
+		}
+		dst := w.planes[k]
+		for x, from := range s.cols[place[1]][:len(dst)] {
+			dst[x] = w.line[from]
+		}
+	}
+}
+
+// inParallel calls do for 0 to n-1 on all cores, with the number of the worker,
+// and returns when all are done.
+func inParallel(n int, do func(worker, i int)) {
 	workers := min(cores(), n)
+	if workers == 1 {
+		for i := range n {
+			do(0, i)
+		}
+		return
+	}
+	var next atomic.Int64
 	var wg sync.WaitGroup
 	for k := range workers {
 		wg.Go(func() {
-			for i := n * k / workers; i < n*(k+1)/workers; i++ {
-				do(i)
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(k, i)
 			}
 		})
 	}

@@ -1,0 +1,167 @@
+package pipeline
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"enhance/raw"
+	"enhance/trace"
+)
+
+// blockRows is how many mosaic rows are decoded at a time.
+const blockRows = 64
+
+// aheadBlocks is how many decoded blocks are held at least: those that a chunk of
+// the network's input needs, and some that are ready when the next is asked for.
+const aheadBlocks = 8
+
+// ahead decodes a photo in a goroutine of its own, before the rows are asked for:
+// blocks of blockRows rows of the region, in full width. It holds up to keep
+// blocks, ascending; going back starts the decoding again from there, unless keep
+// is all of them.
+type ahead struct {
+	ctx    context.Context
+	photo  *raw.Photo
+	region raw.Rect
+	keep   int
+	stages *trace.Stages
+
+	mu        sync.Mutex
+	turn      *sync.Cond
+	held      map[int][]uint16 // blocks low to next-1
+	free      [][]uint16
+	low, next int
+	err       error
+	took      time.Duration
+	closed    bool
+	ended     chan struct{}
+}
+
+// newAhead starts decoding. The caller must close it before the photo.
+func newAhead(ctx context.Context, p *raw.Photo, region raw.Rect, keep int, stages *trace.Stages) *ahead {
+	a := &ahead{ctx: ctx, photo: p, region: region, stages: stages, held: map[int][]uint16{}, ended: make(chan struct{})}
+	a.keep = min(max(keep, aheadBlocks), a.total())
+	a.turn = sync.NewCond(&a.mu)
+	go a.work()
+	return a
+}
+
+// total is how many blocks the region has.
+func (a *ahead) total() int { return (a.region.Height() + blockRows - 1) / blockRows }
+
+// blocks returns blocks first to last, which must be fewer than aheadBlocks. They
+// stay until the next call.
+func (a *ahead) blocks(first, last int) ([][]uint16, error) {
+	stop := context.AfterFunc(a.ctx, a.wake)
+	defer stop()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.keep < a.total() {
+		if first < a.low {
+			a.drop(a.next)
+			a.low, a.next = first, first
+		}
+		a.drop(first)
+	}
+	a.turn.Broadcast()
+	for a.next <= last {
+		switch {
+		case a.ctx.Err() != nil:
+			return nil, a.ctx.Err()
+		case a.err != nil:
+			return nil, a.err
+		}
+		a.turn.Wait()
+	}
+	out := make([][]uint16, 0, last-first+1)
+	for n := first; n <= last; n++ {
+		out = append(out, a.held[n])
+	}
+	return out, nil
+}
+
+// wake makes all that wait look again.
+func (a *ahead) wake() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.turn.Broadcast()
+}
+
+// drop gives up the blocks before n.
+func (a *ahead) drop(n int) {
+	for ; a.low < min(n, a.next); a.low++ {
+		a.free = append(a.free, a.held[a.low])
+		delete(a.held, a.low)
+	}
+	if a.low < n && a.low == a.next { // nothing held: go on from there
+		a.low, a.next = n, n
+	}
+}
+
+// work decodes block after block while there is room.
+func (a *ahead) work() {
+	defer close(a.ended)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for {
+		for !a.closed && (a.next >= a.total() || a.next-a.low >= a.keep || a.err != nil) {
+			a.turn.Wait()
+		}
+		if a.closed {
+			return
+		}
+		n := a.next
+		b := a.room()
+		a.mu.Unlock()
+		start := time.Now()
+		err := a.decode(n, b)
+		a.mu.Lock()
+		a.took += time.Since(start)
+		switch {
+		case a.next != n: // somebody went back meanwhile
+			a.free = append(a.free, b)
+		case err != nil:
+			a.err = err
+		default:
+			a.held[n] = b
+			a.next++
+		}
+		a.turn.Broadcast()
+	}
+}
+
+// room is memory for a block.
+func (a *ahead) room() []uint16 {
+	if n := len(a.free); n > 0 {
+		b := a.free[n-1]
+		a.free = a.free[:n-1]
+		return b
+	}
+	return make([]uint16, min(blockRows, a.region.Height())*a.photo.Meta().Width)
+}
+
+func (a *ahead) decode(n int, b []uint16) error {
+	if err := a.ctx.Err(); err != nil {
+		return err
+	}
+	defer a.stages.Begin("decode")()
+	y0 := n * blockRows
+	return a.photo.ReadRows(a.region.Y0+y0, min(blockRows, a.region.Height()-y0), b)
+}
+
+// close ends the decoding and returns when the photo is no longer read.
+func (a *ahead) close() {
+	a.mu.Lock()
+	a.closed = true
+	a.turn.Broadcast()
+	a.mu.Unlock()
+	<-a.ended
+}
+
+// busy is how long decoding took so far.
+func (a *ahead) busy() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.took
+}
