@@ -22,15 +22,23 @@ type NetReport struct {
 	Strategy  string           `json:"strategy"`
 	Launches  int              `json:"launches"`
 
-	Prepare   float64   `json:"prepare_seconds"` // allocate, compile, load weights
-	Runs      []float64 `json:"runs"`            // seconds of each by the host's clock
-	Seconds   float64   `json:"seconds"`         // median
-	GFLOPs    float64   `json:"gflops"`
-	PeakFMA   float64   `json:"peak_fma"` // measured, operations per second
-	PeakShare float64   `json:"peak_share"`
+	Prepare float64   `json:"prepare_seconds"` // allocate, compile, load weights
+	Runs    []float64 `json:"runs"`            // seconds of each by the host's clock
+	Seconds float64   `json:"seconds"`         // median
+	// CPU is the processor seconds of each run, kernels included where the device is
+	// a CPU: they hold still when other programs share the cores. Empty where the
+	// system does not tell.
+	CPU        []float64 `json:"cpu_runs,omitempty"`
+	CPUSeconds float64   `json:"cpu_seconds,omitempty"` // median
+	GFLOPs     float64   `json:"gflops"`
+	PeakFMA    float64   `json:"peak_fma"` // measured, operations per second
+	PeakShare  float64   `json:"peak_share"`
 
 	PeakBytes    int64 `json:"peak_bytes"` // of device memory, measured
 	PlannedBytes int64 `json:"planned_bytes"`
+	// PeakResident is the most bytes of memory that the process has had so far, 0
+	// where the system does not tell.
+	PeakResident int64 `json:"peak_resident,omitempty"`
 	NonFinite    int64 `json:"non_finite"` // samples of the result
 
 	Algos []exec.AlgoFacts `json:"algorithms"`
@@ -44,12 +52,15 @@ type NetReport struct {
 func Net(ctx context.Context, dev *clrt.Device, m *model.Model, name string, h, w int, opt exec.Options, peak float64, profile *exec.Profile, o Options) (*NetReport, error) {
 	o = o.complete()
 	r := &NetReport{Model: name, Device: dev.Info(), Precision: opt.Precision.String(), PeakFMA: peak}
-	job, runs, err := r.runs(ctx, dev, m, h, w, opt, 1+o.Repeat)
+	job, runs, cpu, err := r.runs(ctx, dev, m, h, w, opt, 1+o.Repeat)
 	if err != nil {
 		return nil, err
 	}
-	r.Runs = runs[1:]
+	r.Runs, r.CPU = runs[1:], cpu[1:]
 	r.Seconds = Median(r.Runs)
+	if r.CPUSeconds = Median(r.CPU); r.CPUSeconds == 0 {
+		r.CPU = nil
+	}
 	r.FLOPs = job.Plan.Cost.FLOPs
 	r.GFLOPs = float64(r.FLOPs) / r.Seconds / 1e9
 	if peak > 0 {
@@ -67,28 +78,33 @@ func (r *NetReport) profile(ctx context.Context, dev *clrt.Device, m *model.Mode
 	p.Pause(true)
 	opt.Profiler = p
 	bad := r.NonFinite
-	_, _, err := r.runs(ctx, dev, m, h, w, opt, 2)
+	_, _, _, err := r.runs(ctx, dev, m, h, w, opt, 2)
 	r.NonFinite = bad
 	return err
 }
 
+func cpuSeconds() float64 {
+	s, _ := usage()
+	return s
+}
+
 // runs does n runs in a context of their own.
-func (r *NetReport) runs(ctx context.Context, dev *clrt.Device, m *model.Model, h, w int, opt exec.Options, n int) (job *exec.Job, took []float64, err error) {
+func (r *NetReport) runs(ctx context.Context, dev *clrt.Device, m *model.Model, h, w int, opt exec.Options, n int) (job *exec.Job, took, cpu []float64, err error) {
 	if job, err = exec.Prepare(m, h, w, dev.Info(), opt); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	r.Strategy, r.Launches, r.PlannedBytes = job.Plan.Strategy, job.Plan.Cost.Launches, job.Plan.Peak
 	r.Input, r.Output = job.Program.Tensors[job.Program.Input].Shape, job.Program.Tensors[job.Program.Output].Shape
 	r.Algos = exec.SumAlgos(job.Explain())
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer cl.Close()
 	start := time.Now()
 	e, err := job.Open(cl)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer e.Close()
 	r.Prepare = time.Since(start).Seconds()
@@ -98,18 +114,19 @@ func (r *NetReport) runs(ctx context.Context, dev *clrt.Device, m *model.Model, 
 			opt.Profiler.Pause(false)
 		}
 		out := &finiteSink{}
-		start := time.Now()
+		start, before := time.Now(), cpuSeconds()
 		if err := e.Run(ctx, in, out, nil); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		took = append(took, time.Since(start).Seconds())
+		took, cpu = append(took, time.Since(start).Seconds()), append(cpu, cpuSeconds()-before)
 		if out.rows != r.Output.H {
-			return nil, nil, fmt.Errorf("%d of %d rows were delivered", out.rows, r.Output.H)
+			return nil, nil, nil, fmt.Errorf("%d of %d rows were delivered", out.rows, r.Output.H)
 		}
 		r.NonFinite = out.bad
 	}
 	r.PeakBytes = e.Peak()
-	return job, took, nil
+	_, r.PeakResident = usage()
+	return job, took, cpu, nil
 }
 
 type tensorSource struct {
@@ -152,12 +169,18 @@ func (r *NetReport) WriteText(w io.Writer) error {
 		line("", "%d convolutions by %s, %.1f %% of the work", a.Steps, a.Algo, 100*a.Share)
 	}
 	line("time", "%.4f s (median of %d runs, %.4f to %.4f), after %.2f s to prepare", r.Seconds, len(r.Runs), least(r.Runs), most(r.Runs), r.Prepare)
+	if r.CPUSeconds > 0 {
+		line("", "%.4f processor seconds (median)", r.CPUSeconds)
+	}
 	share := ""
 	if r.PeakShare > 0 {
 		share = fmt.Sprintf(", %.1f %% of the %.0f GFLOP/s FMA peak measured", 100*r.PeakShare, r.PeakFMA/1e9)
 	}
 	line("rate", "%.1f GFLOP/s%s", r.GFLOPs, share)
 	line("memory", "%d bytes of device memory at most (%s), %d planned", r.PeakBytes, bytesOf(r.PeakBytes), r.PlannedBytes)
+	if r.PeakResident > 0 {
+		line("", "%d bytes (%s) resident in the process at most", r.PeakResident, bytesOf(r.PeakResident))
+	}
 	if r.NonFinite > 0 {
 		line("note", "%d samples of the result are NaN or infinite", r.NonFinite)
 	}
