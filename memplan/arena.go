@@ -1,7 +1,9 @@
 package memplan
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -16,18 +18,76 @@ type item struct {
 func (a *item) overlaps(b *item) bool { return a.first <= b.last && b.first <= a.last }
 
 // pack gives every item an arena and an offset such that items that exist in a
-// common section never share a byte, by best fit in order of decreasing size
-// (greedy by size: Pisarchyk and Lee, arXiv 2001.03288, section 4). No arena
-// exceeds maxAlloc. It returns the sizes of the arenas.
+// common section never share a byte. It packs in several orders and keeps the
+// best: by decreasing size (greedy by size: Pisarchyk and Lee, arXiv 2001.03288,
+// section 4), by decreasing size times lifetime, and those that live longest
+// first. No arena exceeds maxAlloc. It returns the sizes of the arenas.
 func pack(items []*item, maxAlloc, align int64) ([]int64, error) {
-	order := append([]*item(nil), items...)
-	sort.SliceStable(order, func(i, j int) bool {
-		a, b := order[i], order[j]
-		if a.bytes != b.bytes {
-			return a.bytes > b.bytes
+	least := mostLive(items)
+	var best []int64
+	var places []item
+	for n, before := range orders {
+		order := slices.Clone(items)
+		slices.SortStableFunc(order, before)
+		arenas, err := packInOrder(order, maxAlloc, align)
+		if err != nil {
+			return nil, err
 		}
-		return a.first < b.first
-	})
+		if n > 0 && total(arenas) >= total(best) {
+			continue
+		}
+		best, places = arenas, places[:0]
+		for _, it := range items {
+			places = append(places, *it)
+		}
+		if total(best) <= least+least/256 {
+			break
+		}
+	}
+	for i, it := range items {
+		*it = places[i]
+	}
+	return best, nil
+}
+
+// orders are the orders that pack tries.
+var orders = []func(a, b *item) int{
+	func(a, b *item) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.first, b.first)) },
+	func(a, b *item) int {
+		return cmp.Or(cmp.Compare(b.bytes*b.sections(), a.bytes*a.sections()), cmp.Compare(a.first, b.first))
+	},
+	func(a, b *item) int {
+		return cmp.Or(cmp.Compare(b.sections(), a.sections()), cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.first, b.first))
+	},
+}
+
+func (a *item) sections() int64 { return int64(a.last - a.first + 1) }
+
+func total(arenas []int64) (n int64) {
+	for _, a := range arenas {
+		n += a
+	}
+	return n
+}
+
+// mostLive is the most bytes of items that exist in one section.
+func mostLive(items []*item) int64 {
+	var live []int64
+	most := int64(0)
+	for _, it := range items {
+		for len(live) <= it.last {
+			live = append(live, 0)
+		}
+		for s := it.first; s <= it.last; s++ {
+			live[s] += it.bytes
+			most = max(most, live[s])
+		}
+	}
+	return most
+}
+
+// packInOrder packs by best fit.
+func packInOrder(order []*item, maxAlloc, align int64) ([]int64, error) {
 	var arenas []int64
 	var placed [][]*item // by arena, sorted by offset
 	for _, it := range order {
@@ -48,10 +108,8 @@ func pack(items []*item, maxAlloc, align int64) ([]int64, error) {
 			it.arena, it.offset = len(arenas)-1, 0
 		}
 		arenas[it.arena] = max(arenas[it.arena], it.offset+it.bytes)
-		placed[it.arena] = append(placed[it.arena], it)
-		sort.SliceStable(placed[it.arena], func(i, j int) bool {
-			return placed[it.arena][i].offset < placed[it.arena][j].offset
-		})
+		at := sort.Search(len(placed[it.arena]), func(k int) bool { return placed[it.arena][k].offset > it.offset })
+		placed[it.arena] = slices.Insert(placed[it.arena], at, it)
 	}
 	return arenas, nil
 }
@@ -99,7 +157,7 @@ func (d *draft) address() error {
 	}
 	d.shareInPlace(items)
 	var unique []*item
-	seen := map[*item]bool{}
+	seen := make(map[*item]bool, len(items))
 	for _, it := range items {
 		if !seen[it] {
 			seen[it] = true

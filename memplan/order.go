@@ -19,7 +19,11 @@ func (r *Request) inOrder(order []int) *Request {
 	q.Granule = func(i int) int { return r.Granule(order[i]) }
 	q.Scratch = func(i, rows int) int64 { return r.Scratch(order[i], rows) }
 	q.Weights = func(i int) int64 { return r.Weights(order[i]) }
+	if r.RowSeconds != nil {
+		q.RowSeconds = func(i int) float64 { return r.RowSeconds(order[i]) }
+	}
 	q.order = order
+	q.facts = q.gather()
 	return &q
 }
 

@@ -125,16 +125,21 @@ type Cost struct {
 	FLOPs         int64
 	UploadBytes   int64
 	DownloadBytes int64
-	Seconds       float64 // by the request's cost model
+	// By the request's cost model: the whole run, its launches alone, and its
+	// transfers alone at the rate of the link.
+	Seconds, WorkSeconds, LinkSeconds float64
 }
 
 // CostModel prices a plan. Times in seconds, rates per second.
 type CostModel struct {
 	LaunchSeconds float64
+	TickSeconds   float64 // what a tick takes besides its work: queues wait for each other
 	FLOPRate      float64
-	LinkRate      float64 // bytes per second between host and device
+	MemoryRate    float64 // bytes that kernels read and write; 0: not counted
+	LinkRate      float64 // bytes between host and device in one direction
+	DuplexRate    float64 // bytes in both directions together, at once; 0: twice LinkRate
 	// Saturation is how many output samples (rows × columns × channels) of a
-	// convolution keep the device busy; a launch of fewer runs proportionally slower.
+	// step keep the device busy; a launch of fewer runs proportionally slower.
 	Saturation float64
 	// CacheBytes is the size above which a section's rings no longer stay in the
 	// cache; MissPenalty is the factor its work then costs.
@@ -167,6 +172,9 @@ type Request struct {
 	Align    int64 // alignment of rings inside an arena; 0: 64
 	Unified  bool  // the device shares the host's memory: spilling and prefetching save nothing
 	Model    CostModel
+	// RowSeconds, if not nil, is what one row of a step's destination takes on a
+	// busy device; otherwise the model's rates say.
+	RowSeconds func(step int) float64
 
 	// Rows, if not 0, forces row streaming with ticks of that height.
 	Rows int
@@ -174,4 +182,5 @@ type Request struct {
 	WholePlanes bool
 
 	order []int // what Program's steps are in the request as it was made
+	facts *facts
 }

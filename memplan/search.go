@@ -60,22 +60,14 @@ func Make(req *Request) (*Plan, error) {
 	}
 	// With memory to spare, whole planes are as fast as a GPU gets.
 	if req.Rows == 0 && !req.WholePlanes && (best == nil || req.Unified) {
-		for _, streamed := range []bool{false, true} {
-			p, err := req.sections(streamed, req.Budget)
-			if req.Budget > 0 && err == nil && p != nil {
-				// What a budget allows is decided by the smallest plan alone, so that
-				// all budgets above one that works do too, and all below name it.
-				var low *Plan
-				low, err = req.sections(streamed, 1)
-				if err == nil && (low.Peak > req.Budget || p.Peak > req.Budget) {
-					p = low
-				}
-			}
-			if p != nil || err != nil {
+		if s := req.newSectioning(); s != nil {
+			for _, streamed := range []bool{false, true} {
+				s.stream(streamed)
+				p, err := s.within(req.Budget)
 				consider(p, err)
-			}
-			if !streamed && p != nil && p.Peak <= req.Budget && p.Resident < req.Budget/8 {
-				break // loading weights again would hardly make room
+				if !streamed && err == nil && (req.Budget == 0 || p.Peak <= req.Budget && p.Resident < req.Budget/8) {
+					break // loading weights again would hardly make room
+				}
 			}
 		}
 	}
@@ -127,12 +119,12 @@ const lowTicks = 8
 // or be sent again to every step that reads it.
 func (r *Request) wholePlanes(keepInput bool) (*Plan, error) {
 	n := len(r.Program.Steps)
-	d := &draft{req: r, rows: make([]int, n), keep: make([]bool, len(r.Program.Tensors))}
+	d := &draft{req: r, paces: make([]pace, n), keep: make([]bool, len(r.Program.Tensors))}
 	for i := range n {
 		if i > 0 {
 			d.cuts = append(d.cuts, i)
 		}
-		d.rows[i] = math.MaxInt32
+		d.paces[i].rows = math.MaxInt32
 	}
 	for t := range d.keep {
 		d.keep[t] = t != r.Program.Input || keepInput
@@ -142,7 +134,7 @@ func (r *Request) wholePlanes(keepInput bool) (*Plan, error) {
 
 // streaming runs the whole program as one section.
 func (r *Request) streaming(rows int, spilled map[use]bool) (*Plan, error) {
-	d := &draft{req: r, rows: []int{rows}, keep: make([]bool, len(r.Program.Tensors)), spilled: spilled}
+	d := &draft{req: r, paces: []pace{{rows: rows}}, keep: make([]bool, len(r.Program.Tensors)), spilled: spilled}
 	name := "row streaming"
 	if len(spilled) > 0 {
 		name += " with spilling"
@@ -233,49 +225,6 @@ func (r *Request) lag(i, t int, ring int32, p *Plan) int {
 	return lag
 }
 
-// finish schedules the draft, gives its rings addresses and prices it.
-func (d *draft) finish(strategy string) (*Plan, error) {
-	p := d.schedule()
-	p.Strategy = strategy
-	if err := d.address(); err != nil {
-		return nil, err
-	}
-	d.settle()
-	return p, nil
-}
-
-// price adds one launch of step i over rows to the plan's cost.
-func (d *draft) price(i, rows int) {
-	step, c, m := &d.req.Program.Steps[i], &d.plan.Cost, &d.req.Model
-	d.plan.Scratch = max(d.plan.Scratch, d.req.Scratch(i, rows))
-	flops := d.req.Program.FLOPs(step, rows)
-	c.Launches++
-	c.FLOPs += flops
-	c.Seconds += m.LaunchSeconds
-	if m.FLOPRate > 0 {
-		share := 1.0
-		if m.Saturation > 0 {
-			share = min(1, float64(rows)*float64(d.req.Program.Tensors[step.Dst.Tensor].W)*float64(step.Dst.C)/m.Saturation)
-		}
-		c.Seconds += float64(flops) / (m.FLOPRate * share)
-	}
-}
-
-// seconds prices a cost: what it computes, or what it transfers beside that if
-// that takes longer.
-func (d *draft) seconds(c Cost) float64 {
-	m := &d.req.Model
-	if m.LinkRate <= 0 {
-		return c.Seconds
-	}
-	if d.req.Unified {
-		return c.Seconds + float64(c.UploadBytes+c.DownloadBytes)/m.LinkRate
-	}
-	busy := max(c.Seconds, float64(c.UploadBytes)/m.LinkRate, float64(c.DownloadBytes)/m.LinkRate)
-	// What does not overlap: a tick's worth at either end of every section.
-	return busy + 0.05*float64(c.UploadBytes+c.DownloadBytes)/m.LinkRate
-}
-
 // settle completes the cost with what depends on the finished layout.
 func (d *draft) settle() {
 	c, m := &d.plan.Cost, &d.req.Model
@@ -286,9 +235,14 @@ func (d *draft) settle() {
 		}
 		// From all hits at the cache's size to all misses at eight times it.
 		over := (math.Log2(float64(rings)) - math.Log2(float64(m.CacheBytes))) / 3
-		c.Seconds *= 1 + (m.MissPenalty-1)*min(max(over, 0), 1)
+		more := c.WorkSeconds * (m.MissPenalty - 1) * min(max(over, 0), 1)
+		c.WorkSeconds += more
+		c.Seconds += more
 	}
-	c.Seconds = d.seconds(*c)
+	if m.LinkRate > 0 {
+		u, down := m.both(c.UploadBytes, c.DownloadBytes)
+		c.LinkSeconds = max(u, down)
+	}
 	d.placeSpills()
 }
 

@@ -2,6 +2,7 @@ package memplan
 
 import (
 	"math"
+	"sort"
 
 	"enhance/fuse"
 )
@@ -10,28 +11,38 @@ import (
 // planes: rows stream through sections that end at norms, and what crosses from
 // one section to another stays on the device as long as the budget allows.
 
-// sectioning searches homes and tick heights for fixed sections.
+// sectioning searches homes and paces for fixed sections.
 type sectioning struct {
 	req      *Request // in norm order
 	cuts     []int
 	n        int
 	streamed bool
+	fixed    int64   // bytes on the device besides tensors and scratch
+	weights  []int64 // per section: bytes of parameters to load
 	keep     []bool
 	first    []int // per tensor: the section that makes it, -1 for the input
 	last     []int // per tensor: the last that reads it
 	reads    []int // per tensor: sections that read it after the one that makes it
 	external [][]int
-	base     *draft // a summary for all drafts of these sections
+	lastRead []int
+	frames   []*frame
+	flows    map[flowKey]*flow
 	memo     map[probe]measured
+	moved    []link
+}
+
+type flowKey struct {
+	section int
+	p       pace
 }
 
 // maxExternal is how many tensors may cross a section.
 const maxExternal = 16 * 64
 
-// probe is a section at a tick height with some of its tensors kept.
+// probe is a section at a pace with some of its tensors kept.
 type probe struct {
-	section, rows int
-	kept          [16]uint64 // bit i: the section's external tensor i; see maxExternal
+	flowKey
+	kept [16]uint64 // bit i: the section's external tensor i; see maxExternal
 }
 
 type measured struct {
@@ -39,45 +50,111 @@ type measured struct {
 	seconds float64
 }
 
-// sections plans r with section-wise streaming for a budget (0: none) as well as
-// it can, or returns nil if the network has no norm to cut at.
-func (r *Request) sections(streamed bool, budget int64) (*Plan, error) {
+// newSectioning divides a network at its norms; it returns nil if there are none, or if
+// sections would be far wider than in any network of this kind: other strategies
+// serve it.
+func (r *Request) newSectioning() *sectioning {
 	q := r.inOrder(r.normOrder())
 	cuts := q.normCuts()
 	if len(cuts) == 0 {
-		return nil, nil
+		return nil
 	}
-	s := &sectioning{req: q, cuts: cuts, n: len(cuts) + 1, streamed: streamed, memo: map[probe]measured{}}
+	s := &sectioning{req: q, cuts: cuts, n: len(cuts) + 1, flows: map[flowKey]*flow{}}
 	s.lifetimes()
 	for _, ts := range s.external {
 		if len(ts) > maxExternal {
-			return nil, nil // far wider than any network of this kind: other strategies serve it
+			return nil
 		}
 	}
-	s.base = s.draft()
-	s.base.begin()
-	var best *Plan
-	limit := int64(math.MaxInt64)
-	if budget > 0 {
-		limit = budget
+	s.lastRead = q.lastReads(cuts)
+	s.frames = q.framesOf(cuts, s.lastRead, nil)
+	return s
+}
+
+// stream says whether parameters stay on the device or are loaded for every section.
+func (s *sectioning) stream(streamed bool) {
+	var p Plan
+	p.homeWeights(s.req, s.cuts, streamed)
+	p.Fixed = s.req.Fixed
+	s.streamed, s.fixed = streamed, p.fixedBytes()
+	s.memo = map[probe]measured{}
+	s.weights = make([]int64, s.n)
+	for k := range s.n {
+		for i := s.frames[k].first; i <= s.frames[k].last; i++ {
+			if p.Slot[i] >= 0 {
+				s.weights[k] += s.req.facts.weights[i]
+			}
+		}
 	}
-	for range 6 { // packing may need a little more than the sum of what is live
+}
+
+// within plans for a budget (0: none) as well as it can. What a budget allows is
+// decided by the smallest plans alone, so that all budgets above one that works
+// do too, and all below name it.
+func (s *sectioning) within(budget int64) (*Plan, error) {
+	if budget == 0 {
+		return s.plan(math.MaxInt64)
+	}
+	low, err := s.smallest(budget)
+	if err != nil || low.Peak > budget {
+		return low, err
+	}
+	limit := budget
+	for range 10 { // packing may need a little more than the sum of what is live
 		p, err := s.plan(limit)
 		if err != nil {
-			return best, err
+			return nil, err
+		}
+		if p.Peak <= budget {
+			return p, nil
+		}
+		if limit -= max(p.Peak-budget, limit/128); limit <= 0 {
+			break
+		}
+	}
+	return low, nil
+}
+
+// smallest returns the first plan that fits the budget of those that spill
+// whatever can be, at paces from the middling to the slowest; or the smallest.
+func (s *sectioning) smallest(budget int64) (*Plan, error) {
+	s.keep = make([]bool, len(s.req.Program.Tensors))
+	for t, tensor := range s.req.Program.Tensors {
+		s.keep[t] = (s.req.Unified || tensor.Storage != fuse.Activation) && t != s.req.Program.Input && t != s.req.Program.Output
+	}
+	var best *Plan
+	for _, rows := range []int{32, 8, 2, 1} {
+		d := s.draft()
+		for k := range d.paces {
+			d.paces[k].rows = rows
+		}
+		p, err := d.finish("sections")
+		if err != nil {
+			return nil, err
 		}
 		if best == nil || p.Peak < best.Peak {
 			best = p
 		}
-		if budget == 0 || p.Peak <= budget {
-			return p, nil
-		}
-		limit -= p.Peak - budget
-		if limit <= 0 {
+		if best.Peak <= budget {
 			break
 		}
 	}
 	return best, nil
+}
+
+func (s *sectioning) draft() *draft {
+	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), streamed: s.streamed,
+		lastRead: s.lastRead, frames: s.frames, flow: s.flow}
+}
+
+func (s *sectioning) flow(k int, p pace) *flow {
+	p.rows = min(p.rows, s.frames[k].highest)
+	fl, ok := s.flows[flowKey{k, p}]
+	if !ok {
+		fl = s.frames[k].simulate(p)
+		s.flows[flowKey{k, p}] = fl
+	}
+	return fl
 }
 
 // lifetimes finds in which sections tensors are made and read.
@@ -131,9 +208,12 @@ func (s *sectioning) kept(k int) (n int64) {
 	return n
 }
 
-// measure gives the ring bytes and the expected time of section k alone.
-func (s *sectioning) measure(k, rows int) measured {
-	key := probe{section: k, rows: rows}
+// measure gives the bytes of section k's rings and scratch, but for tensors kept
+// for other sections, and its expected time.
+func (s *sectioning) measure(k int, p pace) measured {
+	fr := s.frames[k]
+	p.rows = min(p.rows, fr.highest)
+	key := probe{flowKey: flowKey{k, p}}
 	for i, t := range s.external[k] {
 		if s.keep[t] {
 			key.kept[i/64] |= 1 << (i % 64)
@@ -142,37 +222,47 @@ func (s *sectioning) measure(k, rows int) measured {
 	if m, ok := s.memo[key]; ok {
 		return m
 	}
-	d := s.draft()
-	d.begin()
-	for i := range d.rows {
-		d.rows[i] = rows
-	}
-	for _, t := range s.external[k] {
-		if s.keep[t] && s.first[t] < k {
-			d.home[t] = d.newRing(t, s.first[t])
-			d.plan.Rings[d.home[t]].Rows = d.req.Program.Tensors[t].H
-		}
-	}
-	d.section(k)
-	m := measured{seconds: d.seconds(d.plan.Cost)}
-	for _, r := range d.plan.Rings {
-		if s.keep[r.Tensor] && s.first[r.Tensor] < s.last[r.Tensor] {
+	fl := s.flow(k, p)
+	crosses := func(t int) bool { return s.keep[t] && s.first[t] >= 0 && s.first[t] < s.last[t] }
+	m := measured{bytes: fl.scratch}
+	for i := range fr.rings {
+		r := &fr.rings[i]
+		if crosses(r.tensor) {
 			continue
 		}
-		m.bytes += int64(r.Rows)*s.req.RowBytes(r.Tensor) + s.req.RimBytes(r.Tensor)
+		rows := fl.rows[i]
+		if r.made && r.leaves {
+			rows = fl.held[i]
+		}
+		m.bytes += int64(rows)*s.req.facts.rowBytes[r.tensor] + s.req.facts.rimBytes[r.tensor]
 	}
+	s.moved = fl.transfers(fr, func(i int32) bool { return crosses(fr.rings[i].tensor) }, s.moved)
+	m.seconds = s.req.Model.seconds(fl, s.moved, s.weights[k], s.req.Unified)
 	s.memo[key] = m
 	return m
 }
 
-func (s *sectioning) draft() *draft {
-	return &draft{req: s.req, cuts: s.cuts, rows: make([]int, s.n), keep: s.keep, streamed: s.streamed, like: s.base}
+// heights are the tick heights that sections are tried with.
+var heights = []int{math.MaxInt32, 512, 256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 2, 1}
+
+// lowTick is the height below which ticks only save memory.
+const lowTick = 16
+
+// quickest is the pace of section k with ticks of rows rows that takes the least time.
+func (s *sectioning) quickest(k, rows int) (pace, measured) {
+	p := pace{rows: rows}
+	m := s.measure(k, p)
+	if s.req.Unified || rows < lowTick || rows >= s.frames[k].highest && rows > heights[1] {
+		return p, m
+	}
+	q := pace{rows: rows, ease: true}
+	if e := s.measure(k, q); e.seconds < m.seconds {
+		return q, e
+	}
+	return p, m
 }
 
-// heights lists tick heights of a section, largest first.
-func (s *sectioning) heights() []int { return []int{math.MaxInt32, 256, 64, 32, 16, 8, 4, 2} }
-
-// plan chooses homes and heights such that what is live in every section fits
+// plan chooses homes and paces such that what is live in every section fits
 // limit, as far as it can.
 func (s *sectioning) plan(limit int64) (*Plan, error) {
 	p := s.req.Program
@@ -180,109 +270,149 @@ func (s *sectioning) plan(limit int64) (*Plan, error) {
 	for t := range s.keep {
 		s.keep[t] = t != p.Input && t != p.Output
 	}
-	room := limit - s.overhead()
-	if room <= 0 {
-		return s.smallest()
-	}
-	rows := make([]int, s.n)
+	room := limit - s.fixed
+	paces := make([]pace, s.n)
 	for k := range s.n {
-		rows[k] = s.comfortable(k)
+		paces[k] = s.comfortable(k)
 	}
-	stuck := make([]bool, s.n) // sections with nothing left to give
+	s.fit(paces, room)
+	for k := range s.n {
+		paces[k] = s.fastest(k, paces[k], room)
+	}
+	s.recall(paces, room)
+	d := s.draft()
+	copy(d.paces, paces)
+	return d.finish("sections")
+}
+
+// fit moves tensors to the host and lowers ticks until every section fits room
+// or has nothing left to give.
+func (s *sectioning) fit(paces []pace, room int64) {
+	stuck := make([]bool, s.n)
 	for {
 		worst, over := -1, int64(0)
 		for k := range s.n {
-			if o := s.kept(k) + s.measure(k, rows[k]).bytes - room; o > over && !stuck[k] {
+			if o := s.kept(k) + s.measure(k, paces[k]).bytes - room; o > over && !stuck[k] {
 				worst, over = k, o
 			}
 		}
 		if worst < 0 {
-			break
+			return
 		}
-		if t := s.evict(worst, room, rows); t >= 0 {
+		if t := s.evict(worst, room, paces); t >= 0 {
 			s.keep[t] = false
 			continue
 		}
-		stuck[worst] = rows[worst] <= 2
-		rows[worst] = s.lower(rows[worst])
+		stuck[worst] = paces[worst].rows <= heights[len(heights)-1]
+		paces[worst] = s.lower(worst, paces[worst])
 	}
-	for k := range s.n {
-		rows[k] = s.fastest(k, rows[k], room)
-	}
-	d := s.draft()
-	copy(d.rows, rows)
-	return d.finish("sections")
 }
 
-// smallest is where plan ends if nothing fits: everything that can be spilled is,
-// and ticks are as low as they get.
-func (s *sectioning) smallest() (*Plan, error) {
-	for _, ts := range s.external {
-		for _, t := range ts {
-			if !s.req.Unified && s.req.Program.Tensors[t].Storage == fuse.Activation {
-				s.keep[t] = false
-			}
-		}
-	}
-	d, hs := s.draft(), s.heights()
-	for k := range d.rows {
-		d.rows[k] = hs[len(hs)-1]
-	}
-	return d.finish("sections")
-}
-
-// overhead is what is on the device besides tensors.
-func (s *sectioning) overhead() (n int64) {
-	n = s.base.plan.fixedBytes()
-	var scratch int64
-	for i := range s.req.Program.Steps {
-		scratch = max(scratch, s.req.Scratch(i, s.req.Program.Tensors[s.req.Program.Steps[i].Dst.Tensor].H))
-	}
-	return n + scratch
-}
-
-// comfortable is the smallest height at which section k is about as fast as it
-// gets.
-func (s *sectioning) comfortable(k int) int {
+// comfortable is the slowest pace at which section k is about as fast as it gets.
+func (s *sectioning) comfortable(k int) pace {
 	best := math.Inf(1)
-	hs := s.heights()[:5] // lower ticks only where the budget asks for them
-	for _, h := range hs {
-		best = min(best, s.measure(k, h).seconds)
-	}
-	rows := hs[0]
-	for _, h := range hs {
-		if s.measure(k, h).seconds <= 1.05*best {
-			rows = h
+	for _, h := range heights {
+		if h >= lowTick { // lower ticks only where the budget asks for them
+			_, m := s.quickest(k, h)
+			best = min(best, m.seconds)
 		}
 	}
-	return rows
+	var p pace
+	for _, h := range heights {
+		if h < lowTick {
+			break
+		}
+		if q, m := s.quickest(k, h); p.rows == 0 || m.seconds <= 1.05*best {
+			p = q
+		}
+	}
+	return p
 }
 
-func (s *sectioning) lower(rows int) int {
-	for _, h := range s.heights() {
-		if h < rows {
-			return h
+func (s *sectioning) lower(k int, p pace) pace {
+	for _, h := range heights {
+		if h < min(p.rows, s.frames[k].highest) {
+			q, _ := s.quickest(k, h)
+			return q
 		}
 	}
-	return 2
+	return pace{rows: heights[len(heights)-1]}
 }
 
-// fastest is the height of section k with the least time that fits.
-func (s *sectioning) fastest(k, rows int, room int64) int {
-	best := s.measure(k, rows)
-	for _, h := range s.heights() {
-		if m := s.measure(k, h); m.seconds < 0.99*best.seconds && s.kept(k)+m.bytes <= room {
-			best, rows = m, h
+// fastest is the pace of section k with the least time that fits.
+func (s *sectioning) fastest(k int, p pace, room int64) pace {
+	best := s.measure(k, p)
+	kept := s.kept(k)
+	for _, h := range heights {
+		if h < min(p.rows, lowTick) {
+			break
+		}
+		if q, m := s.quickest(k, h); m.seconds < 0.995*best.seconds && kept+m.bytes <= room {
+			best, p = m, q
 		}
 	}
-	return rows
+	return p
+}
+
+// recall takes tensors back from the host if lower ticks make room for them and
+// that saves time.
+func (s *sectioning) recall(paces []pace, room int64) {
+	p := s.req.Program
+	var away []int
+	for t := range s.keep {
+		if !s.keep[t] && s.first[t] >= 0 && s.first[t] < s.last[t] && t != p.Output {
+			away = append(away, t)
+		}
+	}
+	worth := func(t int) float64 { return float64(1+s.reads[t]) / float64(1+s.last[t]-s.first[t]) }
+	sort.SliceStable(away, func(a, b int) bool { return worth(away[a]) > worth(away[b]) })
+	for _, t := range away {
+		s.keep[t] = true
+		var then []pace
+		gain := 0.0
+		for k := s.first[t]; k <= s.last[t]; k++ {
+			q, ok := s.best(k, room)
+			if !ok {
+				break
+			}
+			s.keep[t] = false
+			gain += s.measure(k, paces[k]).seconds
+			s.keep[t] = true
+			gain -= s.measure(k, q).seconds
+			then = append(then, q)
+		}
+		if s.keep[t] = len(then) == s.last[t]-s.first[t]+1 && gain > 0; s.keep[t] {
+			copy(paces[s.first[t]:], then)
+		}
+	}
+}
+
+// best is the pace of section k with the least time of all that fit.
+func (s *sectioning) best(k int, room int64) (p pace, ok bool) {
+	kept, least := s.kept(k), math.Inf(1)
+	if kept > room {
+		return p, false
+	}
+	for _, h := range heights {
+		if h < lowTick {
+			break
+		}
+		if q, m := s.quickest(k, h); m.seconds < least && kept+m.bytes <= room {
+			p, least, ok = q, m.seconds, true
+		}
+	}
+	return p, ok
 }
 
 // evict picks the tensor whose move to the host relieves overfull sections most
 // for what its transfers cost, or -1.
-func (s *sectioning) evict(worst int, room int64, rows []int) int {
+func (s *sectioning) evict(worst int, room int64, paces []pace) int {
 	if s.req.Unified {
 		return -1
+	}
+	over := make([]int64, s.n)
+	for k := range over {
+		over[k] = s.kept(k) + s.measure(k, paces[k]).bytes - room
 	}
 	best, score := -1, 0.0
 	for _, t := range s.external[worst] {
@@ -291,9 +421,7 @@ func (s *sectioning) evict(worst int, room int64, rows []int) int {
 		}
 		relief := 0.0
 		for k := s.first[t]; k <= s.last[t]; k++ {
-			if over := s.kept(k) + s.measure(k, rows[k]).bytes - room; over > 0 {
-				relief += float64(min(over, s.bytes(t)))
-			}
+			relief += float64(min(max(over[k], 0), s.bytes(t)))
 		}
 		if v := relief / (float64(s.bytes(t)) * float64(1+s.reads[t])); v > score {
 			best, score = t, v

@@ -1,0 +1,238 @@
+package memplan
+
+import "sort"
+
+// draft is a choice of sections, paces and homes, and the plan that follows.
+type draft struct {
+	req     *Request
+	cuts    []int        // first step of every section after the first, ascending
+	paces   []pace       // per section
+	keep    []bool       // per tensor: if it crosses sections, it stays whole on the device
+	spilled map[use]bool // reads inside one section that go through the host
+	// streamed says that parameters are loaded for every section.
+	streamed bool
+
+	// What is the same for all drafts with these cuts; made if nil.
+	lastRead []int
+	frames   []*frame
+	flow     func(section int, p pace) *flow
+
+	plan    *Plan
+	home    []int32 // per tensor: the ring its writers use, -1 before its section
+	readers [][]int // per ring: the steps that read it
+	moved   []link
+}
+
+// finish makes the plan: sections, rings, moves, addresses and what it costs.
+func (d *draft) finish(strategy string) (*Plan, error) {
+	p := d.req.Program
+	d.plan = &Plan{Program: p, Order: d.req.order, Strategy: strategy, Fixed: d.req.Fixed, Budget: d.req.Budget,
+		Sections: make([]Section, len(d.cuts)+1), reads: make([]map[int]int32, len(p.Steps)), writes: make([]int32, len(p.Steps))}
+	d.prepare()
+	d.plan.homeWeights(d.req, d.cuts, d.streamed)
+	for s := range d.plan.Sections {
+		d.section(s)
+	}
+	if err := d.address(); err != nil {
+		return nil, err
+	}
+	d.settle()
+	return d.plan, nil
+}
+
+// prepare fills in what is the same for all drafts with these cuts.
+func (d *draft) prepare() {
+	p := d.req.Program
+	d.home = make([]int32, len(p.Tensors))
+	for i := range d.home {
+		d.home[i] = -1
+	}
+	if d.lastRead == nil {
+		d.lastRead = d.req.lastReads(d.cuts)
+	}
+	if d.frames == nil {
+		d.frames = d.req.framesOf(d.cuts, d.lastRead, d.spilled)
+	}
+	if d.flow == nil {
+		d.flow = func(s int, p pace) *flow { return d.frames[s].simulate(p) }
+	}
+}
+
+// bounds returns the steps [first,last] of section s of those that cuts make of n steps.
+func bounds(cuts []int, n, s int) (first, last int) {
+	last = n - 1
+	if s > 0 {
+		first = cuts[s-1]
+	}
+	if s < len(cuts) {
+		last = cuts[s] - 1
+	}
+	return first, last
+}
+
+func (r *Request) framesOf(cuts, lastRead []int, spilled map[use]bool) []*frame {
+	frames := make([]*frame, len(cuts)+1)
+	for s := range frames {
+		first, last := bounds(cuts, len(r.Program.Steps), s)
+		frames[s] = r.frame(s, first, last, lastRead, spilled)
+	}
+	return frames
+}
+
+// lastReads gives, by tensor, the last section that reads or writes it.
+func (r *Request) lastReads(cuts []int) []int {
+	p := r.Program
+	at := make([]int, len(p.Tensors))
+	s := 0
+	for i := range p.Steps {
+		for s < len(cuts) && i >= cuts[s] {
+			s++
+		}
+		at[p.Steps[i].Dst.Tensor] = max(at[p.Steps[i].Dst.Tensor], s)
+		for _, t := range r.facts.reads[i] {
+			at[t] = max(at[t], s)
+		}
+	}
+	return at
+}
+
+// section gives the rings of section s their place in the plan and takes over
+// its moves, but for transfers of tensors that stay on the device.
+func (d *draft) section(s int) {
+	fr, fl := d.frames[s], d.flow(s, d.paces[s])
+	sec, c := &d.plan.Sections[s], &d.plan.Cost
+	*sec = Section{First: fr.first, Last: fr.last, Rows: min(max(d.paces[s].rows, 1), fr.highest), Ticks: fl.ticks}
+	at := make([]int32, len(fr.rings)) // the plan's ring
+	stays := make([]bool, len(fr.rings))
+	for k := range fr.rings {
+		at[k], stays[k] = d.place(s, &fr.rings[k], fl.rows[k], fl.held[k])
+	}
+	for i := fr.first; i <= fr.last; i++ {
+		d.plan.reads[i] = make(map[int]int32, len(fr.inputs[i-fr.first]))
+		for _, in := range fr.inputs[i-fr.first] {
+			ring := at[in.ring]
+			d.plan.reads[i][in.tensor] = ring
+			d.readers[ring] = append(d.readers[ring], i)
+		}
+		d.plan.writes[i] = at[fr.dst[i-fr.first]]
+	}
+	var weights int64
+	sec.Moves = make([]Move, 0, len(fl.moves)+8)
+	for i := fr.first; i <= fr.last; i++ {
+		if d.plan.Slot[i] >= 0 {
+			sec.Moves = append(sec.Moves, Move{Kind: LoadWeights, Index: int32(i)})
+			weights += d.req.facts.weights[i]
+		}
+	}
+	for _, m := range fl.moves {
+		if m.Kind == Upload || m.Kind == Download {
+			if stays[m.Index] {
+				continue
+			}
+			m.Index = at[m.Index]
+		}
+		sec.Moves = append(sec.Moves, m)
+	}
+	d.moved = fl.transfers(fr, func(k int32) bool { return stays[k] }, d.moved)
+	for _, l := range d.moved {
+		c.UploadBytes += l.up
+		c.DownloadBytes += l.down
+	}
+	c.UploadBytes += weights
+	c.Launches += fl.launches
+	c.FLOPs += fl.flops
+	c.Seconds += d.req.Model.seconds(fl, d.moved, weights, d.req.Unified)
+	for _, w := range fl.work {
+		c.WorkSeconds += w
+	}
+	d.plan.Scratch = max(d.plan.Scratch, fl.scratch)
+}
+
+// place gives a ring of section s its ring in the plan, of rows rows, or held
+// rows if they go to the host. It reports whether the tensor is on the device
+// already or stays there, so that nothing is transferred.
+func (d *draft) place(s int, fr *frameRing, rows, held int) (ring int32, stays bool) {
+	t := fr.tensor
+	switch {
+	case fr.reload:
+		return d.newRing(t, s, rows), false
+	case fr.made:
+		if d.home[t] < 0 {
+			d.home[t] = d.newRing(t, s, 0)
+		}
+		r := &d.plan.Rings[d.home[t]]
+		r.Last = s
+		kept := d.lastRead[t] > s && d.keep[t]
+		switch {
+		case kept:
+			rows = fr.h
+		case fr.leaves:
+			rows = held
+		}
+		r.Rows = max(r.Rows, rows)
+		return d.home[t], t != d.req.Program.Output && (kept || !fr.leaves)
+	case d.keep[t] && d.home[t] >= 0:
+		d.plan.Rings[d.home[t]].Last = s
+		return d.home[t], true
+	case d.keep[t]: // the input, sent once for all sections
+		d.home[t] = d.newRing(t, s, fr.h)
+		return d.home[t], false
+	}
+	return d.newRing(t, s, rows), false
+}
+
+func (d *draft) newRing(t, s int, rows int) int32 {
+	d.plan.Rings = append(d.plan.Rings, Ring{Tensor: t, Rows: rows, First: s, Last: s})
+	d.readers = append(d.readers, nil)
+	return int32(len(d.plan.Rings) - 1)
+}
+
+// smallWeights are parameters that always stay on the device.
+const smallWeights = 64 << 10
+
+// homeWeights decides where the parameters of every step live: all in one
+// buffer, or, but for small ones, each section's in slots that the next section
+// takes over. Slot n is as large as the n-th largest of any section.
+func (p *Plan) homeWeights(r *Request, cuts []int, streamed bool) {
+	n := len(r.Program.Steps)
+	align := max(r.Align, 64)
+	p.Slot = make([]int, n)
+	for i := range n {
+		p.Slot[i] = -1
+		if !streamed || r.facts.weights[i] < smallWeights {
+			p.Resident += alignUp(r.facts.weights[i], align)
+		}
+	}
+	if !streamed {
+		return
+	}
+	for s := range len(cuts) + 1 {
+		first, last := bounds(cuts, n, s)
+		var steps []int
+		for i := first; i <= last; i++ {
+			if r.facts.weights[i] >= smallWeights {
+				steps = append(steps, i)
+			}
+		}
+		sort.SliceStable(steps, func(a, b int) bool { return r.facts.weights[steps[a]] > r.facts.weights[steps[b]] })
+		for k, i := range steps {
+			if k == len(p.Slots) {
+				p.Slots = append(p.Slots, 0)
+			}
+			p.Slot[i] = k
+			p.Slots[k] = max(p.Slots[k], alignUp(r.facts.weights[i], align))
+		}
+	}
+}
+
+// fixedBytes is what the plan holds on the device besides tensors and scratch.
+func (p *Plan) fixedBytes() int64 {
+	n := p.Resident
+	for _, b := range p.Slots {
+		n += b
+	}
+	for _, f := range p.Fixed {
+		n += f.Bytes
+	}
+	return n
+}

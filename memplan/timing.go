@@ -1,0 +1,72 @@
+package memplan
+
+// link is what is on its way in one tick, in bytes.
+type link struct{ up, down int64 }
+
+// transfers sums, by tick, what the flow moves if tensors are kept on the device
+// as kept says. Element 0 is what must be there before the first tick; what is
+// uploaded in tick i is at i too.
+func (fl *flow) transfers(fr *frame, kept func(ring int32) bool, into []link) []link {
+	into = append(into[:0], make([]link, fl.ticks+1)...)
+	tick := 0
+	for _, m := range fl.moves {
+		switch m.Kind {
+		case Tick:
+			tick++
+		case Upload, Download:
+			if kept(m.Index) {
+				continue
+			}
+			n := int64(m.Y1-m.Y0) * fr.req.facts.rowBytes[fr.rings[m.Index].tensor]
+			if m.Kind == Upload {
+				into[tick].up += n
+			} else {
+				into[tick].down += n
+			}
+		}
+	}
+	return into
+}
+
+// seconds is what a section takes from its first upload to its last download,
+// beginning with weights bytes of parameters. On a device with memory of its own
+// a tick's work waits for the uploads made for it and for the downloads of the
+// tick before the last, and uploads for the next tick wait for the last one's work.
+func (m *CostModel) seconds(fl *flow, moved []link, weights int64, unified bool) float64 {
+	if m.LinkRate <= 0 { // not known
+		sum := 0.0
+		for _, w := range fl.work {
+			sum += w
+		}
+		return sum + float64(fl.ticks)*m.TickSeconds
+	}
+	if unified {
+		sum, n := 0.0, weights
+		for i, w := range fl.work {
+			sum += w
+			n += moved[i+1].up + moved[i+1].down
+		}
+		return sum + float64(n+moved[0].up)/m.LinkRate + float64(fl.ticks)*m.TickSeconds
+	}
+	up, _ := m.both(moved[0].up+weights, 0)
+	last, down, downBefore := 0.0, 0.0, 0.0 // ends of work and of downloads so far
+	for i, w := range fl.work {
+		start := max(last, up, downBefore) + m.TickSeconds
+		u, d := m.both(moved[i+1].up, moved[i+1].down)
+		up = max(up, last) + u
+		last = start + w
+		downBefore, down = down, max(down, last)+d
+	}
+	return max(last, up, down) + 2*m.TickSeconds
+}
+
+// both is how long transfers in both directions take beside each other.
+func (m *CostModel) both(up, down int64) (u, d float64) {
+	u, d = float64(up)/m.LinkRate, float64(down)/m.LinkRate
+	if m.DuplexRate > 0 && u > 0 && d > 0 {
+		if all, longer := float64(up+down)/m.DuplexRate, max(u, d); all > longer {
+			u, d = u*all/longer, d*all/longer
+		}
+	}
+	return u, d
+}
