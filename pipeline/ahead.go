@@ -41,14 +41,19 @@ type ahead struct {
 // newAhead starts decoding. The caller must close it before the photo.
 func newAhead(ctx context.Context, p *raw.Photo, region raw.Rect, keep int, stages *trace.Stages) *ahead {
 	a := &ahead{ctx: ctx, photo: p, region: region, stages: stages, held: map[int][]uint16{}, ended: make(chan struct{})}
-	a.keep = min(max(keep, aheadBlocks), a.total())
+	a.keep = aheadKeep(keep, region)
 	a.turn = sync.NewCond(&a.mu)
 	go a.work()
 	return a
 }
 
 // total is how many blocks the region has.
-func (a *ahead) total() int { return (a.region.Height() + blockRows - 1) / blockRows }
+func (a *ahead) total() int { return blocksOf(a.region) }
+
+func blocksOf(region raw.Rect) int { return (region.Height() + blockRows - 1) / blockRows }
+
+// aheadKeep is how many blocks are held where keep are asked for.
+func aheadKeep(keep int, region raw.Rect) int { return min(max(keep, aheadBlocks), blocksOf(region)) }
 
 // blocks returns blocks first to last, which must be fewer than aheadBlocks. They
 // stay until the next call.

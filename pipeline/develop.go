@@ -25,6 +25,9 @@ const outRows = 64
 // the other's hiccups.
 const outBatches = 4
 
+// batchesOf is how many batches a whole picture is.
+func batchesOf(g geometry) int { return (g.out.Height() + outRows - 1) / outRows }
+
 // NonFiniteError says that the network made a sample that is not a number.
 type NonFiniteError struct {
 	Row, Column int // of the picture as stored

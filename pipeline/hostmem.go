@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"enhance/exec"
 )
 
 // HostFacts say what a run holds in the host's memory. Planned is what the
@@ -17,8 +19,8 @@ type HostFacts struct {
 	Budget  int64     `json:"budget"` // 0: none
 	Need    int64     `json:"need"`   // all of Planned
 	Planned []HostUse `json:"planned,omitempty"`
-	// StartRSS and PeakRSS are resident bytes of the process: when the run was
-	// planned, and the most since the process began; 0 where the system does not
+	// StartRSS and PeakRSS are resident bytes of the process: when the session's
+	// first run was planned, and the most since the process began; 0 where the system does not
 	// tell (it does on Linux).
 	StartRSS int64 `json:"start_rss"`
 	PeakRSS  int64 `json:"peak_rss"`
@@ -57,13 +59,15 @@ func (r *run) hostNeeds() error {
 			f.Need += bytes
 		}
 	}
-	if f.StartRSS == 0 { // a second plan is made when something is held already
-		f.StartRSS, _ = residentBytes()
+	if r.base == 0 { // later what runs hold is among it
+		r.base, _ = residentBytes()
 	}
+	f.StartRSS = r.base
 	add("of the process so far", f.StartRSS)
 	add("of rows being decoded", r.decodeBytes())
 	if r.plan != nil {
 		u := r.plan.HostUse()
+		r.ledger.setFixed(r.fixedBytes(u))
 		add("for tensors spilled from the device", u.Spilled)
 		add("of rows on their way to and from the device", u.Rows)
 		add("of weights sent section by section", u.Weights)
@@ -89,11 +93,29 @@ func (r *run) hostNeeds() error {
 // photos (package dng bounds the latter).
 func (r *run) decodeBytes() int64 {
 	region, out := r.geo.region, r.geo.out
-	n := int64(r.ahead.keep) * blockRows * 2 * int64(r.meta.Width)
+	n := int64(aheadKeep(r.blocks, r.geo.region)) * blockRows * 2 * int64(r.meta.Width)
 	n += int64(cores()) * 4 * int64(region.Width()+4*r.geo.w+3*2*out.Width())
-	n += int64(min(r.outBatches(), (out.Height()+outRows-1)/outRows)) * outRows * 3 * 2 * int64(out.Width())
+	n += int64(min(r.batches, batchesOf(r.geo))) * outRows * 3 * 2 * int64(out.Width())
 	if strings.Contains(r.meta.Format, "JPEG") {
 		n += 32 << 20
+	}
+	return n
+}
+
+// fixedBytes is what the process and a session hold whatever photos are under way.
+func (r *run) fixedBytes(u exec.HostUse) int64 {
+	n := r.base + u.Spilled + u.Rows + u.Weights
+	if r.sharesHost() {
+		n += r.plan.Plan.Peak
+	}
+	return n
+}
+
+// photoBytes is what a photo under way adds.
+func (r *run) photoBytes() int64 {
+	n := r.decodeBytes()
+	for _, u := range r.pictureBytes() {
+		n += u.Bytes
 	}
 	return n
 }

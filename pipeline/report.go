@@ -110,6 +110,7 @@ type PlanFacts struct {
 // their goroutines and lie inside Run, except what Finish holds.
 type Seconds struct {
 	Plan    float64 `json:"plan"`    // open the photo, decide, plan
+	Wait    float64 `json:"wait"`    // for photos of a batch that had the device before
 	Prepare float64 `json:"prepare"` // allocate and compile; 0 if kept from the photo before
 	Run     float64 `json:"run"`
 	Finish  float64 `json:"finish"` // last rows, flush to disk, rename

@@ -21,6 +21,14 @@ type run struct {
 	photo  *raw.Photo
 	meta   *raw.Meta
 	report *Report
+	start  time.Time
+	waited time.Duration // for its turn
+	place  *place
+
+	// What it may hold of the picture, see batch.go: decoded blocks (0: the least)
+	// and developed batches; and who else wants to know what the session holds.
+	blocks, batches int
+	ledger          *ledger
 
 	geo     geometry
 	ahead   *ahead
@@ -30,9 +38,10 @@ type run struct {
 }
 
 // do goes through the stations in order: everything that can be refused is
-// refused before the device is touched.
-func (r *run) do(start time.Time) (err error) {
-	r.geo = layout(r.meta, &r.model.Convention)
+// refused before the device is touched. From makePlan until the network has run it
+// is this run's turn, and nobody else's, to use the session's state and device;
+// photos before it may still be encoded then, photos behind it be decoded.
+func (r *run) do() (err error) {
 	w, h, uw, uh := outputSize(r.geo, r.meta.Orientation)
 	r.report.Output.Width, r.report.Output.Height = uw, uh
 	var out *target
@@ -43,33 +52,29 @@ func (r *run) do(start time.Time) (err error) {
 		if out, err = openTarget(r.ctx, &r.job.Output); err != nil {
 			return err
 		}
-		r.setCurrent(out)
+		r.addCurrent(out)
 		defer func() {
 			out.abort() // nothing after commit
-			r.setCurrent(nil)
+			r.dropCurrent(out)
 		}()
 	}
-	r.ahead = newAhead(r.ctx, r.photo, r.geo.region, r.keepBlocks(), r.stages())
+	r.ahead = newAhead(r.ctx, r.photo, r.geo.region, r.blocks, r.stages())
 	defer r.ahead.close()
 	display := r.model.Convention.Output == model.OutputDisplaySRGB
 	if r.balance, err = decideBalance(r.ahead, r.job, display, r.report); err != nil {
 		return r.photoError(err)
-	}
-	if err := r.makePlan(); err != nil {
-		return err
-	}
-	if err := r.hostNeeds(); err != nil {
-		return err
 	}
 	if r.job.Reference != "" {
 		if r.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
 			return err
 		}
 	}
-	if err := r.describePlan(r.job.Output.Overwrite); err != nil {
+	if err := r.awaitTurn(); err != nil {
 		return err
 	}
-	r.report.Seconds.Plan = time.Since(start).Seconds()
+	if err := r.decide(); err != nil {
+		return err
+	}
 	if r.job.Planned != nil {
 		r.job.Planned(r.report)
 	}
@@ -79,6 +84,33 @@ func (r *run) do(start time.Time) (err error) {
 	err = r.make(out, w, h)
 	r.report.Host.notePeak(r.report)
 	return err
+}
+
+// awaitTurn waits until the photos before have left the device.
+func (r *run) awaitTurn() error {
+	start := time.Now()
+	defer r.stages().Begin("wait for the device")()
+	err := r.place.wait(r.ctx)
+	r.waited = time.Since(start)
+	r.report.Seconds.Wait = r.waited.Seconds()
+	return err
+}
+
+// decide plans the run.
+func (r *run) decide() error {
+	r.report.Plan.Budget, r.report.Plan.BudgetWhy = r.budget, r.budgetWhy
+	r.report.Plan.Precision = r.set.Precision.String()
+	if err := r.makePlan(); err != nil {
+		return err
+	}
+	if err := r.hostNeeds(); err != nil {
+		return err
+	}
+	if err := r.describePlan(r.job.Output.Overwrite); err != nil {
+		return err
+	}
+	r.report.Seconds.Plan = (time.Since(r.start) - r.waited).Seconds()
+	return nil
 }
 
 // photoError names the photo in errors of reading it.
@@ -143,13 +175,14 @@ func (r *run) make(out *target, w, h int) error {
 	}
 	conv := &r.model.Convention
 	src := newSource(r.ahead, r.geo, conv, newLevels(r.meta, conv, r.balance.gains))
-	dev := newDeveloper(r.geo, conv, r.balance, enc, r.outBatches(), r.stages())
+	dev := newDeveloper(r.geo, conv, r.balance, enc, r.batches, r.stages())
 	defer dev.abandon()
 	if r.info == nil {
 		err = r.onHost(src, dev)
 	} else {
 		err = r.onDevice(src, dev)
 	}
+	r.place.leave()
 	sec := &r.report.Seconds
 	sec.Decode, sec.Pack = r.ahead.busy().Seconds(), src.busy.Seconds()
 	switch { // the engine may only know that somebody stopped it
@@ -296,9 +329,3 @@ func (r *run) onHost(src *source, dev *developer) error {
 
 // stages times what the host does, if the session is profiled.
 func (s *Session) stages() *trace.Stages { return s.set.Profiler.Stages() }
-
-// keepBlocks is how many decoded blocks a photo may hold.
-func (r *run) keepBlocks() int { return aheadBlocks }
-
-// outBatches is how many developed batches it may hold.
-func (r *run) outBatches() int { return outBatches }

@@ -15,8 +15,9 @@ import (
 	"enhance/raw"
 )
 
-// Session makes pictures with one model on one device. It makes one at a time;
-// its methods, except Abandon, must not be called at the same time.
+// Session makes pictures with one model on one device. Its methods must not be
+// called at the same time, except Abandon. A [Batch] lets the photos of a session
+// overlap: what a photo does while it has its turn is said at run.do.
 type Session struct {
 	set       Settings
 	model     *model.Model
@@ -34,8 +35,11 @@ type Session struct {
 	matrix *bool // whether the device has matrix units; nil: not asked yet
 	h, w   int   // what the engine is for
 
+	turns turns // for the device and all of the above
+	base  int64 // resident bytes of the process before the first run
+
 	mu      sync.Mutex
-	current *target
+	current map[*target]struct{} // unfinished outputs
 }
 
 // embeddedModel is the network that is used if none is named.
@@ -43,8 +47,11 @@ const embeddedModel = model.Default
 
 // NewSession loads the model and chooses the device. It does not touch the device
 // yet. The caller must Close the session.
-func NewSession(set Settings) (*Session, error) {
-	s := &Session{set: set, modelName: set.Model}
+func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
+
+// newSession is NewSession with a model that is loaded already, unless it is nil.
+func newSession(set Settings, loaded *model.Model) (*Session, error) {
+	s := &Session{set: set, modelName: set.Model, model: loaded, current: map[*target]struct{}{}}
 	if s.modelName == "" {
 		s.modelName = embeddedModel
 	}
@@ -56,11 +63,13 @@ func NewSession(set Settings) (*Session, error) {
 	if err = s.chooseDevice(); err != nil {
 		return nil, err
 	}
-	if s.model, err = model.LoadLevel(set.Model, level); err != nil {
-		if as := new(fs.PathError); errors.As(err, &as) {
-			err = &FileError{Path: set.Model, Err: err}
+	if s.model == nil {
+		if s.model, err = model.LoadLevel(set.Model, level); err != nil {
+			if as := new(fs.PathError); errors.As(err, &as) {
+				err = &FileError{Path: set.Model, Err: err}
+			}
+			return nil, err
 		}
-		return nil, err
 	}
 	if err := s.chooseAlgos(); err != nil {
 		return nil, err
@@ -83,39 +92,63 @@ func (s *Session) Close() error {
 // executor. For accounts and tests.
 func (s *Session) Context() *clrt.Context { return s.cl }
 
-// Abandon removes the unfinished file of a run that does not return, so that the
+// Abandon removes the unfinished files of runs that do not return, so that the
 // process can end. It may be called at any time, from any goroutine.
 func (s *Session) Abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.current != nil {
-		s.current.abort()
+	for t := range s.current {
+		t.abort()
 	}
 }
 
-func (s *Session) setCurrent(t *target) {
+func (s *Session) addCurrent(t *target) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current = t
+	s.current[t] = struct{}{}
+}
+
+func (s *Session) dropCurrent(t *target) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.current, t)
 }
 
 // Enhance makes one picture. For errors see [Classify]; the report is not nil
 // once the photo was opened.
 func (s *Session) Enhance(ctx context.Context, j Job) (*Report, error) {
-	start := time.Now()
+	r, err := s.begin(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	return r.finish()
+}
+
+// begin opens the photo. The run must be finished.
+func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
+	r := &run{Session: s, ctx: ctx, job: &j, start: time.Now(), batches: outBatches}
 	if !j.DryRun || j.Output.Path != "" || j.Output.Writer != nil {
 		if err := j.Output.complete(); err != nil {
 			return nil, err
 		}
 	}
-	photo, err := openPhoto(&j)
-	if err != nil {
+	var err error
+	if r.photo, err = openPhoto(&j); err != nil {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
-	defer photo.Close()
-	r := &run{Session: s, ctx: ctx, job: &j, photo: photo, meta: photo.Meta(), report: s.newReport(&j, photo.Meta())}
-	err = r.do(start)
-	r.report.Seconds.Total = time.Since(start).Seconds()
+	r.meta = r.photo.Meta()
+	r.geo = layout(r.meta, &s.model.Convention)
+	r.report = s.newReport(&j, r.meta)
+	r.place = s.turns.take()
+	return r, nil
+}
+
+// finish makes the picture.
+func (r *run) finish() (*Report, error) {
+	defer r.photo.Close()
+	defer r.place.leave()
+	err := r.do()
+	r.report.Seconds.Total = time.Since(r.start).Seconds()
 	return r.report, err
 }
 
@@ -132,8 +165,6 @@ func openPhoto(j *Job) (*raw.Photo, error) {
 func (s *Session) newReport(j *Job, m *raw.Meta) *Report {
 	rep := &Report{Input: j.Input, Photo: photoFacts(m), Warnings: m.Warnings, DryRun: j.DryRun}
 	rep.Model, rep.Device = s.facts()
-	rep.Plan.Budget, rep.Plan.BudgetWhy = s.budget, s.budgetWhy
-	rep.Plan.Precision = s.set.Precision.String()
 	o := j.Output
 	rep.Output = OutputFacts{Path: o.Path, Format: o.Format, Bits: o.Bits}
 	return rep

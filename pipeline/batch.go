@@ -1,0 +1,272 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"enhance/clrt"
+	"enhance/exec"
+)
+
+// Batch makes pictures of many photos, on one device or on several at a time. On
+// each device the photos that come next are decoded while one is computed and those
+// before it are encoded. The bytes of a picture are those that a run of its own
+// would make on the same device.
+type Batch struct {
+	sessions []*Session
+	depth    int // photos under way on each device
+	total    int64
+}
+
+// AllDevices selects all devices of the kind that [Choose] takes without a selector.
+const AllDevices = "all"
+
+// Selectors splits a selector of several devices: [AllDevices], or selectors for
+// [Choose] with commas between them. A device may come twice: then two photos are
+// computed on it at a time, within the memory budget of one.
+func Selectors(selector string) ([]string, error) {
+	if selector != AllDevices {
+		return strings.Split(selector, ","), nil
+	}
+	devices, err := clrt.Devices()
+	best := chooseBest(devices, err)
+	if best.Device == nil {
+		return []string{HostDevice}, nil
+	}
+	var all []string
+	for i, d := range devices {
+		if d.Info().Type == best.Device.Info().Type {
+			all = append(all, strconv.Itoa(i))
+		}
+	}
+	return all, nil
+}
+
+// NewBatch loads the model and chooses the devices that set.Device selects, see
+// [Selectors]. profiler, if not nil, gives each its profile. The caller must Close
+// the batch.
+func NewBatch(set Settings, profiler func(n int, device string) *exec.Profile) (b *Batch, err error) {
+	selectors, err := Selectors(set.Device)
+	if err != nil {
+		return nil, err
+	}
+	b = &Batch{}
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	for i, sel := range selectors {
+		set.Device = sel
+		var s *Session
+		if i == 0 {
+			s, err = newSession(set, nil)
+		} else {
+			s, err = newSession(set, b.sessions[0].model)
+		}
+		if err != nil {
+			return b, err
+		}
+		b.sessions = append(b.sessions, s)
+		if profiler != nil {
+			s.set.Profiler = profiler(i, s.deviceFacts().Name)
+		}
+	}
+	b.shareBudgets()
+	b.depth = max(3, min(8, 2+cores()/(2*len(b.sessions))))
+	b.total = max(0, int64(set.HostMemory))
+	return b, nil
+}
+
+// shareBudgets divides the budget of a device that several sessions use.
+func (b *Batch) shareBudgets() {
+	users := map[*clrt.Device]int64{}
+	for _, s := range b.sessions {
+		users[s.choice.Device]++
+	}
+	for _, s := range b.sessions {
+		if n := users[s.choice.Device]; n > 1 && s.budget > 0 {
+			s.budget /= n
+			s.budgetWhy = fmt.Sprintf("%s, divided by %d", s.budgetWhy, n)
+		}
+	}
+}
+
+// Close releases the devices.
+func (b *Batch) Close() error {
+	var errs []error
+	for _, s := range b.sessions {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Abandon is [Session.Abandon] for all devices.
+func (b *Batch) Abandon() {
+	for _, s := range b.sessions {
+		s.Abandon()
+	}
+}
+
+// Sessions are the batch's, in the order of the selectors.
+func (b *Batch) Sessions() []*Session { return b.sessions }
+
+// Note says what the reader should know about the devices together, "" for nothing.
+func (b *Batch) Note() string {
+	first := b.sessions[0].deviceFacts()
+	for _, s := range b.sessions[1:] {
+		d := s.deviceFacts()
+		same := (first.Info == nil) == (d.Info == nil)
+		if same && d.Info != nil {
+			same = first.Info.Name == d.Info.Name && first.Info.DriverVersion == d.Info.DriverVersion
+		}
+		if !same {
+			return fmt.Sprintf("%s and %s differ: which of them makes a photo depends on time, and so may the last bits of its samples", first.Name, d.Name)
+		}
+	}
+	return ""
+}
+
+// Run makes n pictures: job gives photo i's order, and done is told what became of
+// it; done's calls come one at a time and in order, job's likewise. Photos whose
+// turn had not come when ctx was done are not begun, and done is not called for
+// them. The callbacks of several jobs may be called at the same time.
+func (b *Batch) Run(ctx context.Context, n int, job func(i int) (j Job, ok bool), done func(i int, r *Report, err error)) {
+	w := &walk{Batch: b, done: done, slots: make([]int, len(b.sessions)), results: map[int]outcome{}}
+	w.free = sync.NewCond(&w.mu)
+	fixed := int64(-1)
+	if b.total == 0 {
+		fixed = 0
+	}
+	w.ledger = newLedger(b.bound(), fixed)
+	var wg sync.WaitGroup
+	for i := range n {
+		j, ok := job(i)
+		if !ok {
+			w.deliver(i, outcome{skip: true})
+			continue
+		}
+		s := w.slot(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		r, bytes, err := w.admit(ctx, b.sessions[s], j)
+		if err != nil {
+			w.release(s)
+			w.deliver(i, outcome{err: err})
+			continue
+		}
+		wg.Go(func() {
+			rep, err := r.finish()
+			w.ledger.give(bytes)
+			w.release(s)
+			w.deliver(i, outcome{rep, err, false})
+		})
+	}
+	wg.Wait()
+}
+
+// bound is how many bytes the photos under way may hold together: what was asked
+// for, else a quarter of what the host can spare.
+func (b *Batch) bound() int64 {
+	if b.total > 0 {
+		return b.total
+	}
+	if avail, ok := memAvailable(); ok {
+		return avail / 4
+	}
+	return 2 << 30
+}
+
+// walk is one Run.
+type walk struct {
+	*Batch
+	done   func(int, *Report, error)
+	ledger *ledger
+
+	mu    sync.Mutex
+	free  *sync.Cond
+	slots []int // photos under way by session
+
+	telling sync.Mutex // held while done is called
+	results map[int]outcome
+	next    int
+}
+
+type outcome struct {
+	report *Report
+	err    error
+	skip   bool
+}
+
+// slot waits for the session with the fewest photos under way to have room.
+func (w *walk) slot(ctx context.Context) int {
+	stop := context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.free.Broadcast()
+	})
+	defer stop()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		i := slices.Index(w.slots, slices.Min(w.slots))
+		if w.slots[i] < w.depth || ctx.Err() != nil {
+			w.slots[i]++
+			return i
+		}
+		w.free.Wait()
+	}
+}
+
+func (w *walk) release(i int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.slots[i]--
+	w.free.Broadcast()
+}
+
+// admit opens a photo and waits for the host's memory to have room for it. It lets
+// a photo hold all that is decoded and developed, so that neither waits for the
+// device nor the device for the encoder, where that leaves room for others.
+func (w *walk) admit(ctx context.Context, s *Session, j Job) (*run, int64, error) {
+	r, err := s.begin(ctx, j)
+	if err != nil {
+		return nil, 0, err
+	}
+	r.ledger = w.ledger
+	r.blocks, r.batches = blocksOf(r.geo.region), max(outBatches, batchesOf(r.geo))
+	if !w.ledger.affords(r.photoBytes()) {
+		r.blocks, r.batches = 0, outBatches
+	}
+	bytes := r.photoBytes()
+	if err := w.ledger.take(ctx, bytes); err != nil {
+		r.photo.Close()
+		r.place.leave()
+		return nil, 0, err
+	}
+	return r, bytes, nil
+}
+
+// deliver tells of photo i and of those behind it that waited for it.
+func (w *walk) deliver(i int, o outcome) {
+	w.telling.Lock()
+	defer w.telling.Unlock()
+	w.results[i] = o
+	for {
+		o, ok := w.results[w.next]
+		if !ok {
+			return
+		}
+		delete(w.results, w.next)
+		if !o.skip {
+			w.done(w.next, o.report, o.err)
+		}
+		w.next++
+	}
+}

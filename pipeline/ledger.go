@@ -1,0 +1,82 @@
+package pipeline
+
+import (
+	"context"
+	"sync"
+)
+
+// ledger shares the host's memory between the photos of a batch that are under
+// way. A photo always gets what it asks for when no other is under way: whether
+// that is too much is for hostNeeds to say.
+type ledger struct {
+	total int64 // bytes; 0: no bound
+
+	mu    sync.Mutex
+	turn  *sync.Cond
+	used  int64
+	fixed int64 // what is held whatever is under way; -1: not known yet, and one photo at a time
+}
+
+// newLedger makes a ledger. If fixed is -1, setFixed must be called before a
+// second photo is let in.
+func newLedger(total, fixed int64) *ledger {
+	l := &ledger{total: total, fixed: fixed}
+	l.turn = sync.NewCond(&l.mu)
+	return l
+}
+
+// setFixed tells what is held whatever is under way; the most of all calls counts.
+func (l *ledger) setFixed(n int64) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fixed = max(l.fixed, n)
+	l.turn.Broadcast()
+}
+
+// affords reports whether several photos could be under way that take n bytes each.
+func (l *ledger) affords(n int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.total == 0 || l.fixed >= 0 && l.fixed+3*n <= l.total
+}
+
+// take waits for n bytes.
+func (l *ledger) take(ctx context.Context, n int64) error {
+	stop := context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.turn.Broadcast()
+	})
+	defer stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.fits(n) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		l.turn.Wait()
+	}
+	l.used += n
+	return nil
+}
+
+func (l *ledger) fits(n int64) bool {
+	switch {
+	case l.used == 0 || l.total == 0:
+		return true
+	case l.fixed < 0:
+		return false
+	}
+	return l.fixed+l.used+n <= l.total
+}
+
+// give returns what take took.
+func (l *ledger) give(n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used -= n
+	l.turn.Broadcast()
+}
