@@ -31,8 +31,9 @@ const (
 // cacheDirEnv overrides the folder of the cache; "off" disables it.
 const cacheDirEnv = "ENHANCE_CACHE_DIR"
 
-// cacheDir returns the folder of compiled programs, or "" for none.
-func cacheDir() string {
+// CacheDir returns the program's folder for what it keeps under that name, or ""
+// for none.
+func CacheDir(name string) string {
 	switch dir := os.Getenv(cacheDirEnv); dir {
 	case "off":
 		return ""
@@ -41,9 +42,9 @@ func cacheDir() string {
 		if err != nil {
 			return ""
 		}
-		return filepath.Join(base, "enhance", "programs")
+		return filepath.Join(base, "enhance", name)
 	default:
-		return filepath.Join(dir, "programs")
+		return filepath.Join(dir, name)
 	}
 }
 
@@ -55,7 +56,7 @@ type cacheEntry struct {
 }
 
 func (c *Context) openCache(source, options string) cacheEntry {
-	dir := cacheDir()
+	dir := CacheDir("programs")
 	if dir == "" {
 		return cacheEntry{}
 	}

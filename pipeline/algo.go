@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 
 	"enhance/clrt"
@@ -47,7 +48,7 @@ func (s *Session) prepare(m *model.Model, h, w int, budget int64) (*exec.Job, er
 
 func (s *Session) engineOptions(budget int64) exec.Options {
 	return exec.Options{
-		Precision: s.set.Precision, Budget: budget, Algo: s.algo,
+		Precision: s.precision().storage(), TF32: s.precision() == TF32, Tuned: s.table, Budget: budget, Algo: s.algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
 		Matrix: s.matrix != nil && *s.matrix, Discrete: s.discrete(), Profiler: s.set.Profiler,
 	}
@@ -84,11 +85,24 @@ func (s *Session) openContext() error {
 	return nil
 }
 
+// ready decides what must be known before a plan can be made for an input of h×w
+// packed samples: the device's matrix units, the precision, and, for a run, the
+// algorithms of a device that is used for the first time.
+func (s *Session) ready(ctx context.Context, h, w int, run bool) error {
+	if err := s.probe(); err != nil {
+		return err
+	}
+	if err := s.decidePrecision(ctx); err != nil {
+		return err
+	}
+	return s.useTuning(ctx, h, w, run)
+}
+
 // EngineOptions are what the session would give exec.Prepare for a mosaic of so
 // many rows and columns whose red sample is at (0,0), with the padded packed
 // sides. For benchmarks.
-func (s *Session) EngineOptions(rows, cols int) (o exec.Options, h, w int, err error) {
+func (s *Session) EngineOptions(ctx context.Context, rows, cols int) (o exec.Options, h, w int, err error) {
 	h, w = s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
-	err = s.probe()
+	err = s.ready(ctx, h, w, true)
 	return s.engineOptions(s.budget), h, w, err
 }

@@ -8,7 +8,6 @@ import (
 	"enhance/exec"
 	"enhance/memplan"
 	"enhance/model"
-	"enhance/planar"
 )
 
 // BudgetError says that the memory budget is too small for a photo, a model and
@@ -62,26 +61,26 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 	if !errors.As(err, &small) {
 		return err
 	}
-	e := &BudgetError{Budget: small.Budget, Minimum: small.Minimum, Model: s.modelName, Precision: s.set.Precision.String(),
+	e := &BudgetError{Budget: small.Budget, Minimum: small.Minimum, Model: s.modelName, Precision: s.precision().String(),
 		Device: s.deviceFacts().Name, Err: err}
 	if s.info == nil {
 		e.Precision = "fp32"
 		return e
 	}
-	try := func(change string, m *model.Model, precision planar.Precision) {
+	try := func(change string, m *model.Model, p Precision) {
 		opt := s.engineOptions(1)
-		opt.Precision = precision
+		opt.Precision, opt.TF32 = p.storage(), p == TF32
 		var least *memplan.BudgetError
 		if _, err := exec.Prepare(m, h, w, s.info, opt); errors.As(err, &least) && least.Minimum < e.Minimum {
 			e.Lower = append(e.Lower, Remedy{change, least.Minimum})
 		}
 	}
-	if s.set.Precision == planar.FP32 {
-		try("--precision fp16", m, planar.FP16)
+	if s.precision() != FP16 {
+		try("--precision fp16", m, FP16)
 	}
 	if s.modelName != embeddedModel && m == s.model {
 		if least, err := model.Load(""); err == nil {
-			try("-m "+embeddedModel, least, s.set.Precision)
+			try("-m "+embeddedModel, least, s.precision())
 		}
 	}
 	return e

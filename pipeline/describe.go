@@ -31,7 +31,7 @@ func (r *run) describePlan(overwrite bool) error {
 		return err
 	}
 	defer f.Abort() // nothing after Commit
-	title := fmt.Sprintf("%s (%s) on %s, %d × %d packed, %s", r.modelName, r.set.Precision, r.report.Device.Name, r.geo.h, r.geo.w, r.budgetTitle())
+	title := fmt.Sprintf("%s (%s) on %s, %d × %d packed, %s", r.modelName, r.precision(), r.report.Device.Name, r.geo.h, r.geo.w, r.budgetTitle())
 	if err := r.plan.Plan.WriteSVG(f, title); err != nil {
 		return err
 	}

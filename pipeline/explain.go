@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"fmt"
 
 	"enhance/exec"
@@ -41,13 +42,16 @@ func (s *Session) explain(input string, h, w int) (*Explanation, error) {
 	if s.info == nil {
 		return nil, &raw.OptionError{Option: "device", Problem: "the host executor runs layer by layer in one way: there is nothing to explain; choose an OpenCL device"}
 	}
+	if err := s.ready(context.Background(), h, w, false); err != nil {
+		return nil, err
+	}
 	job, err := s.prepareWithin(s.model, h, w)
 	if err != nil {
 		return nil, err
 	}
 	x := &Explanation{Input: input, Steps: job.Explain()}
 	x.Model, x.Device = s.facts()
-	x.Plan = PlanFacts{Precision: s.set.Precision.String(), Packed: [2]int{h, w}, Budget: s.budget, BudgetWhy: s.budgetWhy}
+	x.Plan = PlanFacts{PrecisionWhy: s.precisionWhy(), Packed: [2]int{h, w}, Budget: s.budget, BudgetWhy: s.budgetWhy}
 	x.Plan.fill(job)
 	x.Algos = exec.SumAlgos(x.Steps)
 	return x, nil

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"enhance/exec"
-	"enhance/planar"
 	"enhance/profile"
 	"enhance/raw"
 )
@@ -40,8 +39,16 @@ type Settings struct {
 	// PlanOnly plans for the profile itself: no device is looked for, kernels are
 	// those of the profile's kind, and only dry runs and explanations work.
 	PlanOnly bool
-	// Precision is how activations are stored on the device.
-	Precision planar.Precision
+	// Precision is how activations are stored and multiplied on the device.
+	Precision Precision
+	// NoTune leaves what was measured on the device alone: algorithms are the
+	// shipped defaults, and nothing is measured at a device's first use.
+	NoTune bool
+	// Tell, if set, is told of work that is done once for a device: tuning, checks
+	// of precision. Debug, if set, of what only a study needs to know.
+	Tell, Debug func(text string)
+	// Tuning, if set, is called after each of the total measurements of such work.
+	Tuning func(done, total int)
 	// Algo chooses convolution algorithms, see exec.ParseAlgos; "" is automatic.
 	Algo string
 	// StripRows forces strips of that many rows of the network's output, and

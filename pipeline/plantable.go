@@ -45,6 +45,9 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTabl
 	}
 	defer photo.Close()
 	g := layout(photo.Meta(), &s.model.Convention)
+	if err := s.ready(ctx, g.h, g.w, measure); err != nil {
+		return nil, err
+	}
 	t, err := s.planTable(j.Input, g.h, g.w)
 	if err != nil || !measure {
 		return t, err
@@ -56,6 +59,9 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTabl
 // sample is at (0,0), without measurement.
 func (s *Session) PlanTableSize(rows, cols int) (*PlanTable, error) {
 	h, w := s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
+	if err := s.ready(context.Background(), h, w, false); err != nil {
+		return nil, err
+	}
 	return s.planTable(fmt.Sprintf("mosaic of %d rows and %d columns", rows, cols), h, w)
 }
 
@@ -98,7 +104,7 @@ func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
 }
 
 func (r *TableRow) fillRow(s *Session, job *exec.Job, h, w int) {
-	r.PlanFacts = PlanFacts{Precision: s.set.Precision.String(), Packed: [2]int{h, w}, Budget: r.Budget}
+	r.PlanFacts = PlanFacts{PrecisionWhy: s.precisionWhy(), Packed: [2]int{h, w}, Budget: r.Budget}
 	r.fill(job)
 }
 

@@ -71,6 +71,9 @@ func newSession(set Settings, loaded *model.Model) (*Session, error) {
 			return nil, err
 		}
 	}
+	if err := s.checkHostPrecision(); err != nil {
+		return nil, err
+	}
 	if err := s.chooseAlgos(); err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ type ValueFacts struct {
 func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorReport, error) {
 	start := time.Now()
 	r := &tensorRun{Session: s, job: &j, report: s.newTensorReport(&j)}
-	if err := r.decide(); err != nil {
+	if err := r.decide(ctx); err != nil {
 		return nil, r.report, err
 	}
 	r.report.Seconds.Plan = time.Since(start).Seconds()
@@ -106,7 +106,7 @@ func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorR
 func (s *Session) newTensorReport(j *TensorJob) *TensorReport {
 	rep := &TensorReport{Node: j.Node, DryRun: j.DryRun, Input: [3]int{j.Input.C, j.Input.H, j.Input.W}}
 	rep.Model, rep.Device = s.facts()
-	rep.Plan.Budget, rep.Plan.BudgetWhy, rep.Plan.Precision = s.budget, s.budgetWhy, s.set.Precision.String()
+	rep.Plan.Budget, rep.Plan.BudgetWhy, rep.Plan.Precision = s.budget, s.budgetWhy, s.precision().String()
 	return rep
 }
 
@@ -129,7 +129,7 @@ type tensorRun struct {
 }
 
 // decide checks the input and plans the run.
-func (r *tensorRun) decide() (err error) {
+func (r *tensorRun) decide(ctx context.Context) (err error) {
 	in, g := &r.job.Input, r.model.Graph
 	if in.C != g.Nodes[0].C || in.H < 1 || in.W < 1 {
 		return optionErrorf("input", "a tensor of shape %d,%d,%d: the network wants %d,H,W", in.C, in.H, in.W, g.Nodes[0].C)
@@ -156,9 +156,13 @@ func (r *tensorRun) decide() (err error) {
 	if r.info == nil {
 		return r.planHost()
 	}
+	if err := r.ready(ctx, r.h, r.w, !r.job.DryRun); err != nil {
+		return err
+	}
 	if r.plan, err = r.prepareWithin(r.part, r.h, r.w); err != nil {
 		return err
 	}
+	r.report.Plan.PrecisionWhy = r.precisionWhy()
 	r.report.Plan.fill(r.plan)
 	r.report.Algos = exec.SumAlgos(r.plan.Explain())
 	return nil

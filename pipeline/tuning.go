@@ -1,0 +1,243 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"enhance/clrt"
+	"enhance/exec"
+	"enhance/tune"
+)
+
+// firstTuning is how long the tuning at a device's first use may take. What was
+// not measured by then keeps its default, for good: results must not change from
+// one run to the next.
+const firstTuning = 4 * time.Second
+
+func (s *Session) tell(text string) {
+	if s.set.Tell != nil {
+		s.set.Tell(text)
+	}
+}
+
+func (s *Session) debug(text string) {
+	if s.set.Debug != nil {
+		s.set.Debug(text)
+	}
+}
+
+// tuningStore is where the device's measurements are kept.
+func (s *Session) tuningStore() tune.Store {
+	return tune.In(clrt.CacheDir("tuning"), exec.TuningDevice(s.info))
+}
+
+// useTuning loads what was measured on the device. Before a run on a GPU it
+// measures what is missing, and keeps it before it is used: where it cannot be
+// kept, or another run could find less, the defaults hold. CPUs are measured only
+// by [Session.Tune]: compiling a candidate takes longer there than a photo gains
+// by it (docs/tuning.md).
+func (s *Session) useTuning(ctx context.Context, h, w int, run bool) error {
+	if s.set.NoTune || s.set.Profile != nil || s.info == nil || s.choice.Device == nil {
+		return nil
+	}
+	store := s.tuningStore()
+	table, dropped := store.Load()
+	if dropped != "" {
+		s.debug("tuning results are not used: " + dropped)
+	}
+	s.table = table
+	if !run || s.info.Type == clrt.CPU {
+		return nil
+	}
+	tasks, err := s.tuneTasks(h, w, exec.Quick)
+	if err != nil || len(missing(tasks, table)) == 0 {
+		return err
+	}
+	_, err = s.measureInto(ctx, store, tasks, time.Now().Add(firstTuning), false)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		s.debug("defaults instead of tuned algorithms: " + err.Error())
+	}
+	return nil
+}
+
+func (s *Session) tuneTasks(h, w int, e exec.Effort) ([]tune.Task, error) {
+	return exec.TuneTasks(s.model, h, w, s.info, s.engineOptions(s.budget), e)
+}
+
+// missing are the tasks that a table has nothing about.
+func missing(tasks []tune.Task, t *tune.Table) []tune.Task {
+	var out []tune.Task
+	for _, k := range tasks {
+		if _, ok := t.Lookup(k.Key); !ok {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// measureInto measures tasks under the store's lock, those that the table has
+// only if again is set, and adds them to it. Afterwards s.table is what is kept.
+func (s *Session) measureInto(ctx context.Context, store tune.Store, tasks []tune.Task, until time.Time, again bool) ([]tune.Outcome, error) {
+	if err := s.closeEngine(); err != nil { // its memory counts too
+		return nil, err
+	}
+	release, err := store.Lock(ctx, func() { s.tell("waiting for another process that uses the device for the first time") })
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	table, _ := store.Load() // another process may have been here
+	s.table = table
+	if !again {
+		if tasks = missing(tasks, table); len(tasks) == 0 {
+			return nil, nil
+		}
+		s.tell(fmt.Sprintf("measuring %d kinds of convolution (%s) on %s, once for this device", len(tasks), s.precision(), s.deviceFacts().Name))
+	}
+	start := time.Now()
+	found, err := s.measureTasks(ctx, tasks, until)
+	if err != nil {
+		return found, err
+	}
+	fresh := tune.New(table.Device)
+	for k, c := range table.Choices {
+		fresh.Choices[k] = c
+	}
+	fresh.Notes = table.Notes
+	for i := range found {
+		if c := found[i].Choice; c.Measured() || !again {
+			fresh.Choices[found[i].Key] = c
+		}
+	}
+	if err := store.Save(fresh); err != nil {
+		return found, err
+	}
+	s.table = fresh
+	s.tell(fmt.Sprintf("%s, %.1f s; kept in %s", tuningSummary(found), time.Since(start).Seconds(), store.Path()))
+	return found, nil
+}
+
+// tuningSummary counts what came of tasks.
+func tuningSummary(found []tune.Outcome) string {
+	measured, faster, most := 0, 0, 1.0
+	for i := range found {
+		c := &found[i].Choice
+		if c.Measured() {
+			measured++
+		}
+		if c.Algo != c.Default {
+			faster++
+			most = max(most, c.Gain())
+		}
+	}
+	s := fmt.Sprintf("measured %d of %d", measured, len(found))
+	if faster > 0 {
+		s += fmt.Sprintf(", %d faster than the default (by up to %.2f times)", faster, most)
+	}
+	return s
+}
+
+// measureTasks measures in a context of its own, within the budget.
+func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, until time.Time) (found []tune.Outcome, err error) {
+	cl, err := clrt.NewContext(s.choice.Device)
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	opt := s.engineOptions(s.budget)
+	m, err := tune.NewMeter(cl, opt.Caps(s.info), opt.Precision, tune.Defaults(s.info, s.budget))
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	done := 0
+	o := tune.Options{Until: until, Done: func(out *tune.Outcome) {
+		done++
+		s.debug(outcomeText(out))
+		if s.set.Tuning != nil {
+			s.set.Tuning(done, len(tasks))
+		}
+	}}
+	return m.Run(ctx, tasks, o)
+}
+
+func outcomeText(o *tune.Outcome) string {
+	c := &o.Choice
+	if !c.Measured() {
+		return fmt.Sprintf("%-26s %s, not measured: %s", o.Shape, c.Algo, o.Problem)
+	}
+	text := fmt.Sprintf("%-26s %s, %.1f GFLOP/s", o.Shape, c.Algo, c.GFLOPs)
+	if c.Algo != c.Default {
+		text += fmt.Sprintf(", %.2f times as fast as %s", c.Gain(), c.Default)
+	}
+	return text
+}
+
+// TuneReport is what [Session.Tune] found.
+type TuneReport struct {
+	Model    ModelFacts         `json:"model"`
+	Device   DeviceFacts        `json:"device"`
+	Packed   [2]int             `json:"packed"` // rows and columns of the network's input
+	File     string             `json:"file"`
+	Seconds  float64            `json:"seconds"`
+	Findings []PrecisionFinding `json:"precisions"`
+}
+
+// PrecisionFinding is the part of a report that is of one precision.
+type PrecisionFinding struct {
+	Precision string         `json:"precision"`
+	Hash      string         `json:"hash"` // of the choices, as reports of runs have it
+	Outcomes  []tune.Outcome `json:"convolutions"`
+}
+
+// Tune measures every distinct convolution of the session's network for a mosaic
+// of so many rows and columns, thoroughly, in the session's precision or, for
+// AutoPrecision, in all that the device offers, and keeps what it finds for later
+// runs. within bounds each precision's time, 0 for no limit. Outcomes measured
+// before are replaced.
+func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration) (*TuneReport, error) {
+	start := time.Now()
+	if s.info == nil || s.choice.Device == nil || s.set.Profile != nil {
+		return nil, optionErrorf("device", "tuning measures on an OpenCL device itself: choose one that is here, without a profile")
+	}
+	if err := s.probe(); err != nil {
+		return nil, err
+	}
+	h, w := s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
+	r := &TuneReport{Packed: [2]int{h, w}, File: s.tuningStore().Path()}
+	r.Model, r.Device = s.facts()
+	precisions := s.offered()
+	if s.set.Precision != AutoPrecision {
+		if err := s.decidePrecision(ctx); err != nil {
+			return nil, err
+		}
+		precisions = []Precision{s.chosen.precision}
+	}
+	for _, p := range precisions {
+		s.chosen = &precisionChoice{precision: p}
+		tasks, err := s.tuneTasks(h, w, exec.Thorough)
+		if err != nil {
+			return r, err
+		}
+		var until time.Time
+		if within > 0 {
+			until = time.Now().Add(within)
+		}
+		s.tell(fmt.Sprintf("%s: %d kinds of convolution", p, len(tasks)))
+		found, err := s.measureInto(ctx, s.tuningStore(), tasks, until, true)
+		if err != nil {
+			return r, err
+		}
+		job, err := s.prepare(s.model, h, w, 0)
+		if err != nil {
+			return r, err
+		}
+		r.Findings = append(r.Findings, PrecisionFinding{p.String(), job.Tuning().Hash, found})
+	}
+	r.Seconds = time.Since(start).Seconds()
+	return r, nil
+}
