@@ -1,9 +1,13 @@
 """One training step: synthesis, forward, backward, all-reduce, Adam, EMA.
 
-All weights lie in one vector and all gradients in another, so that the update is
-a handful of operations and the exchange between GPUs is one. On CUDA the step is
-replayed from graphs, which take their rates from tensors.
+All weights lie in one float32 vector and all gradients in another, so that the
+update is a handful of operations and the exchange between GPUs is one. A copy of
+the network in the compute type reads its weights from a vector of that type,
+which every update fills. On CUDA the step is replayed from graphs, which take
+their rates from tensors.
 """
+import copy
+
 import torch
 from torch import distributed as dist
 from torch.nn import functional as F
@@ -16,17 +20,38 @@ FLOOR = 3e-5     # added to squared errors in the PSNR loss: about 45 dB
 EPSILON = 1e-3   # of the Charbonnier loss
 BETA1, BETA2, ADAM_EPSILON = 0.9, 0.99, 1e-8
 EMA = 0.999
+TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+LOSS_SCALE = {"fp32": 1.0, "bf16": 1.0, "fp16": 2.0 ** 14}  # small gradients vanish in fp16
+
+
+def views(vector, parameters):
+    """The parts of a vector that hold parameters, channels last."""
+    at, out = 0, []
+    for p in parameters:
+        part = vector[at:at + p.numel()]
+        if p.dim() == 4:
+            o, i, h, w = p.shape
+            part = part.view(o, h, w, i).permute(0, 3, 1, 2)
+        out.append(part)
+        at += p.numel()
+    return out
 
 
 class Step:
     def __init__(self, model, photos, args, device, world):
-        self.model, self.photos, self.device, self.world = model, photos, device, world
-        self.args, self.count = args, 0
-        self.cuda = device.type == "cuda"
-        self.parameters = list(model.parameters())
-        self.weight = torch.cat([p.detach().reshape(-1) for p in self.parameters])
+        self.photos, self.device, self.world, self.args = photos, device, world, args
+        self.count, self.cuda = 0, device.type == "cuda"
+        kind = args.dtype if self.cuda else "fp32"
+        self.type, self.scale = TYPES[kind], LOSS_SCALE[kind]
+        parameters = list(model.parameters())
+        self.weight = torch.empty(sum(p.numel() for p in parameters), device=device)
         self.grad = torch.zeros_like(self.weight)
-        self.bind()
+        self.grads = views(self.grad, parameters)
+        with torch.no_grad():
+            for part, p in zip(views(self.weight, parameters), parameters):
+                part.copy_(p)
+        self.low = self.weight.to(self.type)
+        self.model = self.compute_copy(model)
         self.first, self.second = torch.zeros_like(self.weight), torch.zeros_like(self.weight)
         self.smooth = self.weight.clone()
         self.norm = torch.zeros((), device=device)  # running gradient norm
@@ -35,21 +60,22 @@ class Step:
         self.chance = torch.linspace(0, 1, len(photos.tiles), device=device)
         self.losses = torch.zeros(args.batch, device=device)
         self.rate = self.share = 0.0
-        self.forward, self.synthesise = self.body, synth.batch
-        if self.cuda and args.compile != "none":
-            self.forward = torch.compile(self.body, dynamic=False)
-            if args.compile == "all":
-                self.synthesise = torch.compile(synth.batch, dynamic=False)
+        self.loss_of, self.synthesise = self.loss, self.synthesis
+        if self.cuda and args.compile:
+            self.loss_of = torch.compile(self.loss, dynamic=False)
+            self.synthesise = torch.compile(self.synthesis, dynamic=False)
         self.graphs = None
 
-    def bind(self):
-        """Makes parameters and their gradients views of the two vectors."""
-        at = 0
-        for p in self.parameters:
-            n = p.numel()
-            p.data = self.weight[at:at + n].view_as(p)
-            p.grad = self.grad[at:at + n].view_as(p)
-            at += n
+    def compute_copy(self, model):
+        """A model whose parameters are parts of self.low; the linear skip stays
+        in float32 unless the type is fp16, which is precise enough for it."""
+        out = copy.deepcopy(model)
+        parts = zip(out.named_parameters(), views(self.low, out.parameters()), views(self.weight, out.parameters()))
+        self.skip_type = self.type if self.type == torch.float16 else torch.float32
+        for (name, p), low, full in parts:
+            p.data = full if name.startswith("skip.") and self.skip_type == torch.float32 else low
+        self.inputs = list(out.parameters())
+        return out
 
     def state(self):
         return dict(weight=self.weight, first=self.first, second=self.second, smooth=self.smooth,
@@ -62,41 +88,43 @@ class Step:
         if len(state["score"]) == len(self.score):
             self.score.copy_(state["score"])
             self.chance.copy_(state["chance"])
+        self.low.copy_(self.weight)
 
     def copy_smooth(self, model):
         """Puts the averaged weights into another model of the same kind."""
-        at = 0
+        parameters = list(model.parameters())
         with torch.no_grad():
-            for p in model.parameters():
-                n = p.numel()
-                p.copy_(self.smooth[at:at + n].view_as(p))
-                at += n
+            for p, part in zip(parameters, views(self.smooth, parameters)):
+                p.copy_(part)
 
-    def body(self, x):
-        """Everything but the linear skip, which stays in full precision."""
-        return self.model.body(x)
+    def synthesis(self, code):
+        x, y = synth.batch(code)
+        return (x.contiguous(memory_format=torch.channels_last) if self.cuda else x), y
+
+    def loss(self, x, y, share):
+        """(loss, square error of each sample) of a batch."""
+        detail = self.model.body(x.to(self.type))
+        z = F.pixel_shuffle(detail.float() + self.model.skip(x.to(self.skip_type)).float(), 2)
+        e2 = (z - y) ** 2
+        mse = e2.mean((1, 2, 3))
+        loss = (1 - share) * torch.sqrt(e2 + EPSILON ** 2).mean() + share * 0.01 * torch.log(mse + FLOOR).mean()
+        return self.scale * loss, mse
 
     def gradients(self):
         """Fills the gradients from a fresh batch, and the table of difficulties."""
-        n = self.args.batch
-        u = torch.rand(n, device=self.device)
-        tiles = len(self.score)
+        n, tiles = self.args.batch, len(self.score)
         even = (torch.rand(n, device=self.device) * tiles).long().clamp(max=tiles - 1)
-        hard = torch.searchsorted(self.chance, u).clamp(max=tiles - 1)
+        hard = torch.searchsorted(self.chance, torch.rand(n, device=self.device)).clamp(max=tiles - 1)
         tile = torch.where(torch.rand(n, device=self.device) < HARD, hard, even)
         with torch.no_grad():
             x, y = self.synthesise(self.photos.crops(tile))
+        loss, mse = self.loss_of(x, y, self.knobs[1])
+        found = torch.autograd.grad(loss, self.inputs)
         if self.cuda:
-            x = x.contiguous(memory_format=torch.channels_last)
-        self.grad.zero_()
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.cuda and not self.args.no_bf16):
-            detail = self.forward(x)
-        z = F.pixel_shuffle(detail.float() + self.model.skip(x), 2)
-        e2 = (z - y) ** 2
-        mse = e2.mean((1, 2, 3))
-        share = self.knobs[1]
-        loss = (1 - share) * torch.sqrt(e2 + EPSILON ** 2).mean() + share * 0.01 * torch.log(mse + FLOOR).mean()
-        loss.backward()
+            torch._foreach_copy_(self.grads, found)
+        else:
+            for part, g in zip(self.grads, found):
+                part.copy_(g)
         mse = mse.detach()
         self.losses.copy_(mse)
         clean = synth.counts(n)[0]
@@ -107,9 +135,7 @@ class Step:
     def update(self):
         rate, _, fix1, fix2, decay = self.knobs.unbind()
         g = self.grad
-        if self.world > 1:
-            g.div_(self.world)
-        g.nan_to_num_(0, 0, 0)
+        g.mul_(1 / (self.scale * self.world)).nan_to_num_(0, 0, 0)
         norm = g.norm()
         # Gradients much longer than usual are shortened.
         known = torch.where(self.norm > 0, self.norm, norm)
@@ -119,6 +145,7 @@ class Step:
         self.second.mul_(BETA2).addcmul_(g, g, value=1 - BETA2)
         self.weight.sub_(rate * (self.first / fix1) / ((self.second / fix2).sqrt() + ADAM_EPSILON))
         self.smooth.add_((self.weight - self.smooth) * (1 - decay))
+        self.low.copy_(self.weight)
 
     def refresh(self):
         """Makes the table that crops of difficult places are drawn from."""
@@ -127,9 +154,10 @@ class Step:
         self.chance.copy_(total / total[-1])
 
     def capture(self):
+        """Records the graphs, after runs that compile and choose algorithms."""
+        score, random = self.score.clone(), torch.cuda.get_rng_state(self.device)
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
-        kept = self.keep()
         with torch.cuda.stream(side):
             for _ in range(3):
                 self.gradients()
@@ -140,14 +168,8 @@ class Step:
             self.gradients()
         with torch.cuda.graph(self.graphs[1], capture_error_mode="thread_local"):
             self.update()
-        self.restore(kept)
-
-    def keep(self):
-        return self.score.clone(), torch.cuda.get_rng_state(self.device)
-
-    def restore(self, kept):
-        self.score.copy_(kept[0])
-        torch.cuda.set_rng_state(kept[1], self.device)
+        self.score.copy_(score)
+        torch.cuda.set_rng_state(random, self.device)
 
     def run(self, rate, share):
         if self.count % REFRESH == 0:

@@ -7,7 +7,7 @@ import math
 
 import torch
 
-CLEAN, NOISY = 0.36, 0.20  # shares of a batch; the rest are sensor mosaics
+CLEAN, NOISY = 0.35, 0.25  # shares of a batch; the rest are sensor mosaics
 MAX_SIGMA = 20 / 255
 
 

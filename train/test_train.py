@@ -9,13 +9,14 @@ import unittest
 import numpy as np
 import torch
 from PIL import Image
+from torch.nn import functional as F
 
 import evaluate
 import export
 import photos
 import synth
 import weights
-from pynet_m import CONFIGS, PyNETM, config_text, cost
+from pynet_m import CONFIGS, PyNETM, config_text, cost, enlarge
 
 SMALL = dict(widths=[8, 16, 16], encoder=[1, 0, 1], decoder=[1, 0], down_kernel=3, up_kernel=1,
              head_kernel=3, skip_kernel=5)
@@ -64,6 +65,11 @@ class Network(unittest.TestCase):
         with torch.no_grad():
             a, b = model(x), model(x.roll(4, 3))
         self.assertTrue(torch.allclose(a.roll(8, 3)[:, :, 80:-80, 80:-80], b[:, :, 80:-80, 80:-80], atol=1e-5))
+
+    def test_enlarge_is_bilinear(self):
+        x = torch.rand(2, 3, 5, 7)
+        y = F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False)
+        self.assertTrue(torch.allclose(enlarge(x), y, atol=1e-6))
 
     def test_padding_changes_borders_only(self):
         torch.manual_seed(0)
