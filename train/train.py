@@ -177,6 +177,8 @@ class Trainer:
                     rate = (step.count - told_at) / max(now - told, 1e-9)
                     px = rate * self.world * a.batch * a.patch ** 2
                     clean, noisy, raw = step.report()
+                    if not math.isfinite(clean + noisy + raw):
+                        raise SystemExit("losses are not finite: try --dtype bf16 or a smaller --lr")
                     self.say(f"t {self.elapsed:.0f} step {step.count} rate {step.rate:.2e} share {step.share:.2f} "
                              f"psnr {clean:.2f} {noisy:.2f} {raw:.2f} | {rate:.1f} it/s {px / 1e6:.1f} Mpx/s "
                              f"{6 * self.mac * px / 1e12:.1f} TFLOP/s")
