@@ -1,9 +1,10 @@
 """Times training steps of configurations: bench.py NAME=ARGUMENTS_OF_TRAIN ...
 
 Each runs in a process of its own, so that they compile at the same time; a lock
-lets one measure at a time.
+lets one measure at a time. PROFILE=1 adds the kernels that take the most.
 """
 import fcntl
+import os
 import subprocess
 import sys
 import time
@@ -42,6 +43,12 @@ def measure(name):
             crops = ms(lambda: trainer.photos.crops(tile))
             code = trainer.photos.crops(tile)
             synth = ms(lambda: step.synthesise(code))
+        if os.environ.get("PROFILE"):
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as p:
+                for _ in range(3):
+                    step.run(1e-4, 0.0)
+                step.wait()
+            print(name, p.key_averages().table(sort_by="cuda_time_total", row_limit=40, max_name_column_width=90), flush=True)
         px = args.batch * args.patch ** 2 / whole * 1e3
         print(f"{name}: ready {ready:.0f} s, step {whole:.2f} ms (crops {crops:.2f}, synthesis {synth:.2f} outside graphs), "
               f"{px / 1e6:.1f} Mpx/s, {6 * trainer.mac * px / 1e12:.1f} TFLOP/s, "
