@@ -144,11 +144,10 @@ func (r *ProfileReport) SumKernels() []KernelProfile {
 				at[k.Name], all = i, append(all, KernelProfile{Name: k.Name})
 			}
 			all[i].Launches += k.Launches
-			all[i].ns += k.ns
-			all[i].Seconds = seconds(all[i].ns)
+			all[i].Seconds += k.Seconds
 		}
 	}
-	slices.SortStableFunc(all, func(a, b KernelProfile) int { return cmp.Compare(b.ns, a.ns) })
+	slices.SortStableFunc(all, func(a, b KernelProfile) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	return all
 }
 
