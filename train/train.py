@@ -207,7 +207,13 @@ def spawn(gpus):
                    MASTER_ADDR="127.0.0.1", MASTER_PORT=str(29500 + (0 if gpus[0] == "cpu" else int(gpus[0]))))
         children.append(subprocess.Popen([sys.executable] + sys.argv, env=env))
     signal.signal(signal.SIGTERM, lambda *_: [c.terminate() for c in children])
-    return max([c.wait() for c in children])
+    while any(c.poll() is None for c in children):
+        if any(c.poll() for c in children):  # one failed: the others would wait for it
+            time.sleep(5)
+            for c in children:
+                c.kill()
+        time.sleep(0.5)
+    return max(abs(c.wait()) for c in children)
 
 
 def main():
