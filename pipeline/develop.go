@@ -72,7 +72,7 @@ func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWri
 	d.gain = float32(math.Exp2(b.ev))
 	switch {
 	case c.Output == model.OutputCameraGamma:
-		d.light = lightTable(func(v float64) float64 { return math.Pow(v, c.Gamma) })
+		d.light = lightTable(c.Decode)
 	case b.ev != 0:
 		d.light = lightTable(colour.SRGBDecode)
 	}
@@ -92,7 +92,7 @@ func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWri
 }
 
 // lightSteps are the intervals of a light table. Straight lines between them are
-// within 2e-8 of x^2.2, less than 1/50 of a 16-bit step anywhere on the sRGB curve.
+// within 3e-8 of x^2.2 and of the inverse sRGB curve, less than 1/50 of a 16-bit step anywhere on the sRGB curve.
 const lightSteps = 4096
 
 // lightTable samples f on 0..1, with one entry more so that 1 needs no exception.

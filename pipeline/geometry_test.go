@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math"
 	"testing"
 
 	"enhance/model"
@@ -93,31 +94,49 @@ func TestLevels(t *testing.T) {
 	delta.BlackDeltaV = make([]float32, 4)
 	gains := [3]float64{2, 1, 1.5}
 	pynet := model.Convention{Gamma: 1, Divisor: 1020}
-	for _, c := range []*model.Convention{&normalised, &pynet} {
-		byTable, direct := newLevels(&m, c, gains), newLevels(&delta, c, gains)
+	noisy := model.Convention{SubtractBlack: true, Curve: model.CurveSRGB, Clip: model.ClipHigh, NoisePlanes: 4, Gamma: 1}
+	facts := &NoiseFacts{Denoise: 0.5}
+	for c := range facts.Levels {
+		facts.Levels[c].S, facts.Levels[c].O = 1e-3*float64(c+1), 1e-6
+	}
+	for _, c := range []*model.Convention{&normalised, &pynet, &noisy} {
+		var noise *NoiseFacts
+		if c.NoisePlanes > 0 {
+			noise = facts
+		}
+		byTable, direct := newLevels(&m, c, gains, noise), newLevels(&delta, c, gains, noise)
 		if byTable.tables == nil || direct.tables != nil {
 			t.Fatal("the ways are not those meant")
 		}
 		stored := []uint16{0, 250, 1000, 5000, 9000, 14500, 16383, 65535}
 		a, b := make([]float32, 8), make([]float32, 8)
+		var an, bn []float32
+		if noise != nil {
+			an, bn = make([]float32, 8), make([]float32, 8)
+		}
 		for y := range 4 {
-			byTable.row(y, 1, stored, a)
-			direct.row(y, 1, stored, b)
+			byTable.row(y, 1, stored, a, an)
+			direct.row(y, 1, stored, b, bn)
 			for i, v := range stored {
-				want := byTable.sample(float32(v), m.BlackAt(y, 1+i), m.CFA.At(y, 1+i))
+				want, strength := byTable.sample(float32(v), m.BlackAt(y, 1+i), m.CFA.At(y, 1+i))
 				if a[i] != want || b[i] != want {
 					t.Errorf("row %d sample %d: table %g, direct %g, want %g", y, i, a[i], b[i], want)
+				}
+				if noise != nil && (an[i] != strength || bn[i] != strength || !(strength > 0)) {
+					t.Errorf("row %d sample %d: noise by table %g, direct %g, want %g", y, i, an[i], bn[i], strength)
 				}
 			}
 		}
 	}
-	l := newLevels(&m, &normalised, gains)
-	if v := l.sample(99, 100, raw.Red); v != 0 {
-		t.Errorf("below black: %g", v)
-	}
-	for col := raw.Red; col <= raw.Blue; col++ {
-		if v := l.sample(m.White[col], 100, col); v != 1 {
-			t.Errorf("%v at saturation: %g, want 1 so that highlights are neutral", col, v)
+	for _, c := range []*model.Convention{&normalised, &noisy} {
+		l := newLevels(&m, c, gains, nil)
+		if v, _ := l.sample(99, 100, raw.Red); (v < 0) != (c.Clip == model.ClipHigh) {
+			t.Errorf("below black, clip %v: %g", c.Clip, v)
+		}
+		for col := raw.Red; col <= raw.Blue; col++ {
+			if v, _ := l.sample(m.White[col], 100, col); math.Abs(float64(v)-1) > 1e-7 {
+				t.Errorf("%v at saturation: %g, want 1 so that highlights are neutral", col, v)
+			}
 		}
 	}
 	// PyNET: 1023 for the largest number of the sensor's bits, whatever holds it.

@@ -77,7 +77,7 @@ func (r *run) hostNeeds() error {
 	} else {
 		out := int64(r.geo.out.Width()) * int64(r.geo.out.Height())
 		add("of activations", r.report.Plan.Peak)
-		add("for the network's input and result", 4*(4*int64(r.geo.h)*int64(r.geo.w)+3*out))
+		add("for the network's input and result", 4*(int64(r.planes())*int64(r.geo.h)*int64(r.geo.w)+3*out))
 	}
 	for _, u := range r.pictureBytes() {
 		add(u.Purpose, u.Bytes)
@@ -94,7 +94,7 @@ func (r *run) hostNeeds() error {
 func (r *run) decodeBytes() int64 {
 	region, out := r.geo.region, r.geo.out
 	n := int64(aheadKeep(r.blocks, r.geo.region)) * blockRows * 2 * int64(r.meta.Width)
-	n += int64(cores()) * 4 * int64(region.Width()+4*r.geo.w+3*2*out.Width())
+	n += int64(cores()) * 4 * int64(r.planes()/4*region.Width()+r.planes()*r.geo.w+3*2*out.Width())
 	n += int64(min(r.batches, batchesOf(r.geo))) * outRows * 3 * 2 * int64(out.Width())
 	if strings.Contains(r.meta.Format, "JPEG") {
 		n += 32 << 20

@@ -14,18 +14,22 @@ import (
 type levels struct {
 	meta  *raw.Meta
 	conv  *model.Convention
-	gains [3]float64 // smallest 1
+	gains [3]float64  // smallest 1
+	noise *NoiseFacts // nil: the network has no noise planes
 
 	// tables[(y mod rows)*cols + x mod cols]; nil if there would be too many.
-	tables     [][]float32
+	tables     []table
 	rows, cols int
 }
+
+// table has the network sample of each stored one, and that of its noise plane.
+type table struct{ light, noise []float32 }
 
 // maxTables bounds the memory of tables: 256 KiB each.
 const maxTables = 16
 
-func newLevels(m *raw.Meta, c *model.Convention, gains [3]float64) *levels {
-	l := &levels{meta: m, conv: c, gains: gains, rows: even(m.BlackRows), cols: even(m.BlackCols)}
+func newLevels(m *raw.Meta, c *model.Convention, gains [3]float64, noise *NoiseFacts) *levels {
+	l := &levels{meta: m, conv: c, gains: gains, noise: noise, rows: even(m.BlackRows), cols: even(m.BlackCols)}
 	if m.BlackDeltaH != nil || m.BlackDeltaV != nil || l.rows*l.cols > 1024 {
 		return l
 	}
@@ -33,20 +37,16 @@ func newLevels(m *raw.Meta, c *model.Convention, gains [3]float64) *levels {
 		black float32
 		col   raw.Colour
 	}
-	seen := map[key][]float32{}
-	tables := make([][]float32, 0, l.rows*l.cols)
+	seen := map[key]table{}
+	tables := make([]table, 0, l.rows*l.cols)
 	for y := range l.rows {
 		for x := range l.cols {
 			k := key{m.BlackAt(y, x), m.CFA.At(y, x)}
-			if seen[k] == nil {
+			if _, ok := seen[k]; !ok {
 				if len(seen) == maxTables {
 					return l
 				}
-				t := make([]float32, math.MaxUint16+1)
-				for v := range t {
-					t[v] = l.sample(float32(v), k.black, k.col)
-				}
-				seen[k] = t
+				seen[k] = l.newTable(k.black, k.col)
 			}
 			tables = append(tables, seen[k])
 		}
@@ -55,25 +55,38 @@ func newLevels(m *raw.Meta, c *model.Convention, gains [3]float64) *levels {
 	return l
 }
 
+func (l *levels) newTable(black float32, col raw.Colour) table {
+	t := table{light: make([]float32, math.MaxUint16+1)}
+	if l.noise != nil {
+		t.noise = make([]float32, math.MaxUint16+1)
+	}
+	for v := range t.light {
+		light, noise := l.sample(float32(v), black, col)
+		t.light[v] = light
+		if l.noise != nil {
+			t.noise[v] = noise
+		}
+	}
+	return t
+}
+
 // even is the least even multiple of n, so that a pattern also repeats with the
 // filter array.
 func even(n int) int { return n << (n & 1) }
 
-// sample is the definition: one stored sample to one network sample.
-func (l *levels) sample(v, black float32, col raw.Colour) float32 {
+// sample is the definition: one stored sample to one network sample and that of
+// its noise plane, 0 if there is none.
+func (l *levels) sample(v, black float32, col raw.Colour) (light, noise float32) {
 	if !l.conv.SubtractBlack {
-		return v * float32(1023/fullScale(l.meta)/l.conv.Divisor)
+		return v * float32(1023/fullScale(l.meta)/l.conv.Divisor), 0
 	}
-	x := (v - black) / (l.meta.White[col] - black) * float32(l.gains[col])
 	// The convention clips after white balance: samples at saturation become 1 in
 	// all colours, since no gain is below 1, so that highlights stay neutral.
-	switch {
-	case !(x > 0):
-		return 0
-	case x >= 1:
-		return 1
+	x := l.conv.Limit(float64((v - black) / (l.meta.White[col] - black) * float32(l.gains[col])))
+	if l.noise != nil {
+		noise = l.strength(x, col)
 	}
-	return float32(math.Pow(float64(x), 1/l.conv.Gamma))
+	return float32(l.conv.Encode(x)), noise
 }
 
 // fullScale is the largest number that the sensor's bits can hold. A container of
@@ -84,21 +97,36 @@ func fullScale(m *raw.Meta) float64 {
 	return float64(uint(1)<<max(n, 1) - 1)
 }
 
-// row converts the samples of row y of the active area from column x0 on.
-func (l *levels) row(y, x0 int, stored []uint16, dst []float32) {
-	dst = dst[:len(stored)]
+// row converts the samples of row y of the active area from column x0 on; noise
+// is nil for a network without noise planes.
+func (l *levels) row(y, x0 int, stored []uint16, light, noise []float32) {
+	light = light[:len(stored)]
 	if l.tables == nil {
-		l.meta.BlackRow(y, x0, dst)
+		l.meta.BlackRow(y, x0, light)
 		for i, v := range stored {
-			dst[i] = l.sample(float32(v), dst[i], l.meta.CFA.At(y, x0+i))
+			var n float32
+			light[i], n = l.sample(float32(v), light[i], l.meta.CFA.At(y, x0+i))
+			if noise != nil {
+				noise[i] = n
+			}
 		}
 		return
 	}
 	t := l.tables[y%l.rows*l.cols:][:l.cols]
 	for k := range min(l.cols, len(stored)) {
-		table := (*[math.MaxUint16 + 1]float32)(t[(x0+k)%l.cols])
-		for i := k; i < len(stored); i += l.cols {
-			dst[i] = table[stored[i]]
+		at := t[(x0+k)%l.cols]
+		look(at.light, stored[k:], light[k:], l.cols)
+		if noise != nil {
+			look(at.noise, stored[k:], noise[k:len(stored)], l.cols)
 		}
+	}
+}
+
+// look converts every step-th sample by a table.
+func look(t []float32, stored []uint16, dst []float32, step int) {
+	table := (*[math.MaxUint16 + 1]float32)(t)
+	dst = dst[:len(stored)]
+	for i := 0; i < len(stored); i += step {
+		dst[i] = table[stored[i]]
 	}
 }

@@ -78,6 +78,10 @@ type Job struct {
 	Raw      raw.Options
 	WB       WhiteBalance
 	Exposure Exposure
+	// Noise is where the noise level comes from and Denoise how much of it is
+	// removed, 0 to 1, nil for 1. For models that take the noise level only.
+	Noise   Noise
+	Denoise *float64
 
 	Output Output
 	// Reference is the path of a picture to compare the result with; "" for none.

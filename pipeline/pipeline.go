@@ -16,6 +16,7 @@
 //	levels.go     stored integers to network samples, by table
 //	source.go     packed rows for the network
 //	balance.go    white balance and exposure, given, recorded or estimated
+//	noise.go      noise levels, given or recorded; noise_estimate.go: from the photo
 //	device.go     which device, and why; memory.go: how much of it
 //	profile.go    the same for devices that are not here, or not wholly used
 //	session.go    the order of things; run.go: on OpenCL or on the host

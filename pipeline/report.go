@@ -16,6 +16,7 @@ type Report struct {
 	Output    OutputFacts     `json:"output"`
 	Photo     PhotoFacts      `json:"photo"`
 	Colour    ColourFacts     `json:"colour"`
+	Noise     *NoiseFacts     `json:"noise,omitempty"` // nil: the model takes none
 	Model     ModelFacts      `json:"model"`
 	Device    DeviceFacts     `json:"device"`
 	Plan      PlanFacts       `json:"plan"`

@@ -64,6 +64,9 @@ func (r *run) do() (err error) {
 	if r.balance, err = decideBalance(r.ahead, r.job, display, r.report); err != nil {
 		return r.photoError(err)
 	}
+	if r.report.Noise, err = r.decideNoise(); err != nil {
+		return r.photoError(err)
+	}
 	if r.job.Reference != "" {
 		if r.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
 			return err
@@ -174,7 +177,7 @@ func (r *run) make(out *target, w, h int) error {
 		return err
 	}
 	conv := &r.model.Convention
-	src := newSource(r.ahead, r.geo, conv, newLevels(r.meta, conv, r.balance.gains))
+	src := newSource(r.ahead, r.geo, conv, newLevels(r.meta, conv, r.balance.gains, r.report.Noise))
 	dev := newDeveloper(r.geo, conv, r.balance, enc, r.batches, r.stages())
 	defer dev.abandon()
 	if r.info == nil {
@@ -285,12 +288,15 @@ func (s *Session) closeEngine() error {
 	return e.Close()
 }
 
+// planes is how many the network takes.
+func (s *Session) planes() int { return 4 + s.model.Convention.NoisePlanes }
+
 // onHost runs the network in plain Go over whole planes.
 func (r *run) onHost(src *source, dev *developer) error {
 	start := time.Now()
 	defer func() { r.report.Seconds.Run = time.Since(start).Seconds() }()
 	h, w := r.geo.h, r.geo.w
-	in := make([]float32, 4*h*w)
+	in := make([]float32, r.planes()*h*w)
 	for y := 0; y < h; y += outRows {
 		err := src.Rows(y, min(y+outRows, h), func(y int, planes [][]float32) {
 			for c, line := range planes {

@@ -28,6 +28,7 @@ type source struct {
 // packing is what a worker needs to make a row.
 type packing struct {
 	line   []float32 // a mosaic row of the region, as network samples
+	noise  []float32 // and its noise; nil if the network does not ask for it
 	planes [][]float32
 }
 
@@ -88,6 +89,10 @@ func (s *source) Rows(y0, y1 int, put func(y int, planes [][]float32)) error {
 
 func (s *source) newPacking() *packing {
 	w := &packing{line: make([]float32, s.geo.region.Width()), planes: make([][]float32, len(s.pack))}
+	if s.levels.noise != nil {
+		w.noise = make([]float32, len(w.line))
+		w.planes = make([][]float32, 2*len(s.pack))
+	}
 	for k := range w.planes {
 		w.planes[k] = make([]float32, s.geo.w)
 	}
@@ -99,15 +104,22 @@ func (s *source) newPacking() *packing {
 func (s *source) half(w *packing, r, at int, b []uint16) {
 	region, stride := s.geo.region, s.meta.Width
 	stored := b[at%blockRows*stride+region.X0:][:region.Width()]
-	s.levels.row(region.Y0+at, region.X0, stored, w.line)
+	s.levels.row(region.Y0+at, region.X0, stored, w.line, w.noise)
 	for k, place := range s.pack {
 		if place[0] != r {
 			continue
 		}
-		dst := w.planes[k]
-		for x, from := range s.cols[place[1]][:len(dst)] {
-			dst[x] = w.line[from]
+		gather(w.planes[k], w.line, s.cols[place[1]])
+		if w.noise != nil {
+			gather(w.planes[len(s.pack)+k], w.noise, s.cols[place[1]])
 		}
+	}
+}
+
+// gather picks the samples of a packed row.
+func gather(dst, line []float32, cols []int32) {
+	for x, from := range cols[:len(dst)] {
+		dst[x] = line[from]
 	}
 }
 

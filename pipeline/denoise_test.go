@@ -1,0 +1,115 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"enhance/pipeline"
+	"enhance/raw/mosaic"
+)
+
+const noiseAware = "pynet-m-random:denoise"
+
+// TestNoiseAwareBytes develops a capture with a network that takes the noise level
+// within several budgets and forced strips, with an estimate and with a file's
+// profile: same bytes, and the peak as planned.
+func TestNoiseAwareBytes(t *testing.T) {
+	needOpenCL(t)
+	c := nikon(t).crop(201, 100, 301, 203)
+	profile := mosaic.Meta{NoiseProfile: &[3][2]float64{{2e-4, 1e-6}, {1e-4, 1e-6}, {3e-4, 2e-6}}}
+	for name, meta := range map[string]mosaic.Meta{"estimated": {}, "file": profile} {
+		var want []byte
+		for i, set := range []pipeline.Settings{{WholePlanes: true}, {Memory: pipeline.NoLimit}, {StripRows: 2}, {StripRows: 22}, {Memory: 3 << 20}} {
+			set.Model = noiseAware
+			s := session(t, set)
+			var out bytes.Buffer
+			_, rep := develop(t, s, c.asDNG(t, &out, meta))
+			if rep.Noise == nil || rep.Noise.Source != name || rep.Noise.Denoise != 1 {
+				t.Fatalf("%s: noise %+v", name, rep.Noise)
+			}
+			if want == nil {
+				want = bytes.Clone(out.Bytes())
+			}
+			if !bytes.Equal(out.Bytes(), want) {
+				t.Errorf("%s: plan %d (%s) gives other bytes", name, i, rep.Plan.Strategy)
+			}
+		}
+	}
+}
+
+// TestNoiseOptions: what is given comes before the file, the file before the
+// estimate, and the strength changes the picture.
+func TestNoiseOptions(t *testing.T) {
+	s := session(t, pipeline.Settings{Model: noiseAware, Device: pipeline.HostDevice})
+	c := nikon(t).crop(300, 200, 128, 96)
+	profile := mosaic.Meta{NoiseProfile: &[3][2]float64{{2e-4, 1e-6}, {1e-4, 1e-6}, {3e-4, 2e-6}}}
+	given, err := pipeline.ParseNoise("1e-3,1e-5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	zero, half, one, two := 0.0, 0.5, 1.0, 2.0
+	pictures := map[string]string{}
+	for name, o := range map[string]struct {
+		meta    mosaic.Meta
+		noise   pipeline.Noise
+		denoise *float64
+		source  string
+		s       float64
+	}{
+		"file":           {profile, pipeline.Noise{}, nil, "file", 1e-4},
+		"file, one":      {profile, pipeline.Noise{}, &one, "file", 1e-4},
+		"file, half":     {profile, pipeline.Noise{}, &half, "file", 1e-4},
+		"none":           {profile, pipeline.Noise{}, &zero, "none", 0},
+		"none, given":    {profile, given, &zero, "none", 0},
+		"given":          {profile, given, nil, "given", 1e-3},
+		"estimate":       {profile, pipeline.Noise{Mode: pipeline.NoiseEstimate}, nil, "estimated", -1},
+		"nothing to say": {mosaic.Meta{}, pipeline.Noise{}, nil, "estimated", -1},
+	} {
+		var out bytes.Buffer
+		j := c.asDNG(t, &out, o.meta)
+		j.Noise, j.Denoise = o.noise, o.denoise
+		_, rep := develop(t, s, j)
+		n := rep.Noise
+		if n == nil || n.Source != o.source || (o.s >= 0 && n.Levels[1].S != o.s) || (o.s < 0) != (n.Blocks > 0) {
+			t.Errorf("%s: noise %+v, want %s", name, n, o.source)
+		}
+		pictures[name] = out.String()
+	}
+	for a, b := range map[string]string{"file": "file, one", "none": "none, given", "estimate": "nothing to say"} {
+		if pictures[a] != pictures[b] {
+			t.Errorf("%q and %q differ", a, b)
+		}
+	}
+	for a, b := range map[string]string{"file": "file, half", "file, half": "none", "given": "file", "none": "given"} {
+		if pictures[a] == pictures[b] {
+			t.Errorf("%q and %q do not differ", a, b)
+		}
+	}
+	var out bytes.Buffer
+	j := c.asDNG(t, &out, mosaic.Meta{})
+	j.Denoise = &two
+	if _, err := s.Enhance(context.Background(), j); pipeline.Classify(err) != pipeline.ClassOption {
+		t.Errorf("denoise 2: error %v", err)
+	}
+	other := session(t, pipeline.Settings{Model: "pynet-s", Device: pipeline.HostDevice})
+	for name, change := range map[string]func(*pipeline.Job){
+		"noise": func(j *pipeline.Job) { j.Noise = given }, "denoise": func(j *pipeline.Job) { j.Denoise = &one },
+	} {
+		j := c.asDNG(t, &out, mosaic.Meta{})
+		change(&j)
+		if _, err := other.Enhance(context.Background(), j); pipeline.Classify(err) != pipeline.ClassOption {
+			t.Errorf("%s for pynet-s: error %v", name, err)
+		}
+	}
+}
+
+// TestNoiseOfSmallPhoto: where nothing can be measured, that is said.
+func TestNoiseOfSmallPhoto(t *testing.T) {
+	s := session(t, pipeline.Settings{Model: noiseAware, Device: pipeline.HostDevice})
+	var out bytes.Buffer
+	_, rep := develop(t, s, nikon(t).crop(300, 200, 20, 20).asDNG(t, &out, mosaic.Meta{}))
+	if rep.Noise.Source != "none" || len(rep.Warnings) == 0 {
+		t.Errorf("noise %+v, warnings %q", rep.Noise, rep.Warnings)
+	}
+}
