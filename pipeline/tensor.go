@@ -322,3 +322,6 @@ func CompareTensors(got, want []float32) (maxAbs, psnr float64, err error) {
 
 // Model is the session's network.
 func (s *Session) Model() *model.Model { return s.model }
+
+// ModelName is what the session's network was asked for by.
+func (s *Session) ModelName() string { return s.modelName }

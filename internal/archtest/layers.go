@@ -13,6 +13,7 @@ var layers = [][]string{
 	{"conv/convtest", "conv/mma", "conv/ops", "tune", "winograd"},
 	{"exec"},
 	{"bench", "pipeline"},
+	{"eval"},
 	{"cmd/enhance"},
 }
 

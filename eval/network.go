@@ -1,0 +1,141 @@
+package eval
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"enhance/fuse"
+	"enhance/imgio"
+	"enhance/model"
+	"enhance/pipeline"
+	"enhance/raw/mosaic"
+)
+
+// network restores mosaics with a model.
+type network struct {
+	session *pipeline.Session
+	device  pipeline.DeviceFacts
+	noise   pipeline.Noise
+	denoise *float64
+	used    map[string]bool // precisions
+}
+
+func newNetwork(set pipeline.Settings, o *Options) (*network, error) {
+	s, err := pipeline.NewSession(set)
+	if err != nil {
+		return nil, err
+	}
+	n := &network{session: s, noise: o.Noise, denoise: o.Denoise, used: map[string]bool{}}
+	c := &s.Model().Convention
+	if c.Output != model.OutputCameraGamma || !c.SubtractBlack || c.ScaleNum != 2 || c.ScaleDen != 1 {
+		return nil, fmt.Errorf("model %s renders pictures in a way of its own or in another size: there is nothing to compare them with", s.ModelName())
+	}
+	if c.NoisePlanes == 0 && (o.Denoise != nil || o.Noise.Mode != pipeline.NoiseDefault) {
+		return nil, fmt.Errorf("model %s does not take the noise level: leave denoise and noise out", s.ModelName())
+	}
+	return n, nil
+}
+
+func (n *network) name() string { return n.session.ModelName() }
+
+func (n *network) close() error { return n.session.Close() }
+
+// restore implements method.
+func (n *network) restore(ctx context.Context, s *shot) (*picture, error) {
+	if s.mosaic.Sensor != nil {
+		return n.develop(ctx, s)
+	}
+	in, top, left := n.pack(s)
+	out, rep, err := n.session.RunTensor(ctx, pipeline.TensorJob{Input: *in})
+	if rep != nil {
+		n.device = rep.Device
+		n.used[rep.Plan.Precision] = true
+	}
+	if err != nil {
+		return nil, err
+	}
+	w, h := s.truth.Width, s.truth.Height
+	p := &picture{w: w, h: h, rgb: make([]float32, 3*w*h)}
+	for c := range 3 {
+		for y := range h {
+			line := out.Data[(c*out.H+y+top)*out.W+left:][:w]
+			for x, v := range line {
+				p.rgb[3*(y*w+x)+c] = v
+			}
+		}
+	}
+	return p, nil
+}
+
+// pack makes the network's input of sRGB codes: planes by place in the quad, red
+// first, with a reflected row or column before the mosaic where it does not begin
+// with red, and noise planes of the known sigma.
+func (n *network) pack(s *shot) (in *pipeline.Tensor, top, left int) {
+	c := &n.session.Model().Convention
+	w, h := s.truth.Width, s.truth.Height
+	for i := range 4 {
+		if s.mosaic.Phase.At(i/2, i%2) == mosaic.Red {
+			top, left = i/2, i%2
+		}
+	}
+	ph, pw := (h+top+1)/2, (w+left+1)/2
+	planes := 4 + c.NoisePlanes
+	in = &pipeline.Tensor{Shape: model.Shape{C: planes, H: ph, W: pw}, Data: make([]float32, planes*ph*pw)}
+	for k, at := range c.Pack {
+		for y := range ph {
+			row := s.samples[fuse.Reflect(2*y+at[0]-top, h)*w:][:w]
+			dst := in.Data[(k*ph+y)*pw:][:pw]
+			for x := range dst {
+				v := row[fuse.Reflect(2*x+at[1]-left, w)]
+				if c.Clip == model.ClipBoth {
+					v = min(max(v, 0), 1)
+				}
+				dst[x] = v
+			}
+		}
+	}
+	strength := 1.0
+	if n.denoise != nil {
+		strength = *n.denoise
+	}
+	noise := float32(strength * model.NoiseScale * s.mosaic.Sigma / 255)
+	for i := 4 * ph * pw; i < len(in.Data); i++ {
+		in.Data[i] = noise
+	}
+	return in, top, left
+}
+
+// develop sends the mosaic through the whole pipeline as a DNG file without a
+// colour matrix, so that the camera's colours are sRGB's.
+func (n *network) develop(ctx context.Context, s *shot) (*picture, error) {
+	file, err := s.dng(false)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	job := pipeline.Job{Input: s.name, Reader: bytes.NewReader(file), Size: int64(len(file)), Noise: n.noise, Denoise: n.denoise,
+		Output: pipeline.Output{Writer: &out, Format: pipeline.PNG, Bits: 16}}
+	rep, err := n.session.Enhance(ctx, job)
+	if rep != nil {
+		n.device = rep.Device
+		n.used[rep.Plan.Precision] = true
+	}
+	if err != nil {
+		return nil, err
+	}
+	im, err := imgio.DecodeRGB16(bytes.NewReader(out.Bytes()), int64(out.Len()))
+	if err != nil {
+		return nil, err
+	}
+	return fromRGB16(im), nil
+}
+
+// fromRGB16 is a picture of sRGB codes.
+func fromRGB16(im *imgio.RGB16) *picture {
+	p := &picture{w: im.Width, h: im.Height, rgb: make([]float32, len(im.Pix))}
+	for i, v := range im.Pix {
+		p.rgb[i] = float32(v) / 65535
+	}
+	return p
+}
