@@ -110,9 +110,9 @@ const (
 )
 
 // TuneTasks lists the distinct convolutions of a network whose algorithm is chosen
-// automatically, those with the most work first, with the algorithms worth
-// measuring.
-func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options, e Effort) ([]tune.Task, error) {
+// automatically and of which known, if set, does not say that they are, those with
+// the most work first, with the algorithms worth measuring.
+func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options, e Effort, known func(key string) bool) ([]tune.Task, error) {
 	p, err := fuse.Fuse(m.Graph, h, w)
 	if err != nil {
 		return nil, err
@@ -131,6 +131,9 @@ func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options, e E
 			continue
 		}
 		key := tune.Key(shape, precision)
+		if known != nil && known(key) {
+			continue
+		}
 		if work[key] == 0 {
 			tasks = append(tasks, tune.Task{Key: key, Precision: precision, Shape: shape, Candidates: Candidates(caps, shape, opt.Precision, e)})
 		}

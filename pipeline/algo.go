@@ -48,7 +48,7 @@ func (s *Session) prepare(m *model.Model, h, w int, budget int64) (*exec.Job, er
 
 func (s *Session) engineOptions(budget int64) exec.Options {
 	return exec.Options{
-		Precision: s.precision().storage(), TF32: s.precision() == TF32, Tuned: s.table, Budget: budget, Algo: s.algo,
+		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Budget: budget, Algo: s.algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
 		Matrix: s.matrix != nil && *s.matrix, Discrete: s.discrete(), Profiler: s.set.Profiler,
 	}

@@ -69,7 +69,7 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 	}
 	try := func(change string, m *model.Model, p Precision) {
 		opt := s.engineOptions(1)
-		opt.Precision, opt.TF32 = p.storage(), p == TF32
+		opt.Precision, opt.TF32 = p.Storage(), p == TF32
 		var least *memplan.BudgetError
 		if _, err := exec.Prepare(m, h, w, s.info, opt); errors.As(err, &least) && least.Minimum < e.Minimum {
 			e.Lower = append(e.Lower, Remedy{change, least.Minimum})

@@ -40,8 +40,8 @@ func ParsePrecision(s string) (Precision, error) {
 	return FP32, optionErrorf("precision", "%q: want fp32, tf32, fp16 or auto", s)
 }
 
-// storage is how activations of the precision are stored.
-func (p Precision) storage() planar.Precision {
+// Storage is how activations of the precision are stored.
+func (p Precision) Storage() planar.Precision {
 	if p == FP16 {
 		return planar.FP16
 	}

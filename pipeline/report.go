@@ -84,16 +84,20 @@ type DeviceFacts struct {
 type PlanFacts struct {
 	Strategy  string `json:"strategy"`
 	Precision string `json:"precision"`
-	Sections  int    `json:"sections"`
-	Rows      int    `json:"rows"`  // of a strip, the highest
-	Ticks     int    `json:"ticks"` // strips, of all sections
-	Launches  int    `json:"launches"`
-	FLOPs     int64  `json:"flops"`
-	Packed    [2]int `json:"packed"` // rows and columns of the network's input
-	Peak      int64  `json:"predicted_peak"`
-	Budget    int64  `json:"budget"` // 0: none
-	BudgetWhy string `json:"budget_why"`
-	HostBytes int64  `json:"host_bytes"` // of tensors spilled to the host
+	// PrecisionWhy says why, where the choice was the program's.
+	PrecisionWhy string `json:"precision_why,omitempty"`
+	// Tuning says whether algorithms were measured on the device.
+	Tuning    exec.Tuning `json:"tuning"`
+	Sections  int         `json:"sections"`
+	Rows      int         `json:"rows"`  // of a strip, the highest
+	Ticks     int         `json:"ticks"` // strips, of all sections
+	Launches  int         `json:"launches"`
+	FLOPs     int64       `json:"flops"`
+	Packed    [2]int      `json:"packed"` // rows and columns of the network's input
+	Peak      int64       `json:"predicted_peak"`
+	Budget    int64       `json:"budget"` // 0: none
+	BudgetWhy string      `json:"budget_why"`
+	HostBytes int64       `json:"host_bytes"` // of tensors spilled to the host
 
 	Upload     int64   `json:"upload_bytes"` // to the device, in all
 	Download   int64   `json:"download_bytes"`
@@ -161,6 +165,7 @@ type SectionFacts struct {
 func (f *PlanFacts) fill(job *exec.Job) {
 	p := job.Plan
 	f.Full = p
+	f.Precision, f.Tuning = precisionOf(job).String(), job.Tuning()
 	f.Upload, f.Download, f.Predicted = p.Cost.UploadBytes, p.Cost.DownloadBytes, p.Cost.Seconds
 	f.Recomputed, f.Rows, f.Ticks, f.Table = 0, 0, 0, nil
 	for _, s := range p.Table() {

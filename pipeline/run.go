@@ -102,7 +102,7 @@ func (r *run) awaitTurn() error {
 // decide plans the run.
 func (r *run) decide() error {
 	r.report.Plan.Budget, r.report.Plan.BudgetWhy = r.budget, r.budgetWhy
-	r.report.Plan.Precision = r.set.Precision.String()
+	r.report.Plan.Precision = r.precision().String()
 	if err := r.makePlan(); err != nil {
 		return err
 	}
@@ -133,6 +133,10 @@ func (r *run) makePlan() error {
 	if r.info == nil {
 		return r.planHost(f)
 	}
+	if err := r.ready(r.ctx, r.geo.h, r.geo.w, !r.job.DryRun); err != nil {
+		return err
+	}
+	f.PrecisionWhy = r.precisionWhy()
 	if e := r.engine; e != nil && r.h == r.geo.h && r.w == r.geo.w {
 		r.plan = e.Job
 	} else {

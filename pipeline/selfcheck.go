@@ -238,7 +238,7 @@ func (s *Session) planPatch(p Precision) (job *exec.Job, h, w int, err error) {
 		h, w = 192, 256
 	}
 	opt := s.engineOptions(s.budget)
-	opt.Precision, opt.TF32 = p.storage(), p == TF32
+	opt.Precision, opt.TF32 = p.Storage(), p == TF32
 	for {
 		ph, pw := s.model.Convention.PaddedSides(h, w)
 		job, err = exec.Prepare(s.model, ph, pw, s.info, opt)

@@ -13,6 +13,7 @@ import (
 	"enhance/imgio"
 	"enhance/model"
 	"enhance/raw"
+	"enhance/tune"
 )
 
 // Session makes pictures with one model on one device. Its methods must not be
@@ -30,10 +31,13 @@ type Session struct {
 	// openJob replaces exec's Job.Open in tests.
 	openJob func(*exec.Job, *clrt.Context) (*exec.Engine, error)
 
-	cl     *clrt.Context
-	engine *exec.Engine
-	matrix *bool // whether the device has matrix units; nil: not asked yet
-	h, w   int   // what the engine is for
+	cl       *clrt.Context
+	engine   *exec.Engine
+	matrix   *bool            // whether the device has matrix units; nil: not asked yet
+	chosen   *precisionChoice // nil: not decided yet
+	table    *tune.Table      // what was measured on the device; nil: not asked yet, or not used
+	measured [2]int           // sides that the table was last completed for
+	h, w     int              // what the engine is for
 
 	turns turns // for the device and all of the above
 	base  int64 // resident bytes of the process before the first run

@@ -42,16 +42,19 @@ func (s *Session) useTuning(ctx context.Context, h, w int, run bool) error {
 		return nil
 	}
 	store := s.tuningStore()
-	table, dropped := store.Load()
-	if dropped != "" {
-		s.debug("tuning results are not used: " + dropped)
+	if s.table == nil { // once, so that photos of a session have one table
+		table, dropped := store.Load()
+		if dropped != "" {
+			s.debug("tuning results are not used: " + dropped)
+		}
+		s.table = table
 	}
-	s.table = table
-	if !run || s.info.Type == clrt.CPU {
+	if !run || s.info.Type == clrt.CPU || s.measured == [2]int{h, w} {
 		return nil
 	}
-	tasks, err := s.tuneTasks(h, w, exec.Quick)
-	if err != nil || len(missing(tasks, table)) == 0 {
+	s.measured = [2]int{h, w}
+	tasks, err := s.tuneTasks(h, w, exec.Quick, s.table)
+	if err != nil || len(tasks) == 0 {
 		return err
 	}
 	_, err = s.measureInto(ctx, store, tasks, time.Now().Add(firstTuning), false)
@@ -64,8 +67,10 @@ func (s *Session) useTuning(ctx context.Context, h, w int, run bool) error {
 	return nil
 }
 
-func (s *Session) tuneTasks(h, w int, e exec.Effort) ([]tune.Task, error) {
-	return exec.TuneTasks(s.model, h, w, s.info, s.engineOptions(s.budget), e)
+// tuneTasks lists what a table, if there is one, has nothing about.
+func (s *Session) tuneTasks(h, w int, e exec.Effort, t *tune.Table) ([]tune.Task, error) {
+	known := func(key string) bool { _, ok := t.Lookup(key); return ok }
+	return exec.TuneTasks(s.model, h, w, s.info, s.engineOptions(s.budget), e, known)
 }
 
 // missing are the tasks that a table has nothing about.
@@ -219,7 +224,7 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 	}
 	for _, p := range precisions {
 		s.chosen = &precisionChoice{precision: p}
-		tasks, err := s.tuneTasks(h, w, exec.Thorough)
+		tasks, err := s.tuneTasks(h, w, exec.Thorough, nil)
 		if err != nil {
 			return r, err
 		}

@@ -27,7 +27,7 @@ type Limits struct {
 func Defaults(info *clrt.DeviceInfo, budget int64) Limits {
 	l := Limits{Bytes: min(1<<30, info.GlobalMem/8), FLOPs: 3e11, Runs: 3}
 	if info.Type == clrt.CPU {
-		l.FLOPs = 2e9
+		l.FLOPs, l.Runs = 1e9, 5
 	}
 	if budget > 0 {
 		l.Bytes = min(l.Bytes, budget)
@@ -279,13 +279,13 @@ func (r *rig) launch(from, to int) error {
 	return nil
 }
 
-// time runs all rows once and keeps the best time, by the device's clock.
-func (r *rig) time() error {
-	t, err := DeviceSeconds(r.q, func() error { return r.launch(0, r.rows) })
-	if err == nil && (r.seconds == 0 || t < r.seconds) {
-		r.seconds = t
+// time runs all rows once, by the device's clock, and keeps the best time.
+func (r *rig) time() (seconds float64, err error) {
+	seconds, err = DeviceSeconds(r.q, func() error { return r.launch(0, r.rows) })
+	if err == nil && (r.seconds == 0 || seconds < r.seconds) {
+		r.seconds = seconds
 	}
-	return err
+	return seconds, err
 }
 
 // DeviceSeconds times what enqueue puts into an idle queue, from a marker before

@@ -1,16 +1,16 @@
 package tune
 
 import (
-	"cmp"
 	"context"
 	"runtime"
-	"slices"
 	"time"
 
 	"enhance/conv"
 )
 
 const (
+	// finalRounds are the runs of the final, beside those before it.
+	finalRounds = 5
 	// hysteresis is what a candidate's score must be of the default's to replace it:
 	// less is noise, and another algorithm means other bytes.
 	hysteresis = 1.03
@@ -18,10 +18,9 @@ const (
 	// scratch memory or larger granules of rows than the default: both raise the
 	// smallest budget of a photo.
 	memoryPrice = 0.9
-	// finalists are measured again, in turns, if their score is this share of the
-	// best.
+	// finalists are the best of those whose score is this share of the best one's.
 	closeEnough = 0.85
-	finalists   = 4
+	finalists   = 3
 )
 
 // Task is one convolution to decide.
@@ -40,7 +39,9 @@ type Result struct {
 	GFLOPs  float64 `json:"gflops,omitempty"`
 	Error   float64 `json:"rel_error"`
 	Score   float64 `json:"score,omitempty"`
-	price   float64
+
+	price  float64
+	ratios []float64 // of the default's time, run by run
 }
 
 // Outcome is what came of a task.
@@ -147,29 +148,26 @@ func (m *Meter) decide(ctx context.Context, out *Outcome, o *Options) error {
 		return err
 	}
 	out.Rows = p.rows
-	var base conv.Impl
+	d := &duel{problem: p, task: out.Task}
+	defer d.close()
 	for i, a := range out.Task.Candidates {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		r := Result{Algo: a.Name(), price: 1}
 		impl, err := a.New(m.caps, out.Task.Shape, m.precision)
-		if i == 0 {
-			base = impl
-		}
-		if err == nil && o.late() && !m.builder.ready(m.source(impl)) {
+		if err == nil && i > 0 && o.late() && !m.builder.ready(m.source(impl)) {
 			err = errHalted
 		}
 		if err == nil {
-			r.price = price(impl, base, p.rows)
-			err = p.measure(&r, impl, out.Task.Precision, m.limits.Runs, o)
+			err = d.enter(&r, impl, i == 0)
 		}
 		if err != nil {
-			r.Problem, r.Seconds = err.Error(), 0
+			r.Problem = err.Error()
 		}
 		out.Results = append(out.Results, r)
 	}
-	p.playOff(out, o)
+	d.final(out.Results, o)
 	out.choose(p.flops())
 	return nil
 }
@@ -185,94 +183,6 @@ func price(impl, base conv.Impl, rows int) float64 {
 // flops is the work of the rows that are computed.
 func (p *problem) flops() float64 {
 	return p.shape.FLOPs() / float64(p.shape.H) * float64(p.rows)
-}
-
-// measure checks a candidate and times it.
-func (p *problem) measure(r *Result, impl conv.Impl, precision string, runs int, o *Options) error {
-	c, err := p.open(impl)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	if err := c.check(precision); err != nil {
-		return err
-	}
-	for i := range runs {
-		if i > 0 && o.late() {
-			break
-		}
-		if err := c.time(); err != nil {
-			return err
-		}
-	}
-	r.Error = c.err
-	r.set(c.seconds, p.flops(), precision)
-	return nil
-}
-
-func (r *Result) set(seconds, flops float64, precision string) {
-	if r.Seconds == 0 || seconds < r.Seconds {
-		r.Seconds = seconds
-	}
-	r.GFLOPs = flops / r.Seconds / 1e9
-	r.Score = Score(r.Seconds, r.Error, precision) * r.price
-}
-
-// playOff measures the candidates that are close to the best again, in turns, so
-// that what else the device did meanwhile hits all of them.
-func (p *problem) playOff(out *Outcome, o *Options) {
-	best := 0.0
-	for _, r := range out.Results {
-		best = max(best, r.Score)
-	}
-	var close []*Result
-	for i := range out.Results {
-		if r := &out.Results[i]; r.Score > 0 && (i == 0 || r.Score >= closeEnough*best) {
-			close = append(close, r)
-		}
-	}
-	slices.SortStableFunc(close, func(a, b *Result) int { return cmp.Compare(b.Score, a.Score) })
-	if len(close) > finalists {
-		close = close[:finalists]
-	}
-	if len(close) < 2 || o.late() {
-		return
-	}
-	rigs := make([]*rig, len(close))
-	defer func() {
-		for _, r := range rigs {
-			if r != nil {
-				r.close()
-			}
-		}
-	}()
-	for i, r := range close {
-		impl, err := out.Task.algo(r.Algo).New(p.caps, p.shape, p.precision)
-		if err != nil {
-			return
-		}
-		if rigs[i], err = p.open(impl); err != nil {
-			rigs[i] = nil // open has closed it; the others' scratch leaves no room
-			return
-		}
-	}
-	for range p.limits.Runs + 1 {
-		for i, r := range rigs {
-			if err := r.time(); err != nil {
-				return
-			}
-			close[i].set(r.seconds, p.flops(), out.Task.Precision)
-		}
-	}
-}
-
-func (t *Task) algo(name string) conv.Algo {
-	for _, a := range t.Candidates {
-		if a.Name() == name {
-			return a
-		}
-	}
-	return nil
 }
 
 // choose takes the best score, the default if none is clearly better.

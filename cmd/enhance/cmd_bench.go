@@ -90,12 +90,14 @@ func (b *benchFlags) check(f *pflag.FlagSet) error {
 		return usagef("%s: %q: want flags only", strings.TrimPrefix(f.Name(), "enhance "), f.Arg(0))
 	case b.opt.Repeat < 1 || b.opt.Repeat > 1000:
 		return usagef("--repeat: %d: want 1 to 1000", b.opt.Repeat)
+	case b.suite != "" && b.set.Precision != pipeline.FP32 && b.set.Precision != pipeline.FP16:
+		return usagef("--precision: %s: want fp32, which has the tf32 algorithms too, or fp16", b.set.Precision)
 	case b.suite != "" && (b.scale < 1 || b.scale > 64):
 		return usagef("--scale: %d: want 1 to 64", b.scale)
 	case b.suite != "" && !(b.limit > 0 && b.limit <= 3600):
 		return usagef("--limit: %g: want seconds, at most 3600", b.limit)
 	}
-	b.opt.Limit, b.opt.Precision = time.Duration(b.limit*float64(time.Second)), b.set.Precision
+	b.opt.Limit, b.opt.Precision = time.Duration(b.limit*float64(time.Second)), b.set.Precision.Storage()
 	return nil
 }
 
@@ -313,6 +315,7 @@ func (b *benchFlags) net(e *env, size string, profile *profileFlag) (r *bench.Ne
 	if err != nil {
 		return nil, err
 	}
+	tellTuning(&b.set, e.stderr, b.quiet, false)
 	s, err := pipeline.NewSession(b.set)
 	if err != nil {
 		return nil, err
@@ -324,7 +327,7 @@ func (b *benchFlags) net(e *env, size string, profile *profileFlag) (r *bench.Ne
 	}
 	ctx, stop := interruptible(e, s.Abandon)
 	defer stop()
-	opt, h, w, err := s.EngineOptions(rows, cols)
+	opt, h, w, err := s.EngineOptions(ctx, rows, cols)
 	if err != nil {
 		return nil, err
 	}

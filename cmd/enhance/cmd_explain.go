@@ -43,6 +43,7 @@ func runExplain(e *env, args []string) int {
 		}
 	}
 	n.set.PlanOnly = n.set.Profile != nil && n.set.Device == ""
+	tellTuning(&n.set, e.stderr, false, false)
 	s, err := pipeline.NewSession(n.set)
 	if err != nil {
 		return e.fail(err, "")
@@ -69,8 +70,9 @@ func runExplain(e *env, args []string) int {
 func writeExplanation(w io.Writer, x *pipeline.Explanation) error {
 	fmt.Fprintf(w, "%-8s%s: %dx%d packed\n", "input", x.Input, x.Plan.Packed[0], x.Plan.Packed[1])
 	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&x.Device), x.Device.Why)
-	fmt.Fprintf(w, "%-8s%s, %s\n", "model", x.Model.Name, x.Plan.Precision)
+	fmt.Fprintf(w, "%-8s%s, %s\n", "model", x.Model.Name, precisionLine(&x.Plan))
 	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&x.Plan))
+	fmt.Fprintf(w, "%-8s%s\n", "", tuningLine(&x.Plan))
 	fmt.Fprintf(w, "%-8speak %s of device memory\n\n", "", pipeline.Bytes(x.Plan.Peak))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "step\tkind\tchannels\tk\tplane\tGFLOP\tshare\tscratch\tresult\talgorithm")

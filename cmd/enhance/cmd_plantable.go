@@ -51,6 +51,7 @@ func runPlanTable(e *env, args []string) int {
 		return e.fail(err, "")
 	}
 	n.set.PlanOnly = n.set.Profile != nil && n.set.Device == "" && !measure
+	tellTuning(&n.set, e.stderr, false, false)
 	s, err := pipeline.NewSession(n.set)
 	if err != nil {
 		return e.fail(err, "")

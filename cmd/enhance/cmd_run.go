@@ -73,6 +73,7 @@ func modelRun(e *env, args []string) int {
 		return e.fail(err, "")
 	}
 	o.set.PlanOnly = o.dryRun && o.set.Profile != nil && o.set.Device == ""
+	tellTuning(&o.set, e.stderr, o.quiet, false)
 	s, err := pipeline.NewSession(o.set)
 	if err != nil {
 		return e.fail(err, "")
@@ -196,7 +197,7 @@ func compareTensor(path string, out *pipeline.Tensor) (*tensorComparison, error)
 func writeTensorPlanned(w io.Writer, r *pipeline.TensorReport) {
 	fmt.Fprintf(w, "%-8s%s %d,%d,%d, padded to %dx%d\n", "value", r.Node, r.Output[0], r.Output[1], r.Output[2], r.Plan.Packed[0], r.Plan.Packed[1])
 	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&r.Device), r.Device.Why)
-	fmt.Fprintf(w, "%-8s%s, %s\n", "model", r.Model.Name, r.Plan.Precision)
+	fmt.Fprintf(w, "%-8s%s, %s\n", "model", r.Model.Name, precisionLine(&r.Plan))
 	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&r.Plan))
 	for _, a := range r.Algos {
 		fmt.Fprintf(w, "%-8s%d convolutions by %s, %.1f %% of the work\n", "", a.Steps, a.Algo, 100*a.Share)

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"enhance/pipeline"
-	"enhance/planar"
 	"enhance/profile"
 )
 
@@ -40,7 +39,8 @@ func (n *netFlags) declareModel(f *pflag.FlagSet) {
 func (n *netFlags) declareDevice(f *pflag.FlagSet) {
 	f.StringVarP(&n.set.Device, "device", "g", "", "index, platform:device, part of a name, or host (enhance --list-devices)")
 	f.StringVar(&n.mem, "mem", "", "most bytes of device memory, such as 256M, 0 for no limit")
-	f.StringVar(&n.precision, "precision", "fp32", "how activations are stored on the device: fp32 or fp16")
+	f.StringVar(&n.precision, "precision", "fp32", precisionUsage)
+	f.BoolVar(&n.set.NoTune, "no-tune", false, noTuneUsage)
 	f.StringVar(&n.set.Algo, "algo", "", "convolution algorithms: auto, a name, or PATTERN=NAME,... for layers, such as 'conv_l1_*=direct-rows,*=auto'")
 	f.IntVar(&n.set.StripRows, "strip-rows", 0, "force strips of that many output rows")
 	f.BoolVar(&n.set.WholePlanes, "whole-planes", false, "force one layer after another over whole planes")
@@ -78,7 +78,7 @@ func (n *netFlags) parse(f *pflag.FlagSet, args []string) (err error) {
 			return err
 		}
 	}
-	if n.set.Precision, err = parsePrecision(n.precision); err != nil {
+	if n.set.Precision, err = pipeline.ParsePrecision(n.precision); err != nil {
 		return err
 	}
 	switch {
@@ -94,16 +94,6 @@ func (n *netFlags) parse(f *pflag.FlagSet, args []string) (err error) {
 		return usagef("--strip-rows and --whole-planes contradict each other")
 	}
 	return nil
-}
-
-func parsePrecision(s string) (planar.Precision, error) {
-	switch s {
-	case "", "fp32":
-		return planar.FP32, nil
-	case "fp16":
-		return planar.FP16, nil
-	}
-	return 0, usagef("--precision: %q: want fp32 or fp16", s)
 }
 
 // putJSON prints the one object of a report.

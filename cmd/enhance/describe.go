@@ -30,8 +30,11 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 		p.Width, p.Height, p.CFA, levels(p.Black), levels(p.White[:]), orientation(p.Orientation))
 	item("", "%s", colourLine(&r.Colour))
 	item("device", "%s (%s)", deviceName(&r.Device), r.Device.Why)
-	item("model", "%s, %s", r.Model.Name, r.Plan.Precision)
+	item("model", "%s, %s", r.Model.Name, precisionLine(&r.Plan))
 	item("plan", "%s", planLine(&r.Plan))
+	if t := tuningLine(&r.Plan); t != "" {
+		item("", "%s", t)
+	}
 	item("", "%s", budgetLine(r))
 	if r.Output.Path != "" || !r.DryRun {
 		name := r.Output.Path
@@ -128,6 +131,26 @@ func deviceName(d *pipeline.DeviceFacts) string {
 		}
 	}
 	return name
+}
+
+// precisionLine is the precision, and why where the program chose.
+func precisionLine(p *pipeline.PlanFacts) string {
+	if p.PrecisionWhy == "" {
+		return p.Precision
+	}
+	return fmt.Sprintf("%s (%s)", p.Precision, p.PrecisionWhy)
+}
+
+// tuningLine says where the choice of algorithms came from, "" if there was none.
+func tuningLine(p *pipeline.PlanFacts) string {
+	switch t := p.Tuning; t.State {
+	case "":
+		return ""
+	case "defaults":
+		return "algorithms: defaults"
+	default:
+		return fmt.Sprintf("algorithms: %s for this device (choices %s)", t.State, t.Hash)
+	}
 }
 
 func planLine(p *pipeline.PlanFacts) string {

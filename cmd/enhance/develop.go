@@ -32,6 +32,7 @@ func runDevelop(e *env, args []string) int {
 	if o.settings.HostMemory > 0 { // let the collector know: its default is to let the heap double
 		debug.SetMemoryLimit(int64(o.settings.HostMemory))
 	}
+	tellTuning(&o.settings, e.stderr, o.quiet, o.verbose)
 	session, err := pipeline.NewSession(o.settings)
 	if err != nil {
 		return e.fail(err, "")

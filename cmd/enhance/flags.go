@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"enhance/pipeline"
-	"enhance/planar"
 	"enhance/profile"
 	"enhance/raw"
 )
@@ -53,8 +52,9 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f.StringVar(&t.mem, "mem", "", "most `BYTES` of device memory, such as 256M (suffixes k, m, g), 0 for no limit; without it 80 % of a GPU's memory, half of what is available on a CPU device")
 	f.StringVar(&t.hostMem, "host-mem", "", "most `BYTES` of the host's memory that a photo may be planned to take; without it no limit")
 	f.StringVar(&t.profile, "device-profile", "", "`NAME` or FILE.json: plan within that device's limits ("+strings.Join(profile.Names(), ", ")+"); with --dry-run and without -g no device is needed")
-	f.StringVar(&t.precision, "precision", "fp32", "`KIND`: how activations are stored on the device: fp32 or fp16")
+	f.StringVar(&t.precision, "precision", "fp32", "`KIND`: "+precisionUsage)
 	f.StringVar(&o.settings.Algo, "algo", "", "convolution algorithms: auto, a name, or PATTERN=NAME,... for layers (enhance explain shows the choice)")
+	f.BoolVar(&o.settings.NoTune, "no-tune", false, noTuneUsage)
 
 	f.StringVar(&t.rawSize, "raw-size", "", "`WxH`: the photo is a headerless dump of little-endian 16-bit samples of that size")
 	f.StringVar(&t.cfa, "cfa", "", "filter `PATTERN`: RGGB, BGGR, GBRG or GRBG")
@@ -122,12 +122,8 @@ func (o *order) values(t *texts) (err error) {
 		}
 		o.settings.PlanOnly = o.dryRun && o.settings.Device == ""
 	}
-	switch t.precision {
-	case "fp32":
-	case "fp16":
-		o.settings.Precision = planar.FP16
-	default:
-		return usagef("--precision: %q: want fp32 or fp16", t.precision)
+	if o.settings.Precision, err = pipeline.ParsePrecision(t.precision); err != nil {
+		return err
 	}
 	if t.wb != "" {
 		if o.job.WB, err = pipeline.ParseWhiteBalance(t.wb); err != nil {
