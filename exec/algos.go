@@ -57,9 +57,9 @@ func algoByName(name string) conv.Algo {
 }
 
 // worthCompiling is the work of a layer on a CPU that pays for compiling its
-// Winograd kernel: on two cores a kernel takes about a second the first time and
-// saves about half of a layer's time every time.
-const worthCompiling = 18e9
+// Winograd kernel: a kernel takes about a second the first time, layers share it,
+// and one of them saves half of its time or more every time.
+const worthCompiling = 3e9
 
 // AutoAlgo is the automatic choice of an algorithm where no tuning table has one,
 // and the reason for it. It depends on the shape, the device's kind and the precision, never on the memory
@@ -70,7 +70,7 @@ func AutoAlgo(c conv.Caps, s conv.Shape, p planar.Precision) (algo conv.Algo, wh
 			return a, "matrix units"
 		}
 	}
-	if wide(s) && (!c.CPU || s.FLOPs() >= worthCompiling) {
+	if (wide(s) || waits(c, s)) && (!c.CPU || s.FLOPs() >= worthCompiling && roomy(s)) {
 		if a, ok := winograd.Choose(c, s, p); ok {
 			return a, "fewer multiplications"
 		}
@@ -89,6 +89,21 @@ func wide(s conv.Shape) bool {
 		least = 128 * 128
 	}
 	return s.InC() >= 32 && s.OutC >= 32 && s.InC()*s.OutC >= least
+}
+
+// waits reports whether a layer's whole plane is waited for under any plan, so that
+// tiles cost nothing: without an activation of its own it has an instance norm
+// behind it.
+func waits(c conv.Caps, s conv.Shape) bool {
+	return c.CPU && s.Act == fuse.NoAct && s.InC() >= 32 && s.OutC >= 32
+}
+
+// roomy reports whether transformed weights, four times the plain ones or more,
+// are smaller than what the layer reads and writes. On a CPU both are the same
+// memory.
+func roomy(s conv.Shape) bool {
+	const times = 4
+	return times*s.K*s.K*s.InC()*s.OutC <= s.H*s.W*(s.InC()+s.OutC)
 }
 
 // matrixAlgo is the algorithm for the device's matrix units in a precision, nil

@@ -144,10 +144,11 @@ func costModel(i *clrt.DeviceInfo) memplan.CostModel {
 	clock := float64(max(i.MaxClockMHz, 1000)) * 1e6
 	if i.Type == clrt.CPU {
 		lanes := float64(max(i.NativeVectorFloat, 1))
-		// On PoCL, two cores: whole planes of 198 MiB took 1.5 times as long as
-		// 52 MiB of rows.
-		return memplan.CostModel{LaunchSeconds: 30e-6, FLOPRate: units * clock * lanes * 2, LinkRate: 8e9,
-			Saturation: 2048 * units, CacheBytes: max(i.GlobalCache, 4<<20), MissPenalty: 1.6}
+		// pynet-s on PoCL, two cores, 32 MiB of cache: 3.5 processor seconds in 9432
+		// launches (48 MiB), 2.9 in 5396 (55), 2.8 in 2727 (73), 2.7 in 1399 (108), 2.8
+		// over whole planes (252).
+		return memplan.CostModel{LaunchSeconds: 50e-6, FLOPRate: units * clock * lanes * 2, LinkRate: 8e9,
+			Saturation: 2048 * units, CacheBytes: max(i.GlobalCache, 4<<20), MissPenalty: 1.1}
 	}
 	m := memplan.CostModel{LaunchSeconds: 6e-6, FLOPRate: units * clock * 64, LinkRate: 25e9, Saturation: units * 16384}
 	if i.Unified {
