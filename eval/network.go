@@ -3,6 +3,7 @@ package eval
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"enhance/fuse"
@@ -27,14 +28,22 @@ func newNetwork(set pipeline.Settings, o *Options) (*network, error) {
 		return nil, err
 	}
 	n := &network{session: s, noise: o.Noise, denoise: o.Denoise, used: map[string]bool{}}
-	c := &s.Model().Convention
-	if c.Output != model.OutputCameraGamma || !c.SubtractBlack || c.ScaleNum != 2 || c.ScaleDen != 1 {
-		return nil, fmt.Errorf("model %s renders pictures in a way of its own or in another size: there is nothing to compare them with", s.ModelName())
-	}
-	if c.NoisePlanes == 0 && (o.Denoise != nil || o.Noise.Mode != pipeline.NoiseDefault) {
-		return nil, fmt.Errorf("model %s does not take the noise level: leave denoise and noise out", s.ModelName())
+	if err := n.check(o); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return n, nil
+}
+
+// check refuses models that cannot be measured in this way.
+func (n *network) check(o *Options) error {
+	c, name := &n.session.Model().Convention, n.session.ModelName()
+	if c.Output != model.OutputCameraGamma || !c.SubtractBlack || c.ScaleNum != 2 || c.ScaleDen != 1 {
+		return &OptionError{fmt.Sprintf("model %s renders pictures in a way of its own or in another size: there is nothing to compare them with", name)}
+	}
+	if c.NoisePlanes == 0 && (o.Denoise != nil || o.Noise.Mode != pipeline.NoiseDefault) {
+		return &OptionError{fmt.Sprintf("model %s does not take the noise level: leave denoise and noise out", name)}
+	}
+	return nil
 }
 
 func (n *network) name() string { return n.session.ModelName() }

@@ -198,7 +198,7 @@ func compare(name string, got *picture, truth *imgio.RGB16, border int) (*PhotoR
 	}
 	m, err := quality.New(quality.Config{Width: got.w, Height: got.h, Border: border, Domain: quality.Domain8, SSIM: true})
 	if err != nil {
-		return nil, err
+		return nil, &OptionError{err.Error()}
 	}
 	want := make([]float32, 3*got.w)
 	for y := range got.h {

@@ -136,7 +136,7 @@ func (o *evalOrder) run(ctx context.Context) (*eval.Report, error) {
 	rep, err := eval.Run(ctx, o.Options)
 	var bad *eval.OptionError
 	if errors.As(err, &bad) {
-		return nil, usagef("eval: %s", bad.Problem)
+		return nil, usagef("eval: %v", err)
 	}
 	return rep, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"enhance/model"
 	"enhance/pipeline"
 	"enhance/profile"
 )
@@ -31,7 +32,7 @@ func newFlags(name string) *pflag.FlagSet {
 
 // declareModel adds -m and --level.
 func (n *netFlags) declareModel(f *pflag.FlagSet) {
-	f.StringVarP(&n.set.Model, "model", "m", "", "network: pynet-s (built in), pynet-random:SEED[,level=N][,norm1=false][,width=W], or a .safetensors or .pth `FILE`")
+	f.StringVarP(&n.set.Model, "model", "m", "", "network: "+model.BuiltinNames()+" (built in), pynet-random:SEED[,level=N][,norm1=false][,width=W], pynet-m-random:SEED[,size=tiny|fast|best], or a .safetensors or .pth `FILE`")
 	f.IntVar(&n.level, "level", -1, "level of a PyNET whose output is wanted, 0 to 5")
 }
 

@@ -29,6 +29,9 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 	item("", "%dx%d of %dx%d, %s, black %s, white %s%s", p.Crop[2]-p.Crop[0], p.Crop[3]-p.Crop[1],
 		p.Width, p.Height, p.CFA, levels(p.Black), levels(p.White[:]), orientation(p.Orientation))
 	item("", "%s", colourLine(&r.Colour))
+	if r.Noise != nil {
+		item("noise", "%s", noiseLine(r.Noise))
+	}
 	item("device", "%s (%s)", deviceName(&r.Device), r.Device.Why)
 	item("model", "%s, %s", r.Model.Name, precisionLine(&r.Plan))
 	item("plan", "%s", planLine(&r.Plan))
@@ -120,6 +123,19 @@ func colourLine(c *pipeline.ColourFacts) string {
 		s += fmt.Sprintf(" (%+.2f of them the camera's baseline)", c.BaselineEV)
 	}
 	return s
+}
+
+// noiseLine says where the noise level comes from, and what it is.
+func noiseLine(n *pipeline.NoiseFacts) string {
+	s := map[string]string{"none": "taken as none", "given": "given", "file": "from the file", "estimated": "estimated from the photo"}[n.Source]
+	if n.Source == "none" {
+		return s
+	}
+	var levels []string
+	for c, l := range n.Levels {
+		levels = append(levels, fmt.Sprintf("%c %.3g·v + %.2g", "RGB"[c], l.S, l.O))
+	}
+	return fmt.Sprintf("%s: variance %s; strength %s", s, strings.Join(levels, ", "), number(n.Denoise))
 }
 
 func deviceName(d *pipeline.DeviceFacts) string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"enhance/model"
 	"enhance/pipeline"
 	"enhance/profile"
 	"enhance/raw"
@@ -26,8 +27,8 @@ type order struct {
 
 // texts are flags whose values are parsed after all are known.
 type texts struct {
-	format, mem, hostMem, profile, precision, wb, exposure, level, rawSize, cfa, black, white string
-	bits                                                                                      int
+	format, mem, hostMem, profile, precision, wb, exposure, denoise, noise, level, rawSize, cfa, black, white string
+	bits                                                                                                      int
 }
 
 // flagSet declares the flags of the main job.
@@ -46,7 +47,10 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f.StringVar(&t.wb, "wb", "", "white balance: as-shot, auto or the gains `R,G,B`; without it as shot, or auto where the file records none")
 	f.StringVar(&t.exposure, "exposure", "0", "auto, or stops in `EV` on top of the file's own (models with display-ready output: applied in linear light, auto refused)")
 
-	f.StringVarP(&o.settings.Model, "model", "m", "", "network: pynet-s (built in), pynet-random:SEED, or a .safetensors `FILE`")
+	f.StringVar(&t.denoise, "denoise", "", "`STRENGTH` of 0 to 1: how much of the noise is removed, without it 1 (models that take the noise level)")
+	f.StringVar(&t.noise, "noise", "", "the noise's variance S·v + O in samples v of 0 to 1: `S,O`, S,O,S,O,S,O by colour, or estimate; without it the file's, or estimated where it records none")
+
+	f.StringVarP(&o.settings.Model, "model", "m", "", "network: "+model.BuiltinNames()+" (built in), pynet-random:SEED, or a .safetensors `FILE`")
 	f.StringVar(&t.level, "level", "", "level `N` of a PyNET whose output is wanted, 0 to 5")
 	f.StringVarP(&o.settings.Device, "device", "g", "", "`DEVICE`: index, platform:device, part of a name, or host for plain Go without OpenCL; without it a GPU if any, else a CPU device, else host")
 	f.StringVar(&t.mem, "mem", "", "most `BYTES` of device memory, such as 256M (suffixes k, m, g), 0 for no limit; without it 80 % of a GPU's memory, half of what is available on a CPU device")
@@ -132,6 +136,18 @@ func (o *order) values(t *texts) (err error) {
 	}
 	if o.job.Exposure, err = pipeline.ParseExposure(t.exposure); err != nil {
 		return err
+	}
+	if t.noise != "" {
+		if o.job.Noise, err = pipeline.ParseNoise(t.noise); err != nil {
+			return err
+		}
+	}
+	if t.denoise != "" {
+		v, err := pipeline.ParseDenoise(t.denoise)
+		if err != nil {
+			return err
+		}
+		o.job.Denoise = &v
 	}
 	if t.level != "" {
 		level, err := strconv.Atoi(t.level)

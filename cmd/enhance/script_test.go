@@ -54,6 +54,9 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", data)
+			if program, err := exec.LookPath("enhance"); err == nil { // for scripts that change PATH
+				e.Setenv("ENHANCE", program)
+			}
 			e.Setenv("XDG_CACHE_HOME", cache)
 			for _, name := range passed {
 				if v, ok := os.LookupEnv(name); ok {
