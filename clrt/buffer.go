@@ -38,10 +38,12 @@ const (
 // NewBuffer creates a buffer of size bytes with undefined content. The purpose
 // names it in errors and in LiveBuffers.
 func (c *Context) NewBuffer(size int64, purpose string) (*Buffer, error) {
-	return c.newBuffer(size, purpose, memReadWrite)
+	return c.newBuffer(size, purpose, false)
 }
 
-func (c *Context) newBuffer(size int64, purpose string, flags uintptr) (*Buffer, error) {
+// newBuffer creates a buffer of the device, or of memory of the host's that the
+// device reaches.
+func (c *Context) newBuffer(size int64, purpose string, host bool) (*Buffer, error) {
 	if err := c.use(); err != nil {
 		return nil, err
 	}
@@ -50,13 +52,23 @@ func (c *Context) newBuffer(size int64, purpose string, flags uintptr) (*Buffer,
 		return nil, fmt.Errorf("clrt: buffer %q cannot have %d bytes", purpose, size)
 	}
 	var code int32
-	id := c.lib.call(symCreateBuffer, c.ref.id, flags, uintptr(size), 0, uintptr(unsafe.Pointer(&code)))
+	var id uintptr
+	call := symCreateBuffer.String()
+	switch at := c.createBufferNV(host); {
+	case at != 0:
+		call = createBufferNV
+		id = c.lib.callAt(at, c.ref.id, memReadWrite, memLocationHostNV, uintptr(size), 0, uintptr(unsafe.Pointer(&code)))
+	case host:
+		id = c.lib.call(symCreateBuffer, c.ref.id, memReadWrite|memAllocHostPtr, uintptr(size), 0, uintptr(unsafe.Pointer(&code)))
+	default:
+		id = c.lib.call(symCreateBuffer, c.ref.id, memReadWrite, uintptr(size), 0, uintptr(unsafe.Pointer(&code)))
+	}
 	if code != 0 {
-		return nil, &Error{Call: symCreateBuffer.String(), Code: code, Detail: fmt.Sprintf(
+		return nil, &Error{Call: call, Code: code, Detail: fmt.Sprintf(
 			"%d bytes for %q; the device allows %d in one buffer and has %d, and this context holds %d",
 			size, purpose, c.dev.info.MaxAlloc, c.dev.info.GlobalMem, c.Live())}
 	}
-	b := &Buffer{ctx: c, size: size, purpose: purpose, subs: map[*Buffer]struct{}{}, host: flags&memAllocHostPtr != 0}
+	b := &Buffer{ctx: c, size: size, purpose: purpose, subs: map[*Buffer]struct{}{}, host: host}
 	b.ref.id = id
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,11 +1,18 @@
 package clrt
 
-import "errors"
+import (
+	"errors"
+	"unsafe"
+)
 
-// HostMemory is memory of the host's that the driver allocated, locked in place
-// (CL_MEM_ALLOC_HOST_PTR), so that the device copies to and from it at the full
-// rate of the link and without the host waiting. It is not on the device's
-// account (Live, Peak) but on one of its own (HostLive).
+// HostMemory is memory of the host's that the driver allocated, locked in place,
+// so that the device copies to and from it at the full rate of the link and
+// without the host waiting. It is not on the device's account (Live, Peak) but on
+// one of its own (HostLive).
+//
+// NVIDIA's driver sets as much memory of the device aside for a buffer with
+// CL_MEM_ALLOC_HOST_PTR once it is mapped, which would break any budget; a buffer of its
+// extension cl_nv_create_buffer that lies with the host takes none.
 type HostMemory struct {
 	q   *Queue
 	buf *Buffer
@@ -14,7 +21,7 @@ type HostMemory struct {
 
 // NewHostMemory allocates size bytes of host memory; q maps them.
 func (c *Context) NewHostMemory(q *Queue, size int64, purpose string) (*HostMemory, error) {
-	b, err := c.newBuffer(size, purpose, memReadWrite|memAllocHostPtr)
+	b, err := c.newBuffer(size, purpose, true)
 	if err != nil {
 		return nil, err
 	}
@@ -45,4 +52,20 @@ func (c *Context) HostLive() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.hostLive
+}
+
+const (
+	extNVCreateBuffer = "cl_nv_create_buffer"
+	createBufferNV    = "clCreateBufferNV"
+	memLocationHostNV = 1 // CL_MEM_LOCATION_HOST_NV
+)
+
+// createBufferNV is the address of clCreateBufferNV if the buffer is the host's and
+// the device has the extension, else 0.
+func (c *Context) createBufferNV(host bool) uintptr {
+	if !host || !c.dev.info.HasExtension(extNVCreateBuffer) {
+		return 0
+	}
+	name := append([]byte(createBufferNV), 0)
+	return c.lib.call(symGetExtensionFunctionAddressForPlatform, c.dev.platform, uintptr(unsafe.Pointer(&name[0])))
 }

@@ -55,6 +55,7 @@ const (
 	symEnqueueNDRangeKernel
 	symEnqueueMarkerWithWaitList
 	symEnqueueBarrierWithWaitList
+	symGetExtensionFunctionAddressForPlatform
 	numSymbols
 )
 
@@ -101,6 +102,8 @@ var symbolNames = [numSymbols]string{
 	symEnqueueNDRangeKernel:       "clEnqueueNDRangeKernel",
 	symEnqueueMarkerWithWaitList:  "clEnqueueMarkerWithWaitList",
 	symEnqueueBarrierWithWaitList: "clEnqueueBarrierWithWaitList",
+
+	symGetExtensionFunctionAddressForPlatform: "clGetExtensionFunctionAddressForPlatform",
 }
 
 func (s symbol) String() string { return symbolNames[s] }
@@ -128,6 +131,11 @@ func (l *library) call(s symbol, args ...uintptr) uintptr {
 	}
 	return rawCall(l.addr[s], args...)
 }
+
+// callAt is call for a function that is not in the table, an extension's.
+//
+//go:uintptrescapes
+func (l *library) callAt(addr uintptr, args ...uintptr) uintptr { return rawCall(addr, args...) }
 
 var loaded struct {
 	sync.Mutex

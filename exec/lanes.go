@@ -13,10 +13,14 @@ import (
 //
 // The plan (see memplan.Tick) leaves room for this: what is uploaded in a tick is
 // read in the next, and what is downloaded in a tick is not overwritten in the
-// next.
+// next. The downloads of a tick start together when its kernels have ended, so
+// that queues wait for each other once a tick and not for every transfer.
 type lanes struct {
 	compute, up, down *clrt.Queue
-	sent              *clrt.Event // what went down until the tick before the last
+
+	worked *clrt.Event // all before the tick, which its uploads wait for
+	rising bool        // uploads were queued since the last tick began
+	sent   *clrt.Event // the downloads of the tick before
 }
 
 func newLanes(ctx *clrt.Context, q *clrt.Queue, shared bool) (l lanes, err error) {
@@ -34,67 +38,109 @@ func newLanes(ctx *clrt.Context, q *clrt.Queue, shared bool) (l lanes, err error
 	return l, err
 }
 
+// mark is an event that ends with all that is in q, which is handed to the device.
+func (l *lanes) mark(q *clrt.Queue) (*clrt.Event, error) {
+	ev, err := q.Marker()
+	if err != nil {
+		return nil, err
+	}
+	if err := q.Flush(); err != nil {
+		ev.Close()
+		return nil, err
+	}
+	return ev, nil
+}
+
 // await makes everything put into waiter from now on wait for all that is in on.
 func (l *lanes) await(waiter, on *clrt.Queue) error {
 	if waiter == on {
 		return nil
 	}
-	ev, err := on.Marker()
+	ev, err := l.mark(on)
 	if err != nil {
 		return err
 	}
 	defer ev.Close()
-	return l.awaitEvent(waiter, on, ev)
-}
-
-func (l *lanes) awaitEvent(waiter, on *clrt.Queue, ev *clrt.Event) error {
-	if err := on.Flush(); err != nil {
-		return err
-	}
 	return waiter.Barrier(ev)
 }
 
-// tick orders the queues at the start of a tick: kernels behind the uploads made
-// for them and behind the downloads of the tick before the last, uploads behind
-// the kernels of the last tick.
-func (l *lanes) tick() error {
-	if l.up == l.compute {
+// rise must precede the uploads of a tick: they overwrite what the kernels of the
+// tick before read.
+func (l *lanes) rise() error {
+	if l.up == l.compute || l.rising {
 		return nil
 	}
-	if err := l.await(l.compute, l.up); err != nil {
+	l.rising = true
+	return l.up.Barrier(l.worked)
+}
+
+// tick orders the queues between two ticks. Kernels of the next wait for the
+// uploads made for them and for the downloads of the tick before the last. If
+// anything leaves, leave puts the downloads of the last tick into their queue,
+// behind its kernels.
+func (l *lanes) tick(leaves bool, leave func() error) error {
+	if l.up == l.compute {
+		return leave()
+	}
+	l.worked.Close()
+	var err error
+	if l.worked, err = l.mark(l.compute); err != nil {
 		return err
 	}
+	var waits []*clrt.Event
+	if l.rising {
+		ev, err := l.mark(l.up)
+		if err != nil {
+			return err
+		}
+		defer ev.Close()
+		l.rising = false
+		waits = append(waits, ev)
+	}
 	if l.sent != nil {
-		err := l.compute.Barrier(l.sent)
-		l.sent.Close()
-		if l.sent = nil; err != nil {
+		defer l.sent.Close()
+		waits = append(waits, l.sent)
+		l.sent = nil
+	}
+	if len(waits) > 0 {
+		if err := l.compute.Barrier(waits...); err != nil {
 			return err
 		}
 	}
-	ev, err := l.down.Marker()
-	if err != nil {
+	if !leaves {
+		return nil
+	}
+	if err := errors.Join(l.down.Barrier(l.worked), leave()); err != nil {
 		return err
 	}
-	l.sent = ev
-	if err := l.down.Flush(); err != nil {
-		return err
-	}
-	return l.await(l.up, l.compute)
+	l.sent, err = l.mark(l.down)
+	return err
 }
 
 // section lets everything come to an end before anything of the next section
-// starts: memory has new owners there.
+// starts: memory has new owners there. Kernels have waited for all uploads.
 func (l *lanes) section() error {
-	return errors.Join(l.await(l.compute, l.down), l.await(l.compute, l.up),
-		l.await(l.up, l.compute), l.await(l.down, l.compute))
+	if l.up == l.compute {
+		return nil
+	}
+	l.forget()
+	if err := l.await(l.compute, l.down); err != nil {
+		return err
+	}
+	var err error
+	l.worked, err = l.mark(l.compute)
+	return err
+}
+
+func (l *lanes) forget() {
+	l.worked.Close()
+	l.sent.Close()
+	l.worked, l.sent, l.rising = nil, nil, false
 }
 
 // finish waits for all queues.
 func (l *lanes) finish() error {
-	if l.sent != nil {
-		l.sent.Close()
-		l.sent = nil
-	}
+	l.forget()
 	err := errors.Join(l.compute.Flush(), l.up.Flush(), l.down.Flush(), l.compute.Finish())
 	if l.up != l.compute {
 		err = errors.Join(err, l.up.Finish(), l.down.Finish())

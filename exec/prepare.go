@@ -90,7 +90,7 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		MaxAlloc:    info.MaxAlloc,
 		Align:       int64(max(info.BaseAlign, 64)),
 		Unified:     j.Shared(),
-		Model:       costModel(info),
+		Model:       j.costModel(),
 		Rows:        opt.Rows,
 		WholePlanes: opt.WholePlanes,
 	}
@@ -135,24 +135,4 @@ func (j *Job) scratch(i, rows int) int64 {
 		return j.convs[i].Scratch(rows)
 	}
 	return 0
-}
-
-// costModel prices plans before anything was measured on the device: rough
-// figures by kind, good for ranking plans, not for predicting seconds.
-func costModel(i *clrt.DeviceInfo) memplan.CostModel {
-	units := float64(max(i.ComputeUnits, 1))
-	clock := float64(max(i.MaxClockMHz, 1000)) * 1e6
-	if i.Type == clrt.CPU {
-		lanes := float64(max(i.NativeVectorFloat, 1))
-		// pynet-s on PoCL, two cores, 32 MiB of cache: 3.5 processor seconds in 9432
-		// launches (48 MiB), 2.9 in 5396 (55), 2.8 in 2727 (73), 2.7 in 1399 (108), 2.8
-		// over whole planes (252).
-		return memplan.CostModel{LaunchSeconds: 50e-6, FLOPRate: units * clock * lanes * 2, LinkRate: 8e9,
-			Saturation: 2048 * units, CacheBytes: max(i.GlobalCache, 4<<20), MissPenalty: 1.1}
-	}
-	m := memplan.CostModel{LaunchSeconds: 6e-6, FLOPRate: units * clock * 64, LinkRate: 25e9, Saturation: units * 16384}
-	if i.Unified {
-		m.LinkRate = 8e9
-	}
-	return m
 }

@@ -99,7 +99,8 @@ type run struct {
 	done, total int64 // operations queued, all
 	launched    int
 	marks       []mark
-	madeIn      map[int]bool // tensors of the current section
+	madeIn      map[int]bool   // tensors of the current section
+	leaving     []memplan.Move // downloads of the current tick, which start together at its end
 }
 
 // mark is a point in the queue and the operations queued before it.
@@ -110,7 +111,7 @@ type mark struct {
 
 func (r *run) moves() error {
 	for s := range r.Plan.Sections {
-		if err := r.lanes.section(); err != nil {
+		if err := errors.Join(r.endSection(), r.lanes.section()); err != nil {
 			return err
 		}
 		r.enter(s)
@@ -125,22 +126,45 @@ func (r *run) moves() error {
 			case memplan.Upload:
 				err = r.upload(m)
 			case memplan.Download:
-				err = r.download(m)
+				r.leaving = append(r.leaving, m)
 			case memplan.LoadWeights:
 				err = r.sendWeights(m)
 			case memplan.Tick:
-				err = r.lanes.tick()
+				err = r.lanes.tick(len(r.leaving) > 0, r.leave)
 			}
 			if err != nil {
 				return err
 			}
 		}
 	}
+	if err := r.endSection(); err != nil {
+		return err
+	}
 	for _, k := range r.marks {
 		if err := r.reach(k); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// endSection starts the downloads of a section's last tick.
+func (r *run) endSection() error {
+	if len(r.leaving) == 0 {
+		return nil
+	}
+	return errors.Join(r.await(r.down, r.compute), r.leave())
+}
+
+// leave starts the downloads of the tick that ends; the download queue must wait
+// for the kernels that made the rows.
+func (r *run) leave() error {
+	for _, m := range r.leaving {
+		if err := r.download(m); err != nil {
+			return err
+		}
+	}
+	r.leaving = r.leaving[:0]
 	return nil
 }
 
@@ -226,6 +250,9 @@ func (r *run) upload(m memplan.Move) error {
 	ring := r.rings[m.Index]
 	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
 	r.opt.Profiler.tag(laneUp, t)
+	if err := r.rise(); err != nil {
+		return err
+	}
 	if t != r.Program.Input {
 		return r.reload(t, ring, rowBytes, m)
 	}
@@ -251,7 +278,7 @@ func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move) er
 	host := r.spilled(t, rowBytes)
 	local := r.madeIn[t]
 	if local { // made in this section: its rows may still be on their way down
-		if err := errors.Join(r.await(r.up, r.down), r.await(r.up, r.compute)); err != nil {
+		if err := errors.Join(r.await(r.down, r.compute), r.leave(), r.await(r.up, r.down), r.await(r.up, r.compute)); err != nil {
 			return err
 		}
 	}
@@ -278,9 +305,6 @@ func (r *run) download(m memplan.Move) error {
 	t := r.Plan.Rings[m.Index].Tensor
 	ring := r.rings[m.Index]
 	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
-	if err := r.await(r.down, r.compute); err != nil {
-		return err
-	}
 	r.opt.Profiler.tag(laneDown, t)
 	if t == r.Program.Output {
 		return r.drain.download(ring, rowBytes, int(m.Y0), int(m.Y1))

@@ -1,6 +1,10 @@
 package memplan
 
-import "enhance/fuse"
+import (
+	"math"
+
+	"enhance/fuse"
+)
 
 // facts are what plans ask of a request again and again, looked up once. Lists
 // are by step or by tensor.
@@ -8,7 +12,7 @@ type facts struct {
 	reads   [][]int   // tensors a step reads
 	flops   []int64   // of one row of a step's destination
 	seconds []float64 // what such a row takes on a busy device
-	samples []float64 // of such a row
+	samples []float64 // of such a row, where few keep a device from being busy
 	weights []int64   // bytes of a step's parameters
 
 	rowBytes, rimBytes []int64
@@ -31,7 +35,10 @@ func (r *Request) gather() *facts {
 		t := s.Dst.Tensor
 		f.reads[i] = s.Reads()
 		f.flops[i], f.weights[i] = p.FLOPs(s, 1), r.Weights(i)
-		f.samples[i] = float64(p.Tensors[t].W) * float64(s.Dst.C)
+		f.samples[i] = math.Inf(1)
+		if s.Kind == fuse.Conv {
+			f.samples[i] = float64(p.Tensors[t].W) * float64(s.Dst.C)
+		}
 		f.writer[t] = i
 		f.granule[t] = lcm(f.granule[t], max(r.Granule(i), 1))
 		f.seconds[i] = r.rowSeconds(i, f)
