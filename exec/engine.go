@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"enhance/clrt"
 	"enhance/conv"
@@ -19,7 +18,7 @@ type Engine struct {
 	*Job
 	ctx      *clrt.Context
 	q        *clrt.Queue
-	prog     *clrt.Program
+	progs    []*clrt.Program
 	ops      *ops.Ops
 	arenas   []*clrt.Buffer
 	weights  *clrt.Buffer
@@ -65,48 +64,6 @@ func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
 	}
 	err = e.loadWeights()
 	return
-}
-
-// compile builds one program with the kernels of all steps.
-func (e *Engine) compile() error {
-	var src strings.Builder
-	src.WriteString(planar.Source(e.opt.Precision))
-	src.WriteString(ops.Source(e.caps))
-	seen := map[string]bool{}
-	for _, c := range e.convs {
-		if c == nil {
-			continue
-		}
-		for _, k := range c.Kernels() {
-			if !seen[k.Name] {
-				seen[k.Name] = true
-				src.WriteString(k.Source)
-			}
-		}
-	}
-	var err error
-	if e.prog, err = e.ctx.Build(src.String(), "-cl-std=CL1.2"); err != nil {
-		return err
-	}
-	if e.ops, err = ops.New(e.prog, e.q, e.caps); err != nil {
-		return err
-	}
-	shared := map[string]*clrt.Kernel{}
-	e.kernels = make([][]*clrt.Kernel, len(e.convs))
-	for i, c := range e.convs {
-		if c == nil {
-			continue
-		}
-		for _, k := range c.Kernels() {
-			if shared[k.Name] == nil {
-				if shared[k.Name], err = e.prog.Kernel(k.Name); err != nil {
-					return err
-				}
-			}
-			e.kernels[i] = append(e.kernels[i], shared[k.Name])
-		}
-	}
-	return nil
 }
 
 // newBuffer creates a buffer and touches it, so that a device that cannot hold it
@@ -175,8 +132,8 @@ func (e *Engine) Close() error {
 	if e.ops != nil {
 		e.ops.Close()
 	}
-	if e.prog != nil {
-		note(e.prog.Close())
+	for _, p := range e.progs {
+		note(p.Close())
 	}
 	for _, a := range slices.Concat(e.arenas, e.slots, []*clrt.Buffer{e.weights, e.scratch}) {
 		if a != nil {

@@ -83,16 +83,7 @@ func (m *Meter) Close() error {
 }
 
 // source is the program of an implementation's kernels.
-func (m *Meter) source(impl conv.Impl) string {
-	src, seen := planar.Source(m.precision), map[string]bool{}
-	for _, k := range impl.Kernels() {
-		if !seen[k.Name] {
-			seen[k.Name] = true
-			src += k.Source
-		}
-	}
-	return src
-}
+func (m *Meter) source(impl conv.Impl) string { return conv.ProgramSource(impl, m.precision) }
 
 // problem is one shape with tensors on the device: as many rows of the plane as
 // the limits allow, and what of the result is compared.

@@ -1,0 +1,17 @@
+package conv
+
+import "enhance/planar"
+
+// ProgramSource is the text of a program with an implementation's kernels for
+// samples stored as p. Everyone compiles them as this text, so that a program that
+// one has compiled another finds in the cache.
+func ProgramSource(impl Impl, p planar.Precision) string {
+	src, seen := planar.Source(p), map[string]bool{}
+	for _, k := range impl.Kernels() {
+		if !seen[k.Name] {
+			seen[k.Name] = true
+			src += k.Source
+		}
+	}
+	return src
+}
