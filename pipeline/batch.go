@@ -50,12 +50,14 @@ func Selectors(selector string) ([]string, error) {
 // NewBatch loads the model and chooses the devices that set.Device selects, see
 // [Selectors]. profiler, if not nil, gives each its profile. The caller must Close
 // the batch.
-func NewBatch(set Settings, profiler func(n int, device string) *exec.Profile) (b *Batch, err error) {
+func NewBatch(set Settings, profiler func(n int, name string, d *clrt.Device) *exec.Profile) (b *Batch, err error) {
 	selectors, err := Selectors(set.Device)
 	if err != nil {
 		return nil, err
 	}
 	b = &Batch{}
+	set.serialise()
+	groups := map[string]*peers{}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -73,14 +75,68 @@ func NewBatch(set Settings, profiler func(n int, device string) *exec.Profile) (
 			return b, err
 		}
 		b.sessions = append(b.sessions, s)
+		if s.info != nil {
+			kind := s.info.Platform + s.info.Name + s.info.DriverVersion
+			if groups[kind] == nil {
+				groups[kind] = &peers{}
+			}
+			s.peers = groups[kind]
+		}
 		if profiler != nil {
-			s.set.Profiler = profiler(i, s.deviceFacts().Name)
+			s.set.Profiler = profiler(i, s.deviceFacts().Name, s.choice.Device)
 		}
 	}
 	b.shareBudgets()
 	b.depth = max(3, min(8, 2+cores()/(2*len(b.sessions))))
 	b.total = max(0, int64(set.HostMemory))
 	return b, nil
+}
+
+// peers are the sessions on devices of one kind. What a measurement decides is
+// decided once for all of them, so that their results are the same bytes.
+type peers struct {
+	mu     sync.Mutex
+	chosen *precisionChoice
+}
+
+// choose returns what was decided, or decides.
+func (p *peers) choose(decide func() (*precisionChoice, error)) (*precisionChoice, error) {
+	if p == nil {
+		return decide()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.chosen == nil {
+		c, err := decide()
+		if err != nil {
+			return nil, err
+		}
+		p.chosen = c
+	}
+	return p.chosen, nil
+}
+
+// serialise makes the callbacks of settings safe for several sessions.
+func (set *Settings) serialise() {
+	var mu sync.Mutex
+	text := func(f func(string)) func(string) {
+		if f == nil {
+			return nil
+		}
+		return func(s string) {
+			mu.Lock()
+			defer mu.Unlock()
+			f(s)
+		}
+	}
+	set.Tell, set.Debug = text(set.Tell), text(set.Debug)
+	if f := set.Tuning; f != nil {
+		set.Tuning = func(done, total int) {
+			mu.Lock()
+			defer mu.Unlock()
+			f(done, total)
+		}
+	}
 }
 
 // shareBudgets divides the budget of a device that several sessions use.
@@ -132,8 +188,9 @@ func (b *Batch) Note() string {
 	return ""
 }
 
-// Run makes n pictures: job gives photo i's order, and done is told what became of
-// it; done's calls come one at a time and in order, job's likewise. Photos whose
+// Run makes n pictures: job gives photo i's order, or false to pass over it, and
+// done is told what became of it (nil and nil of one passed over); done's calls
+// come one at a time and in order, job's likewise. Photos whose
 // turn had not come when ctx was done are not begun, and done is not called for
 // them. The callbacks of several jobs may be called at the same time.
 func (b *Batch) Run(ctx context.Context, n int, job func(i int) (j Job, ok bool), done func(i int, r *Report, err error)) {
@@ -148,7 +205,7 @@ func (b *Batch) Run(ctx context.Context, n int, job func(i int) (j Job, ok bool)
 	for i := range n {
 		j, ok := job(i)
 		if !ok {
-			w.deliver(i, outcome{skip: true})
+			w.deliver(i, outcome{})
 			continue
 		}
 		s := w.slot(ctx)
@@ -165,7 +222,7 @@ func (b *Batch) Run(ctx context.Context, n int, job func(i int) (j Job, ok bool)
 			rep, err := r.finish()
 			w.ledger.give(bytes)
 			w.release(s)
-			w.deliver(i, outcome{rep, err, false})
+			w.deliver(i, outcome{rep, err})
 		})
 	}
 	wg.Wait()
@@ -201,7 +258,6 @@ type walk struct {
 type outcome struct {
 	report *Report
 	err    error
-	skip   bool
 }
 
 // slot waits for the session with the fewest photos under way to have room.
@@ -264,9 +320,7 @@ func (w *walk) deliver(i int, o outcome) {
 			return
 		}
 		delete(w.results, w.next)
-		if !o.skip {
-			w.done(w.next, o.report, o.err)
-		}
+		w.done(w.next, o.report, o.err)
 		w.next++
 	}
 }

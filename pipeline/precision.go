@@ -111,7 +111,7 @@ func (s *Session) decidePrecision(ctx context.Context) error {
 	case s.choice.Device == nil || s.set.Profile != nil:
 		return optionErrorf("precision", "auto measures on the device itself and cannot be planned for a profile: choose one of fp32, tf32, fp16")
 	}
-	c, err := s.selfCheck(ctx)
+	c, err := s.peers.choose(func() (*precisionChoice, error) { return s.selfCheck(ctx) })
 	if err != nil {
 		return err
 	}

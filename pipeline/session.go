@@ -39,8 +39,9 @@ type Session struct {
 	measured [2]int           // sides that the table was last completed for
 	h, w     int              // what the engine is for
 
-	turns turns // for the device and all of the above
-	base  int64 // resident bytes of the process before the first run
+	peers *peers // sessions on devices of the same kind, nil: none
+	turns turns  // for the device and all of the above
+	base  int64  // resident bytes of the process before the first run
 
 	mu      sync.Mutex
 	current map[*target]struct{} // unfinished outputs

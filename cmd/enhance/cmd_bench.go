@@ -342,7 +342,7 @@ func (b *benchFlags) net(e *env, size string, profile *profileFlag) (r *bench.Ne
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, profile.close(err == nil)) }()
-	p := profile.device(0, dev.String())
+	p := profile.device(0, dev.String(), dev)
 	if r, err = bench.Net(ctx, dev, s.Model(), name, h, w, opt, peak, p, b.opt); err != nil || p == nil {
 		return r, err
 	}

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
+	"time"
 
+	"enhance/exec"
 	"enhance/pipeline"
 )
 
@@ -32,86 +35,135 @@ func runDevelop(e *env, args []string) int {
 	if o.settings.HostMemory > 0 { // let the collector know: its default is to let the heap double
 		debug.SetMemoryLimit(int64(o.settings.HostMemory))
 	}
+	if err := o.profile.open(o.job.Output.Overwrite); err != nil {
+		return e.fail(err, "")
+	}
+	defer o.profile.close(false)
 	tellTuning(&o.settings, e.stderr, o.quiet, o.verbose)
-	session, err := pipeline.NewSession(o.settings)
+	pb, err := pipeline.NewBatch(o.settings, o.profile.device)
 	if err != nil {
 		return e.fail(err, "")
 	}
-	ctx, stop := interruptible(e, session.Abandon)
+	ctx, stop := interruptible(e, pb.Abandon)
 	defer stop()
-	defer session.Close()
-	b := &batch{env: e, order: o, session: session, many: len(ts) > 1}
-	return b.run(ctx, ts)
+	defer pb.Close()
+	b := &batch{env: e, order: o, makers: pb, targets: ts, many: len(ts) > 1, results: make([]result, len(ts))}
+	return b.run(ctx)
 }
 
-// batch develops one photo after another.
+// batch develops photos.
 type batch struct {
 	*env
 	order   *order
-	session *pipeline.Session
+	makers  *pipeline.Batch
+	targets []target
 	many    bool
 
-	results []result
-	failed  int
-	skipped int
+	voices   *voices
+	progress *overall
+	results  []result // by photo
+	said     []map[string]bool
+	start    time.Time
+	finished int
+	code     int
+	failed   int
+	skipped  int
 }
 
 // result is what --json prints of a photo.
 type result struct {
 	*pipeline.Report
-	Input  string `json:"input"`
-	Skip   bool   `json:"skipped,omitempty"`
-	Error  string `json:"error,omitempty"`
-	Status int    `json:"status"`
+	Input   string                `json:"input"`
+	Skip    bool                  `json:"skipped,omitempty"`
+	Error   string                `json:"error,omitempty"`
+	Status  int                   `json:"status"`
+	Profile []*exec.ProfileReport `json:"profile,omitempty"`
 }
 
-func (b *batch) run(ctx context.Context, ts []target) int {
-	code := exitOK
-	for _, t := range ts {
-		r := b.one(ctx, t)
-		b.results = append(b.results, r)
-		if r.Status == exitInterrupted {
-			code = exitInterrupted
-			break
-		}
-		if r.Status != exitOK {
-			b.failed++
-			code = r.Status
-		}
+func (b *batch) run(ctx context.Context) int {
+	n := len(b.targets)
+	b.progress = newOverall(newMeter(b.stderr, b.order.quiet), n)
+	b.voices = newVoices(b.progress.clear)
+	b.start = time.Now()
+	b.said = make([]map[string]bool, n)
+	if text := b.makers.Note(); text != "" && b.many && !b.order.quiet {
+		fmt.Fprintf(b.stderr, "%-8s%s\n", "note", text)
 	}
-	if b.many && code != exitInterrupted {
+	b.makers.Run(ctx, n, b.job, b.done)
+	b.progress.end()
+	if b.many && b.code != exitInterrupted {
 		if b.failed > 0 {
-			code = exitFailed
-			fmt.Fprintf(b.stderr, "enhance: %d of %d photos failed\n", b.failed, len(ts))
+			b.code = exitFailed
+			fmt.Fprintf(b.stderr, "enhance: %d of %d photos failed\n", b.failed, n)
 		} else if !b.order.quiet {
-			fmt.Fprintf(b.stderr, "%d photos done, %d skipped\n", len(ts)-b.skipped, b.skipped)
+			fmt.Fprintf(b.stderr, "%d photos done, %d skipped\n", n-b.skipped, b.skipped)
 		}
+		b.writeRates()
+	}
+	if err := b.makers.Close(); err != nil && b.code == exitOK { // the peaks below want the device for themselves
+		b.code = b.fail(err, "")
+	}
+	profiles, err := b.order.profile.finish(b.stderr, b.order.json)
+	if err != nil && b.code == exitOK {
+		b.code = b.fail(err, "")
 	}
 	if b.order.json {
-		if err := b.writeJSON(); err != nil && code == exitOK {
+		if err := b.writeJSON(profiles); err != nil && b.code == exitOK {
 			return b.fail(err, "")
 		}
 	}
-	return code
+	return b.code
 }
 
-// one develops a photo and says what there is to say.
-func (b *batch) one(ctx context.Context, t target) result {
-	o := b.order
-	if o.skipExisting && t.out != "-" && exists(t.out) {
-		b.skipped++
-		if !o.quiet {
-			fmt.Fprintf(b.stderr, "%s: skipped, %s exists\n", t.in, t.out)
+// writeRates says how many photos each device made, and how fast all were.
+func (b *batch) writeRates() {
+	if b.order.quiet || b.order.dryRun {
+		return
+	}
+	took := time.Since(b.start).Seconds()
+	type sum struct {
+		name    string
+		photos  int
+		seconds float64
+	}
+	var sums []sum
+	made := 0
+	for i := range b.results[:b.finished] {
+		r := b.results[i].Report
+		if r == nil || r.Seconds.Run == 0 {
+			continue
 		}
-		return result{Input: t.in, Skip: true}
+		made++
+		name := deviceName(&r.Device)
+		k := slices.IndexFunc(sums, func(s sum) bool { return s.name == name })
+		if k < 0 {
+			k, sums = len(sums), append(sums, sum{name: name})
+		}
+		sums[k].photos++
+		sums[k].seconds += r.Seconds.Run
+	}
+	if made < 2 {
+		return
+	}
+	for _, s := range sums {
+		fmt.Fprintf(b.stderr, "device %s: %d photos, %.2f s of runs\n", s.name, s.photos, s.seconds)
+	}
+	fmt.Fprintf(b.stderr, "%.2f s, %.2f photos a second\n", took, float64(made)/took)
+}
+
+// job is photo i's order; false passes over it.
+func (b *batch) job(i int) (pipeline.Job, bool) {
+	o, t := b.order, b.targets[i]
+	if o.skipExisting && t.out != "-" && exists(t.out) {
+		return pipeline.Job{}, false
 	}
 	job := o.job
 	job.Input, job.Output = t.in, o.output(t, b.env)
-	progress := newMeter(b.stderr, o.quiet)
-	job.Progress = progress.set
-	say, said := b.sayTo(), map[string]bool{}
+	job.Progress = func(done, total int64) { b.progress.set(i, done, total) }
+	said := map[string]bool{}
+	b.said[i] = said
 	job.Planned = func(r *pipeline.Report) {
-		writePlanned(say, r, o.verbose)
+		writePlanned(b.voices.of(i, b.sayTo()), r, o.verbose)
 		for _, text := range r.Warnings {
 			said[text] = true
 		}
@@ -119,25 +171,46 @@ func (b *batch) one(ctx context.Context, t target) result {
 	job.Say = func(text string) {
 		said[text] = true
 		if !o.quiet {
-			fmt.Fprintf(b.stderr, "%-8s%s\n", "note", oneLine(text))
+			fmt.Fprintf(b.voices.of(i, b.stderr), "%-8s%s\n", "note", oneLine(text))
 		}
 	}
-	rep, err := b.session.Enhance(ctx, job)
-	progress.end()
-	r := result{Report: rep, Input: t.in, Status: status(err)}
-	if err == nil || r.Status == exitQuality {
-		if !o.dryRun {
-			writeDone(say, rep, said)
+	return job, true
+}
+
+// done takes what became of photo i.
+func (b *batch) done(i int, rep *pipeline.Report, err error) {
+	defer b.voices.done(i)
+	b.progress.done(i)
+	b.finished = i + 1
+	o, t, say := b.order, b.targets[i], b.voices.of(i, b.stderr)
+	r := &b.results[i]
+	*r = result{Report: rep, Input: t.in, Status: status(err)}
+	if rep == nil && err == nil {
+		r.Skip = true
+		b.skipped++
+		if !o.quiet {
+			fmt.Fprintf(say, "%s: skipped, %s exists\n", t.in, t.out)
+		}
+		return
+	}
+	if (err == nil || r.Status == exitQuality) && !o.dryRun {
+		writeDone(b.voices.of(i, b.sayTo()), rep, b.said[i])
+	}
+	if err == nil {
+		return
+	}
+	r.Error = message(err, t.in)
+	if r.Status == exitInterrupted {
+		r.Error = "enhance: interrupted"
+		if b.code == exitInterrupted { // of several under way: once is enough
+			return
 		}
 	}
-	if err != nil {
-		r.Error = message(err, t.in)
-		if r.Status == exitInterrupted {
-			r.Error = "enhance: interrupted"
-		}
-		fmt.Fprintln(b.stderr, r.Error)
+	fmt.Fprintln(say, r.Error)
+	b.failed++
+	if b.code != exitInterrupted {
+		b.code = r.Status
 	}
-	return r
 }
 
 // sayTo is where facts about a photo go: a dry run's are what was asked for.
@@ -151,16 +224,18 @@ func (b *batch) sayTo() io.Writer {
 	return b.stderr
 }
 
-// writeJSON prints one object: the report of the photo, or of all.
-func (b *batch) writeJSON() error {
+// writeJSON prints one object: the report of the photo, or of all that were begun.
+func (b *batch) writeJSON(profiles []*exec.ProfileReport) error {
 	enc := json.NewEncoder(b.stdout)
 	enc.SetIndent("", "  ")
-	if !b.many && len(b.results) == 1 {
+	if !b.many && b.finished == 1 {
+		b.results[0].Profile = profiles
 		return enc.Encode(b.results[0])
 	}
 	return enc.Encode(struct {
-		Photos  []result `json:"photos"`
-		Failed  int      `json:"failed"`
-		Skipped int      `json:"skipped"`
-	}{b.results, b.failed, b.skipped})
+		Photos  []result              `json:"photos"`
+		Failed  int                   `json:"failed"`
+		Skipped int                   `json:"skipped"`
+		Profile []*exec.ProfileReport `json:"profile,omitempty"`
+	}{b.results[:b.finished], b.failed, b.skipped, profiles})
 }

@@ -23,6 +23,7 @@ type order struct {
 
 	listDevices, json, dryRun, quiet, version, help bool
 	verbose, skipExisting                           bool
+	profile                                         profileFlag
 }
 
 // texts are flags whose values are parsed after all are known.
@@ -52,7 +53,7 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 
 	f.StringVarP(&o.settings.Model, "model", "m", "", "network: "+model.BuiltinNames()+" (built in), pynet-random:SEED, or a .safetensors `FILE`")
 	f.StringVar(&t.level, "level", "", "level `N` of a PyNET whose output is wanted, 0 to 5")
-	f.StringVarP(&o.settings.Device, "device", "g", "", "`DEVICE`: index, platform:device, part of a name, or host for plain Go without OpenCL; without it a GPU if any, else a CPU device, else host")
+	f.StringVarP(&o.settings.Device, "device", "g", "", "`DEVICE`: index, platform:device, part of a name, or host for plain Go without OpenCL; several with commas, or all, share several photos; without it a GPU if any, else a CPU device, else host")
 	f.StringVar(&t.mem, "mem", "", "most `BYTES` of device memory, such as 256M (suffixes k, m, g), 0 for no limit; without it 80 % of a GPU's memory, half of what is available on a CPU device")
 	f.StringVar(&t.hostMem, "host-mem", "", "most `BYTES` of the host's memory that a photo may be planned to take; without it no limit")
 	f.StringVar(&t.profile, "device-profile", "", "`NAME` or FILE.json: plan within that device's limits ("+strings.Join(profile.Names(), ", ")+"); with --dry-run and without -g no device is needed")
@@ -69,6 +70,7 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f.Float64Var(&o.job.MinPSNR, "min-psnr", 0, "with --reference: exit 8 if the CPSNR is below so many `dB`")
 	f.BoolVar(&o.dryRun, "dry-run", false, "decide and print everything, section by section; compute nothing")
 	f.StringVar(&o.job.PlanDrawing, "plan-svg", "", "draw the plan to `FILE`: every buffer's bytes over the steps")
+	o.profile.declare(f)
 	f.BoolVar(&o.listDevices, "list-devices", false, "list the devices that -g selects from")
 	f.BoolVar(&o.json, "json", false, "print the report (or the list) as one JSON object on standard output")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more")

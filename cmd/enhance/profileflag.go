@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -21,6 +23,8 @@ type profileFlag struct {
 	file   *atomicfile.File
 	tr     *trace.Writer
 	stages *trace.Stages
+	made   []*exec.Profile
+	chosen []*clrt.Device // of made
 }
 
 func (p *profileFlag) declare(f *pflag.FlagSet) {
@@ -62,11 +66,60 @@ func (p *profileFlag) open(overwrite bool) (err error) {
 }
 
 // device makes the profile of device number n, nil if none is wanted.
-func (p *profileFlag) device(n int, name string) *exec.Profile {
+func (p *profileFlag) device(n int, name string, d *clrt.Device) *exec.Profile {
 	if !p.wanted() {
 		return nil
 	}
-	return exec.NewProfile(name, p.tr, 1+n, p.stages)
+	made := exec.NewProfile(name, p.tr, 1+n, p.stages)
+	p.made, p.chosen = append(p.made, made), append(p.chosen, d)
+	return made
+}
+
+// finish completes the timeline and sums up: on w, or for --json as what it returns.
+func (p *profileFlag) finish(w io.Writer, asJSON bool) ([]*exec.ProfileReport, error) {
+	if !p.wanted() {
+		return nil, nil
+	}
+	if err := p.close(true); err != nil {
+		return nil, err
+	}
+	if !p.table && !asJSON {
+		return nil, nil
+	}
+	reports, err := p.reports()
+	if err != nil || asJSON {
+		return reports, err
+	}
+	for _, r := range reports {
+		if _, err := fmt.Fprintln(w); err != nil {
+			return nil, err
+		}
+		if err := r.WriteTable(w); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// reports are the devices' that were used, the host's stages with the last.
+func (p *profileFlag) reports() (all []*exec.ProfileReport, err error) {
+	for i, made := range p.made {
+		r := made.Report(nil)
+		if r.Runs > 0 && p.chosen[i] != nil {
+			peaks, err := devicePeaks(p.chosen[i])
+			if err != nil {
+				return nil, err
+			}
+			r = made.Report(peaks)
+		}
+		if r.Runs > 0 || i == len(p.made)-1 {
+			all = append(all, r)
+		}
+	}
+	for _, r := range all[:max(0, len(all)-1)] {
+		r.Host = nil
+	}
+	return all, nil
 }
 
 // close completes the timeline, or drops it.
@@ -78,10 +131,11 @@ func (p *profileFlag) close(keep bool) error {
 	if !keep {
 		return nil
 	}
-	if err := p.tr.Close(); err != nil {
-		return err
+	err := p.tr.Close()
+	if err == nil {
+		err = p.file.Commit()
 	}
-	return p.file.Commit()
+	return err
 }
 
 // devicePeaks measures what a device can do at most.

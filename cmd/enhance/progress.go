@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -13,6 +14,7 @@ import (
 // meter shows how far a run is. Its methods are called by one goroutine at a time.
 type meter interface {
 	set(done, total int64)
+	clear() // before something else is written
 	end()
 }
 
@@ -31,6 +33,7 @@ func newMeter(w io.Writer, quiet bool) meter {
 type silent struct{}
 
 func (silent) set(_, _ int64) {}
+func (silent) clear()         {}
 func (silent) end()           {}
 
 // bar is one line with an estimate of the time left.
@@ -62,6 +65,12 @@ func (b *bar) set(done, total int64) {
 	if at := int64(float64(done) / float64(total) * barSteps); at > b.at {
 		b.at = at
 		b.bar.Set64(at)
+	}
+}
+
+func (b *bar) clear() {
+	if b.bar != nil {
+		b.bar.Clear()
 	}
 }
 
@@ -98,4 +107,51 @@ func (l *lines) set(done, total int64) {
 	fmt.Fprintf(l.w, "%3d %% after %.0f s, about %.0f s left\n", q*25, spent.Seconds(), left.Seconds())
 }
 
-func (l *lines) end() {}
+func (l *lines) clear() {}
+func (l *lines) end()   {}
+
+// overall is the progress of several photos on one meter: each counts as much as
+// any other, since how much work a photo is shows only when its turn comes. Its
+// methods may be called from any goroutine.
+type overall struct {
+	mu    sync.Mutex
+	m     meter
+	parts []float64 // by photo: the share that is done
+	sum   float64
+}
+
+func newOverall(m meter, photos int) *overall { return &overall{m: m, parts: make([]float64, photos)} }
+
+// overallSteps divide a photo.
+const overallSteps = 1 << 20
+
+// set takes the progress of photo i.
+func (o *overall) set(i int, done, total int64) {
+	if total > 0 {
+		o.part(i, float64(done)/float64(total))
+	}
+}
+
+// done counts photo i as done, whatever became of it.
+func (o *overall) done(i int) { o.part(i, 1) }
+
+func (o *overall) part(i int, share float64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	share = max(o.parts[i], min(share, 1))
+	o.sum += share - o.parts[i]
+	o.parts[i] = share
+	o.m.set(int64(o.sum*overallSteps), int64(len(o.parts))*overallSteps)
+}
+
+func (o *overall) clear() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.m.clear()
+}
+
+func (o *overall) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.m.end()
+}
