@@ -5,6 +5,7 @@ GO       ?= $(shell command -v go || echo /usr/local/go/bin/go)
 FUZZTIME ?= 10m
 BENCH    ?= .
 PKG      ?= ./...
+PYTHON   ?= /usr/bin/python3
 
 # A Python with PyTorch, for train/ alone.
 PYTHON   ?= $(firstword $(wildcard /usr/bin/python3) python3)
@@ -18,10 +19,10 @@ SAMPLE = testdata/raw/colorchart.dng
 RESULT = out/colorchart.png
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test train-test test-race test-long fuzz bench lint oclgrind pictures measure clean check-go opencl
+.PHONY: help build run test train-test test-race test-long fuzz bench lint oclgrind pictures measure compare-cpu clean check-go opencl
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: check-go ## build bin/enhance
 	@$(GO) build -o bin/enhance ./cmd/enhance
@@ -64,6 +65,9 @@ pictures: build opencl ## make the pictures of README.md again
 
 measure: build opencl ## measure README.md's table of memory and time
 	@scripts/measure-mem.sh
+
+compare-cpu: build opencl ## time whole networks beside PyTorch (PYTHON=/usr/bin/python3)
+	@$(PYTHON) scripts/compare-pytorch-cpu.py
 
 clean: ## remove what the other targets made
 	@rm -rf bin out
