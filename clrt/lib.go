@@ -17,6 +17,7 @@ const (
 	symGetPlatformInfo
 	symGetDeviceIDs
 	symGetDeviceInfo
+	symCreateSubDevices
 	symCreateContext
 	symReleaseContext
 	symCreateCommandQueue
@@ -64,6 +65,7 @@ var symbolNames = [numSymbols]string{
 	symGetPlatformInfo:            "clGetPlatformInfo",
 	symGetDeviceIDs:               "clGetDeviceIDs",
 	symGetDeviceInfo:              "clGetDeviceInfo",
+	symCreateSubDevices:           "clCreateSubDevices",
 	symCreateContext:              "clCreateContext",
 	symReleaseContext:             "clReleaseContext",
 	symCreateCommandQueue:         "clCreateCommandQueue",

@@ -28,6 +28,7 @@ const MaxSources = fuse.MaxSources
 type Caps struct {
 	CPU          bool // one work-item per core: no local memory, explicit vectors
 	Vector       int  // float32 lanes of the native vector
+	Cores        int  // compute units
 	LocalMem     int64
 	MaxWorkGroup int
 
@@ -38,7 +39,7 @@ type Caps struct {
 
 // CapsOf reads them off a device.
 func CapsOf(i *clrt.DeviceInfo) Caps {
-	return Caps{CPU: i.Type == clrt.CPU, Vector: i.NativeVectorFloat, LocalMem: i.LocalMem, MaxWorkGroup: i.MaxWorkGroup}
+	return Caps{CPU: i.Type == clrt.CPU, Vector: i.NativeVectorFloat, Cores: i.ComputeUnits, LocalMem: i.LocalMem, MaxWorkGroup: i.MaxWorkGroup}
 }
 
 // Shape is a convolution: a square kernel of side K over the concatenation of

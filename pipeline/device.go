@@ -53,6 +53,21 @@ func Choose(selector string) (Choice, error) {
 	return Choice{Device: devices[i], Index: i, Why: why}, nil
 }
 
+// ChooseCores is Choose with at most that many cores of a CPU device, 0 for all.
+// Other devices are as they are.
+func ChooseCores(selector string, cores int) (Choice, error) {
+	c, err := Choose(selector)
+	if err != nil || cores < 1 || c.Device == nil || c.Device.Info().Type != clrt.CPU {
+		return c, err
+	}
+	part, err := c.Device.Cores(cores)
+	if err != nil {
+		return c, &DeviceError{Selector: selector, Problem: fmt.Sprintf("%s cannot be limited to %d cores: leave the limit out", c.Device, cores), Err: err}
+	}
+	c.Device = part
+	return c, nil
+}
+
 // chooseBest is the default. Without any device the reason is told.
 func chooseBest(devices []*clrt.Device, err error) Choice {
 	for _, kind := range []clrt.DeviceType{clrt.GPU, clrt.Accelerator, clrt.CPU, clrt.Other} {

@@ -27,6 +27,9 @@ type Settings struct {
 	Level *int
 	// Device selects, see [Choose]; "" takes the best.
 	Device string
+	// Cores bounds how many of a CPU device's are used; 0 is no bound. Those of the
+	// host's own stages, and of the host executor, are GOMAXPROCS.
+	Cores int
 	// Memory bounds the bytes of all device buffers together.
 	Memory Memory
 	// HostMemory bounds the bytes of the host's memory that a run is planned to

@@ -15,7 +15,7 @@ func (s *Session) chooseDevice() (err error) {
 		s.info = p.Info()
 		return nil
 	}
-	if s.choice, err = Choose(s.set.Device); err != nil {
+	if s.choice, err = ChooseCores(s.set.Device, s.set.Cores); err != nil {
 		return err
 	}
 	if s.choice.Device == nil {

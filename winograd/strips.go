@@ -81,6 +81,7 @@ type strips struct {
 	algo  string
 	shape conv.Shape
 	stripGeometry
+	cores   int
 	workers int // work-items at most, one a core
 }
 
@@ -98,7 +99,11 @@ const slicePad = 16
 func newStrips(c Convolution, t *compiled, caps conv.Caps, s conv.Shape) (conv.Impl, error) {
 	w := &strips{t: t, algo: c.Name(), shape: s}
 	w.stripGeometry = chooseStrip(s, t.M, caps.Vector)
-	w.workers = runtime.NumCPU()
+	w.cores = caps.Cores
+	if w.cores < 1 {
+		w.cores = runtime.NumCPU()
+	}
+	w.workers = w.cores
 	if c.Cap > 0 {
 		w.workers = w.fitting(c.Cap)
 	}
@@ -113,7 +118,7 @@ const stripHeader = 64
 
 // fitting is how many workers have room in that many bytes, one a core at most.
 func (w *strips) fitting(bytes int64) int {
-	return int(min((bytes-stripHeader)/w.slice(), int64(runtime.NumCPU())))
+	return int(min((bytes-stripHeader)/w.slice(), int64(w.cores)))
 }
 
 func (w *strips) capError(limit int64) error {

@@ -65,6 +65,7 @@ func (b *benchFlags) declare(f *pflag.FlagSet, suites string) {
 		f.BoolVarP(&b.overwrite, "overwrite", "y", false, "replace a drawing that exists")
 		f.StringVar(&b.algos, "algo", "", "only these, separated by commas, * for any characters")
 		f.StringVarP(&b.set.Device, "device", "g", "", "index, platform:device or part of a name (enhance --list-devices)")
+		f.IntVarP(&b.set.Cores, "jobs", "j", 0, coresUsage)
 		f.StringVar(&b.precision, "precision", "fp32", "how samples are stored on the device: fp32 or fp16")
 	}
 	f.IntVar(&b.opt.Repeat, "repeat", 5, "runs that count, after one that does not")
@@ -74,7 +75,7 @@ func (b *benchFlags) declare(f *pflag.FlagSet, suites string) {
 
 // device opens what -g names; benchmarks of the host executor make no sense.
 func (b *benchFlags) device() (*clrt.Device, error) {
-	c, err := pipeline.Choose(b.set.Device)
+	c, err := pipeline.ChooseCores(b.set.Device, b.set.Cores)
 	if err != nil {
 		return nil, err
 	}

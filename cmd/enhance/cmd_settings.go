@@ -39,6 +39,7 @@ func (n *netFlags) declareModel(f *pflag.FlagSet) {
 // declareDevice adds the flags of the device and of how it is used.
 func (n *netFlags) declareDevice(f *pflag.FlagSet) {
 	f.StringVarP(&n.set.Device, "device", "g", "", "index, platform:device, part of a name, or host (enhance --list-devices)")
+	f.IntVarP(&n.set.Cores, "jobs", "j", 0, coresUsage)
 	f.StringVar(&n.mem, "mem", "", "most bytes of device memory, such as 256M, 0 for no limit")
 	f.StringVar(&n.precision, "precision", "fp32", precisionUsage)
 	f.BoolVar(&n.set.NoTune, "no-tune", false, noTuneUsage)
@@ -68,6 +69,9 @@ func (n *netFlags) parse(f *pflag.FlagSet, args []string) (err error) {
 	}
 	if n.help {
 		return errHelp
+	}
+	if err := limitCores(n.set.Cores); err != nil {
+		return err
 	}
 	if n.mem != "" {
 		if n.set.Memory, err = pipeline.ParseMemory(n.mem); err != nil {

@@ -54,6 +54,7 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f.StringVarP(&o.settings.Model, "model", "m", "", "network: "+model.BuiltinNames()+" (built in), pynet-random:SEED, or a .safetensors `FILE`")
 	f.StringVar(&t.level, "level", "", "level `N` of a PyNET whose output is wanted, 0 to 5")
 	f.StringVarP(&o.settings.Device, "device", "g", "", "`DEVICE`: index, platform:device, part of a name, or host for plain Go without OpenCL; several with commas, or all, share several photos; without it a GPU if any, else a CPU device, else host")
+	f.IntVarP(&o.settings.Cores, "jobs", "j", 0, coresUsage)
 	f.StringVar(&t.mem, "mem", "", "most `BYTES` of device memory, such as 256M (suffixes k, m, g), 0 for no limit; without it 80 % of a GPU's memory, half of what is available on a CPU device")
 	f.StringVar(&t.hostMem, "host-mem", "", "most `BYTES` of the host's memory that a photo may be planned to take; without it no limit")
 	f.StringVar(&t.profile, "device-profile", "", "`NAME` or FILE.json: plan within that device's limits ("+strings.Join(profile.Names(), ", ")+"); with --dry-run and without -g no device is needed")
@@ -111,6 +112,9 @@ func (o *order) values(t *texts) (err error) {
 		if o.job.Output.Format, err = pipeline.ParseFormat(t.format); err != nil {
 			return err
 		}
+	}
+	if err := limitCores(o.settings.Cores); err != nil {
+		return err
 	}
 	if t.mem != "" {
 		if o.settings.Memory, err = pipeline.ParseMemory(t.mem); err != nil {
