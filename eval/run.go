@@ -221,10 +221,15 @@ func compare(name string, got *picture, truth *imgio.RGB16, border int) (*PhotoR
 	return r, nil
 }
 
+// SavedAs is the path that Options.Save gives a photo's result by a method.
+func SavedAs(dir, photo, method string) string {
+	photo, method = filepath.Base(photo), filepath.Base(method)
+	return filepath.Join(dir, strings.TrimSuffix(photo, filepath.Ext(photo))+"."+strings.ReplaceAll(method, " ", "-")+".png")
+}
+
 // save writes a result as an 8-bit PNG.
 func save(dir, photo, method string, p *picture) error {
-	name := strings.TrimSuffix(photo, filepath.Ext(photo)) + "." + strings.ReplaceAll(filepath.Base(method), " ", "-") + ".png"
-	f, err := atomicfile.Create(filepath.Join(dir, name), atomicfile.Options{Overwrite: true})
+	f, err := atomicfile.Create(SavedAs(dir, photo, method), atomicfile.Options{Overwrite: true})
 	if err != nil {
 		return err
 	}
