@@ -49,7 +49,7 @@ type Measurement struct {
 	Clock      string    `json:"clock,omitempty"` // "host" where it is not the device's
 	Seconds    float64   `json:"seconds,omitempty"`
 	GFLOPs     float64   `json:"gflops,omitempty"` // 10^9 operations per second
-	PeakShare  float64   `json:"peak_share,omitempty"`
+	PeakShare  float64   `json:"peak_share,omitempty"` // of the unit that the algorithm uses, see Peaks
 
 	RelError float64 `json:"rel_error"` // root mean square error by root mean square output
 	MaxError float64 `json:"max_error"` // largest error by root mean square output
@@ -64,14 +64,15 @@ type Measurement struct {
 // ConvRow is one case by every algorithm.
 type ConvRow struct {
 	Case
-	Results []Measurement `json:"results"`
+	Winner    string        `json:"winner"`              // by speed and error, "" if none is right
+	Automatic string        `json:"automatic,omitempty"` // what runs take without tuning
+	Results   []Measurement `json:"results"`
 }
 
 // Conv measures a case by each algorithm on the device of cl, which must hold no
 // other buffers; caps are what the algorithms are told of it. An algorithm that refuses the case, or does not fit the device,
-// has a measurement that says why. peak is the device's measured rate of
-// fused multiply-adds in operations per second, or 0.
-func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos []conv.Algo, peak float64, o Options) (*ConvRow, error) {
+// has a measurement that says why. Rates are shares of peaks.
+func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos []conv.Algo, peaks Peaks, o Options) (*ConvRow, error) {
 	o = o.complete()
 	row := &ConvRow{Case: c}
 	p, err := newPlace(cl, caps, c, o)
@@ -101,7 +102,7 @@ func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos [
 			}
 			m = Measurement{Algo: a.name, Refused: err.Error()}
 		}
-		if peak > 0 && m.GFLOPs > 0 {
+		if peak, _ := peaks.of(m.Algo); peak > 0 && m.GFLOPs > 0 {
 			m.PeakShare = m.GFLOPs * 1e9 / peak
 		}
 		row.Results = append(row.Results, m)
@@ -109,6 +110,7 @@ func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos [
 			o.Done(c, &m)
 		}
 	}
+	row.judge(o.Precision.String())
 	return row, nil
 }
 

@@ -14,7 +14,7 @@ type ConvReport struct {
 	Scale     int              `json:"scale"` // the planes' sides were divided by it
 	Precision string           `json:"precision"`
 	Device    *clrt.DeviceInfo `json:"device"`
-	PeakFMA   float64          `json:"peak_fma"` // measured, operations per second
+	Peaks     Peaks            `json:"peaks"`
 	Rows      []ConvRow        `json:"rows"`
 	Ratios    []Ratio          `json:"ratios"`
 }
@@ -35,11 +35,11 @@ func (r *ConvReport) Algos() []string {
 }
 
 // WriteText writes a table with a line for each case and algorithm, then the
-// ratios. A refused case has "-"; ~ marks rates measured on part of a plane.
+// winners and the ratios. A refused case has "-"; ~ marks rates measured on part of a plane.
 func (r *ConvReport) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "suite %s, planes 1/%d, %s, on %s", r.Suite, r.Scale, r.Precision, r.Device.Name)
-	if r.PeakFMA > 0 {
-		fmt.Fprintf(w, ", FMA peak %.0f GFLOP/s measured", r.PeakFMA/1e9)
+	if s := r.Peaks.String(); s != "" {
+		fmt.Fprintf(w, ", %s", s)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\n\ncase\tC,H,W,k,K\talgorithm\tms\tGFLOP/s\tpeak\trel. error\tscratch\t")
@@ -52,6 +52,10 @@ func (r *ConvReport) WriteText(w io.Writer) error {
 		r.Rows[i].write(t, transfers)
 	}
 	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	if err := r.writeWinners(w); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
@@ -70,7 +74,6 @@ func (r *ConvReport) transfers() bool {
 }
 
 func (r *ConvRow) write(t io.Writer, transfers bool) {
-	fastest := r.Fastest()
 	for i, m := range r.Results {
 		name, shape := "", ""
 		if i == 0 {
@@ -88,7 +91,7 @@ func (r *ConvRow) write(t io.Writer, transfers bool) {
 		if m.Rows < r.H {
 			part = "~"
 		}
-		if m.Algo == fastest {
+		if m.Algo == r.Winner {
 			mark = " *"
 		}
 		ms := m.Seconds * 1e3 * float64(r.H) / float64(m.Rows)

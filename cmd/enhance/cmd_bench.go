@@ -111,7 +111,8 @@ polito 16 pictures of 3 channels from 32x32 to 1600x1200, filtered 3x3 to 32 cha
 9x9 to 3; both also by im2col on the host's cores (im2col-host, by the host's clock, its
 input in the host's memory). Other rates are by the device's clock, two operations per multiply-add of the direct
 definition; the error is the root mean square against float64 on a sample of outputs.
-* marks the fastest, ~ a rate measured on part of a plane, - an algorithm that does not
+* marks the winner, by speed and error as enhance tune weighs them, and the second
+table says what it reaches of its unit's measured peak; ~ a rate measured on part of a plane, - an algorithm that does not
 do the shape (--json says why).
 `
 
@@ -186,15 +187,20 @@ func (b *benchFlags) convSuite(e *env, f *pflag.FlagSet) (*bench.ConvReport, err
 func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps conv.Caps, cases []bench.Case, algos []conv.Algo) (*bench.ConvReport, error) {
 	r := &bench.ConvReport{Suite: b.suite, Scale: b.scale, Precision: b.opt.Precision.String(), Device: dev.Info()}
 	var err error
-	if r.PeakFMA, err = peakFMA(dev); err != nil {
+	if r.Peaks, err = bench.MeasurePeaks(dev, caps); err != nil {
 		return nil, err
 	}
 	b.opt.Done = b.sayTo(e)
 	for _, c := range cases {
-		row, err := convCase(ctx, dev, caps, c.Scaled(b.scale), algos, r.PeakFMA, b.opt)
+		row, err := convCase(ctx, dev, caps, c.Scaled(b.scale), algos, r.Peaks, b.opt)
 		if err != nil {
 			return nil, err
 		}
+		// What runs take: tf32 is a precision of its own there.
+		exact := caps
+		exact.TF32 = false
+		chosen, _ := exec.AutoAlgo(exact, row.Shape(), b.opt.Precision)
+		row.Automatic = chosen.Name()
 		r.Rows = append(r.Rows, *row)
 	}
 	for _, base := range baselines(b.suite, caps) {
@@ -204,13 +210,13 @@ func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps co
 }
 
 // convCase has a context of its own, so that nothing of a case outlives it.
-func convCase(ctx context.Context, dev *clrt.Device, caps conv.Caps, c bench.Case, algos []conv.Algo, peak float64, o bench.Options) (*bench.ConvRow, error) {
+func convCase(ctx context.Context, dev *clrt.Device, caps conv.Caps, c bench.Case, algos []conv.Algo, peaks bench.Peaks, o bench.Options) (*bench.ConvRow, error) {
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
 		return nil, err
 	}
 	defer cl.Close()
-	return bench.Conv(ctx, cl, caps, c, algos, peak, o)
+	return bench.Conv(ctx, cl, caps, c, algos, peaks, o)
 }
 
 // baselines are what averages compare with, as the suite's paper does: the plain
