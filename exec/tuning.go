@@ -180,6 +180,11 @@ func Candidates(c conv.Caps, s conv.Shape, p planar.Precision, e Effort) []conv.
 		}
 	} else {
 		add(conv.Direct(c))
+		add(transforms[:min(len(transforms), 2)]...)
+		if c.CPU {
+			add(conv.RowTiles(c, s, p)...)
+		}
+		add(conv.ImplicitGEMM{})
 		add(transforms...)
 	}
 	if e == Quick {

@@ -1,0 +1,204 @@
+package exec_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/exec"
+	"enhance/fuse"
+	"enhance/model"
+	"enhance/planar"
+	"enhance/tune"
+)
+
+// kinds are device facts for what needs no driver.
+var kinds = map[string]*clrt.DeviceInfo{
+	"cpu": {Type: clrt.CPU, NativeVectorFloat: 8, LocalMem: 32 << 10, MaxWorkGroup: 4096, BaseAlign: 128},
+	"gpu": {Type: clrt.GPU, NativeVectorFloat: 1, LocalMem: 48 << 10, MaxWorkGroup: 1024, BaseAlign: 512, GlobalMem: 8 << 30, MaxAlloc: 2 << 30},
+}
+
+// TestTuneTasks: tasks are distinct, and every convolution of a network finds its
+// own; the default comes first, candidates are distinct, accepted and found by
+// their names, and ask for scratch or granules of rows only where defaults may.
+func TestTuneTasks(t *testing.T) {
+	m, err := model.Load("pynet-s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, info := range kinds {
+		for _, opt := range []exec.Options{{}, {Precision: planar.FP16}, {Matrix: kind == "gpu"}, {Matrix: kind == "gpu", TF32: true}, {Precision: planar.FP16, Matrix: kind == "gpu"}} {
+			for _, effort := range []exec.Effort{exec.Quick, exec.Thorough} {
+				name := fmt.Sprintf("%s %+v %v", kind, opt.Precision, opt.Matrix)
+				tasks, err := exec.TuneTasks(m, 736, 992, info, opt, effort, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen := map[string]bool{}
+				for _, task := range tasks {
+					if seen[task.Key] {
+						t.Errorf("%s: key %s twice", name, task.Key)
+					}
+					seen[task.Key] = true
+					checkCandidates(t, name, opt.Caps(info), opt.Precision, task)
+				}
+				if left, err := exec.TuneTasks(m, 736, 992, info, opt, effort, func(key string) bool { return seen[key] }); err != nil || len(left) != 0 {
+					t.Errorf("%s: %d tasks are left of known ones, %v", name, len(left), err)
+				}
+			}
+		}
+	}
+}
+
+func checkCandidates(t *testing.T, name string, caps conv.Caps, p planar.Precision, task tune.Task) {
+	t.Helper()
+	if len(task.Candidates) < 2 {
+		t.Errorf("%s: %s: nothing to choose from", name, task.Shape)
+	}
+	first, _ := exec.AutoAlgo(caps, task.Shape, p)
+	if task.Candidates[0].Name() != first.Name() {
+		t.Errorf("%s: %s: %s comes first, the default is %s", name, task.Shape, task.Candidates[0].Name(), first.Name())
+	}
+	narrow := task.Shape.InC() < 32 || task.Shape.OutC < 32
+	names := map[string]bool{}
+	for _, a := range task.Candidates {
+		impl, err := a.New(caps, task.Shape, p)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %s: %s: %v", name, task.Shape, a.Name(), err)
+			continue
+		case names[a.Name()]:
+			t.Errorf("%s: %s: %s twice", name, task.Shape, a.Name())
+		case narrow && (impl.Granule() > 1 || impl.Scratch(100) > 0):
+			t.Errorf("%s: %s: %s takes rows by %d and %d bytes of scratch: photos would need more memory", name, task.Shape, a.Name(), impl.Granule(), impl.Scratch(100))
+		case strings.Contains(a.Name(), "mma-tf32") && !caps.TF32:
+			t.Errorf("%s: %s rounds to tf32 unasked", name, a.Name())
+		}
+		names[a.Name()] = true
+		if choose, err := exec.ParseAlgos(a.Name()); err != nil || choose("x", task.Shape).Name() != a.Name() {
+			t.Errorf("%s is not found by its name: %v", a.Name(), err)
+		}
+	}
+}
+
+// table has one algorithm for every convolution of a network.
+func table(t *testing.T, m *model.Model, h, w int, info *clrt.DeviceInfo, opt exec.Options, choose func(i int, task tune.Task) string) *tune.Table {
+	t.Helper()
+	tasks, err := exec.TuneTasks(m, h, w, info, opt, exec.Thorough, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab := tune.New(exec.TuningDevice(info))
+	for i, task := range tasks {
+		if algo := choose(i, task); algo != "" {
+			tab.Choices[task.Key] = tune.Choice{Algo: algo, Default: task.Candidates[0].Name(), Seconds: 1, Before: 2}
+		}
+	}
+	return tab
+}
+
+// TestTableDecides: a job takes what the table says, says so, and tells its
+// decisions apart by a hash; what the table does not know, or knows wrongly, is the
+// rule's; --algo comes before both.
+func TestTableDecides(t *testing.T) {
+	m, err := model.Load("pynet-s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := kinds["cpu"]
+	prepare := func(opt exec.Options) *exec.Job {
+		job, err := exec.Prepare(m, 64, 96, info, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return job
+	}
+	all := func(name string) *tune.Table {
+		return table(t, m, 64, 96, info, exec.Options{}, func(int, tune.Task) string { return name })
+	}
+	if got := prepare(exec.Options{}).Tuning(); got != (exec.Tuning{State: "defaults"}) {
+		t.Errorf("without a table: %+v", got)
+	}
+	job := prepare(exec.Options{Tuned: all("direct-rows-o2v4")})
+	for _, f := range job.Explain() {
+		if f.Kind == fuse.Conv.String() && (f.Algo != "direct-rows-o2v4" || !strings.HasPrefix(f.Why, "tuned")) {
+			t.Errorf("%s: %s (%s)", f.Name, f.Algo, f.Why)
+		}
+	}
+	one := job.Tuning()
+	other := prepare(exec.Options{Tuned: all("direct-rows-o3v2")}).Tuning()
+	if one.State != "tuned" || other.State != "tuned" || one.Hash == "" || one.Hash == other.Hash {
+		t.Errorf("%+v and %+v", one, other)
+	}
+	grown := all("direct-rows-o2v4")
+	grown.Choices["of another network"] = tune.Choice{Algo: "direct-tile", Default: "direct-tile"}
+	if again := prepare(exec.Options{Tuned: grown}).Tuning(); again != one {
+		t.Errorf("a table that knows more: %+v, before %+v", again, one)
+	}
+	for _, bad := range []string{"no such algorithm", "winograd-f4x5"} { // the latter does no 3×3
+		if got := prepare(exec.Options{Tuned: all(bad)}).Tuning(); got.State == "tuned" {
+			t.Errorf("%s: %+v", bad, got)
+		}
+	}
+	few := table(t, m, 64, 96, info, exec.Options{}, func(i int, _ tune.Task) string { return []string{"direct-rows-o2v4", ""}[min(i, 1)] })
+	if got := prepare(exec.Options{Tuned: few}).Tuning(); got.State != "partly tuned" || got.Hash == one.Hash {
+		t.Errorf("one choice: %+v", got)
+	}
+	asked, err := exec.ParseAlgos("direct-naive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job = prepare(exec.Options{Tuned: all("direct-rows-o2v4"), Algo: asked})
+	if got := job.Tuning(); got != (exec.Tuning{}) || job.Explain()[0].Algo != "direct-naive" {
+		t.Errorf("with --algo: %+v, %s", got, job.Explain()[0].Algo)
+	}
+	// Choices of one precision are none of another.
+	if got := prepare(exec.Options{Tuned: all("direct-rows-o2v4"), Precision: planar.FP16}).Tuning(); got.State != "defaults" {
+		t.Errorf("fp16 with a table of fp32: %+v", got)
+	}
+}
+
+// TestTunedBytes runs a network with a table of many algorithms: the same bytes
+// under every plan, and the planned peak.
+func TestTunedBytes(t *testing.T) {
+	dev := device(t)
+	m, err := model.Load("pynet-random:tuned,width=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const h, w = 80, 64
+	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
+	opt := exec.Options{Poison: true}
+	opt.Tuned = table(t, m, h, w, dev.Info(), opt, func(i int, task tune.Task) string {
+		return task.Candidates[i%min(len(task.Candidates), 3)].Name()
+	})
+	want := run(t, m, in, opt)
+	plain := run(t, m, in, exec.Options{})
+	worst := 0.0
+	for i := range want.v {
+		worst = max(worst, max(float64(want.v[i]-plain.v[i]), float64(plain.v[i]-want.v[i])))
+	}
+	if !(worst < 1e-3) {
+		t.Errorf("a tuned result is %g from the default's", worst)
+	}
+	least := minimum(t, m, h, w, opt)
+	for _, budget := range []int64{least, 2 * least} {
+		opt := opt
+		opt.Budget = budget
+		got := run(t, m, in, opt)
+		for i := range want.v {
+			if got.v[i] != want.v[i] {
+				t.Fatalf("budget %d: sample %d is %g, without budget %g", budget, i, got.v[i], want.v[i])
+			}
+		}
+	}
+}
+
+// TestKernelHash: it is one of kernels, and the same all the time.
+func TestKernelHash(t *testing.T) {
+	if a, b := exec.KernelHash(), exec.KernelHash(); a != b || len(a) != 16 {
+		t.Errorf("%q, %q", a, b)
+	}
+}
