@@ -28,7 +28,7 @@ var external = map[string][]string{
 	"github.com/rogpeppe/go-internal":   {"cmd/enhance"}, // tests
 	"github.com/schollz/progressbar/v3": {"cmd/enhance"},
 	"github.com/spf13/pflag":            {"cmd/enhance"},
-	"golang.org/x/image":                {"imgio"},
+	"golang.org/x/image":                {"imgio", "scripts/quality-crops"}, // there: letters
 	"golang.org/x/term":                 {"cmd/enhance"},
 }
 

@@ -9,13 +9,12 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/spf13/pflag"
 
 	"enhance/eval"
 	"enhance/imgio"
@@ -28,11 +27,13 @@ var classical = []string{"LibRaw bilinear", "LibRaw AHD", "LibRaw AAHD"}
 
 func main() {
 	var models []string
-	var device string
-	pflag.StringArrayVarP(&models, "model", "m", nil, "network to show; all built-in ones if not given")
-	pflag.StringVarP(&device, "device", "g", "", "device, as enhance -g")
-	pflag.Parse()
-	if pflag.NArg() != 2 {
+	flag.Func("m", "network to show; can be repeated; without it all built-in ones", func(s string) error {
+		models = append(models, s)
+		return nil
+	})
+	device := flag.String("g", "", "device, as enhance -g takes it")
+	flag.Parse()
+	if flag.NArg() != 2 {
 		fmt.Fprintln(os.Stderr, "quality-crops: want a folder of Kodak's photos and one for the pictures")
 		os.Exit(2)
 	}
@@ -43,9 +44,9 @@ func main() {
 	}
 	var sets []pipeline.Settings
 	for _, m := range models {
-		sets = append(sets, pipeline.Settings{Model: m, Device: device})
+		sets = append(sets, pipeline.Settings{Model: m, Device: *device})
 	}
-	if err := run(sets, pflag.Arg(0), pflag.Arg(1)); err != nil {
+	if err := run(sets, flag.Arg(0), flag.Arg(1)); err != nil {
 		fmt.Fprintln(os.Stderr, "quality-crops:", err)
 		os.Exit(1)
 	}
