@@ -1,0 +1,222 @@
+package pipeline
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/profile"
+)
+
+func TestParsePrecision(t *testing.T) {
+	for s, want := range map[string]Precision{"fp32": FP32, "tf32": TF32, "fp16": FP16, "auto": AutoPrecision} {
+		if got, err := ParsePrecision(s); err != nil || got != want || got.String() != s {
+			t.Errorf("%q: %v, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "FP16", "fp8", "bf16", "fp16 "} {
+		if _, err := ParsePrecision(s); Classify(err) != ClassOption {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
+func TestChoosePrecision(t *testing.T) {
+	base := precisionTrial{FP32, math.Inf(1), 1}
+	for name, c := range map[string]struct {
+		tried []precisionTrial
+		want  Precision
+		text  string
+	}{
+		"Alone":         {[]precisionTrial{base}, FP32, "auto: fp32, nothing faster is above 50 dB"},
+		"FastAndExact":  {[]precisionTrial{base, {TF32, 61, 0.5}, {FP16, 57.13, 0.25}}, FP16, "auto: fp16 at 57.1 dB, 4.0 times as fast as fp32 (tf32 at 61.0 dB, 2.0 times)"},
+		"FastIsInexact": {[]precisionTrial{base, {TF32, 61, 0.5}, {FP16, 49.9, 0.25}}, TF32, "auto: tf32 at 61.0 dB, 2.0 times as fast as fp32 (fp16 at 49.9 dB, 4.0 times)"},
+		"AtTheLimit":    {[]precisionTrial{base, {FP16, 50, 0.25}}, FP32, "auto: fp32, nothing faster is above 50 dB (fp16 at 50.0 dB, 4.0 times)"},
+		"HardlyFaster":  {[]precisionTrial{base, {FP16, 80, 0.95}}, FP32, "auto: fp32, nothing faster is above 50 dB (fp16 at 80.0 dB, 1.1 times)"},
+		"TF32IsEnough":  {[]precisionTrial{base, {TF32, 60, 0.5}, {FP16, 60, 0.48}}, TF32, "auto: tf32 at 60.0 dB, 2.0 times as fast as fp32 (fp16 at 60.0 dB, 2.1 times)"},
+		"NotANumber":    {[]precisionTrial{base, {FP16, math.NaN(), 0.1}}, FP32, "auto: fp32, nothing faster is above 50 dB (fp16 at NaN dB, 10.0 times)"},
+		"BitForBit":     {[]precisionTrial{base, {TF32, math.Inf(1), 0.5}}, TF32, "auto: tf32 at infinite dB, 2.0 times as fast as fp32"},
+	} {
+		got := choosePrecision(c.tried)
+		if got.precision != c.want || got.String() != c.text {
+			t.Errorf("%s: %s: %q, want %s: %q", name, got.precision, got, c.want, c.text)
+		}
+		back, err := parseNote(got.note())
+		if err != nil || back.precision != c.want || back.String() != c.text {
+			t.Errorf("%s: note %q gives %v, %v", name, got.note(), back, err)
+		}
+	}
+}
+
+func FuzzParseNote(f *testing.F) {
+	for _, s := range []string{"fp32 +Inf 0.5; fp16 57.1 0.25", "", "fp32 1 2", "fp16 1 2", "fp32 NaN 1; tf32 x 1", "; ", "fp32 1 -1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := parseNote(s)
+		if err != nil {
+			return
+		}
+		if again, err := parseNote(c.note()); err != nil || again.precision > FP16 || len(again.tried) != len(c.tried) {
+			t.Errorf("%q: note %q gives %v, %v", s, c.note(), again, err)
+		}
+	})
+}
+
+func TestHostPrecisions(t *testing.T) {
+	for p, ok := range map[Precision]bool{FP32: true, AutoPrecision: true, TF32: false, FP16: false} {
+		s, err := NewSession(Settings{Device: HostDevice, Precision: p})
+		switch {
+		case ok && err != nil:
+			t.Errorf("%s: %v", p, err)
+		case ok:
+			if got := s.precision(); got != FP32 {
+				t.Errorf("%s: computes in %s", p, got)
+			}
+			s.Close()
+		case Classify(err) != ClassOption || !strings.Contains(err.Error(), "offers fp32, auto"):
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+}
+
+// session opens one on the first OpenCL device, and gathers what it tells.
+func session(t *testing.T, set Settings) (s *Session, told, debug *[]string) {
+	t.Helper()
+	if _, err := clrt.Devices(); err != nil {
+		if os.Getenv("ENHANCE_REQUIRE_OPENCL") == "1" {
+			t.Fatalf("ENHANCE_REQUIRE_OPENCL is set: %v", err)
+		}
+		t.Skipf("needs an OpenCL device: %v", err)
+	}
+	told, debug = &[]string{}, &[]string{}
+	set.Device = "0"
+	set.Tell = func(text string) { *told = append(*told, text) }
+	set.Debug = func(text string) { *debug = append(*debug, text) }
+	s, err := NewSession(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, told, debug
+}
+
+// TestUnknownTF32: where there are no matrix units tf32 is refused, and the error
+// says what there is.
+func TestUnknownTF32(t *testing.T) {
+	s, _, _ := session(t, Settings{Precision: TF32})
+	err := s.ready(t.Context(), 64, 64, false)
+	if s.matrix != nil && *s.matrix {
+		if err != nil || s.precision() != TF32 {
+			t.Errorf("matrix units, but %v", err)
+		}
+		return
+	}
+	if Classify(err) != ClassOption || !strings.Contains(err.Error(), "no matrix units") || !strings.Contains(err.Error(), "offers fp32, fp16, auto") {
+		t.Errorf("error %v", err)
+	}
+	p, err := profile.Load("rtx-3060")
+	if err != nil {
+		t.Fatal(err)
+	}
+	auto, err := NewSession(Settings{Profile: p, PlanOnly: true, Precision: AutoPrecision})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer auto.Close()
+	if err := auto.ready(t.Context(), 64, 64, false); Classify(err) != ClassOption {
+		t.Errorf("auto for a profile: %v", err)
+	}
+}
+
+// TestAutoPrecision: the choice is made once for a device and a model; a damaged
+// file means that it is made again.
+func TestAutoPrecision(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("ENHANCE_CACHE_DIR", dir)
+	set := Settings{Precision: AutoPrecision, Model: "pynet-random:auto,width=4,level=4"}
+	first, told, _ := session(t, set)
+	if err := first.ready(t.Context(), 64, 64, false); err != nil {
+		t.Fatal(err)
+	}
+	if len(*told) != 1 || len(first.chosen.tried) < 2 || !math.IsInf(first.chosen.tried[0].psnr, 1) || !(first.chosen.tried[1].psnr > 20) {
+		t.Errorf("told %q, tried %+v", *told, first.chosen.tried)
+	}
+	second, told, _ := session(t, set)
+	if err := second.ready(t.Context(), 64, 64, false); err != nil {
+		t.Fatal(err)
+	}
+	if len(*told) != 0 || second.precisionWhy() != first.precisionWhy() || second.precision() != first.precision() {
+		t.Errorf("the second time: told %q, %s, before %s", *told, second.precisionWhy(), first.precisionWhy())
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "tuning", "*.tune"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if err := os.WriteFile(files[0], []byte("enhance tuning\t1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	third, told, debug := session(t, set)
+	if err := third.ready(t.Context(), 64, 64, false); err != nil {
+		t.Fatal(err)
+	}
+	if len(*told) != 1 || len(*debug) == 0 || !strings.Contains((*debug)[0], files[0]) {
+		t.Errorf("with a damaged file: told %q, debug %q", *told, *debug)
+	}
+}
+
+// TestTuneOnce: explicit tuning finds something for every convolution, later
+// sessions use it, --no-tune does not, and measuring again keeps the rest.
+func TestTuneOnce(t *testing.T) {
+	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+	set := Settings{Model: "pynet-random:tune,width=4,level=4"}
+	s, _, _ := session(t, set)
+	r, err := s.Tune(t.Context(), 128, 128, 1) // out of time at once
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range r.Findings[0].Outcomes {
+		if o.Choice.Measured() || o.Problem == "" {
+			t.Errorf("%s was measured without time", o.Key)
+		}
+	}
+	if r, err = s.Tune(t.Context(), 128, 128, 0); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Findings) != 1 || r.Findings[0].Precision != "fp32" || r.File == "" {
+		t.Fatalf("%+v", r)
+	}
+	for _, o := range r.Findings[0].Outcomes {
+		if !o.Choice.Measured() || o.Choice.Tried < 2 || o.Problem != "" {
+			t.Errorf("%s: %+v, %s", o.Key, o.Choice, o.Problem)
+		}
+	}
+	later, told, _ := session(t, set)
+	x, err := later.ExplainSize(128, 128)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x.Plan.Tuning.State != "tuned" || x.Plan.Tuning.Hash != r.Findings[0].Hash || len(*told) != 0 {
+		t.Errorf("later: %+v, told %q, tuned %s", x.Plan.Tuning, *told, r.Findings[0].Hash)
+	}
+	set.NoTune = true
+	plain, _, _ := session(t, set)
+	if x, err = plain.ExplainSize(128, 128); err != nil || x.Plan.Tuning.State != "defaults" {
+		t.Errorf("with NoTune: %+v, %v", x, err)
+	}
+}
+
+// TestNoCacheFolder: without one nothing is tuned and nothing fails.
+func TestNoCacheFolder(t *testing.T) {
+	t.Setenv("ENHANCE_CACHE_DIR", "off")
+	s, _, _ := session(t, Settings{Model: "pynet-random:none,width=4,level=4"})
+	if err := s.ready(t.Context(), 64, 64, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Tune(t.Context(), 128, 128, 1); err == nil || !strings.Contains(err.Error(), "cache") {
+		t.Errorf("explicit tuning with nowhere to keep it: %v", err)
+	}
+}
