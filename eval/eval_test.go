@@ -325,6 +325,26 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+func FuzzParseSensor(f *testing.F) {
+	f.Add("1e-3,1e-5,2,1,1.6")
+	f.Add("0,0")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseSensor(text)
+		if err != nil {
+			return
+		}
+		m := Mosaic{Sensor: s}
+		if err := m.check(); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range m.take("a", flat(4, 4)).samples {
+			if !(v >= 0 && v <= sensorWhite) {
+				t.Fatalf("%q: sample %g", text, v)
+			}
+		}
+	})
+}
+
 // TestNoLibRaw: its absence is said, with what to do.
 func TestNoLibRaw(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())

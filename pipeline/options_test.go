@@ -125,13 +125,23 @@ func TestClassify(t *testing.T) {
 
 // FuzzOptions: option texts are understood or refused as options, never else.
 func FuzzOptions(f *testing.F) {
-	for _, s := range []string{"256M", "1.5g", "0", "auto", "as-shot", "1,2,3", "-2", "tif", "nvidia:1", "\x00", "9e99k"} {
+	for _, s := range []string{"256M", "1.5g", "0", "auto", "as-shot", "1,2,3", "-2", "tif", "nvidia:1", "\x00", "9e99k", "1e-3,1e-5", "estimate"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		m, err := ParseMemory(s)
 		if err == nil && m <= 0 && m != NoLimit || err != nil && Classify(err) != ClassOption {
 			t.Errorf("memory %q: %d, %v", s, m, err)
+		}
+		if n, err := ParseNoise(s); err == nil && n.Mode == NoiseGiven {
+			for _, l := range n.Levels {
+				if !(l.S >= 0 && l.S <= 1 && l.O >= 0 && l.O <= 1) {
+					t.Errorf("%q: noise levels %+v", s, n.Levels)
+				}
+			}
+		}
+		if v, err := ParseDenoise(s); err == nil && !(v >= 0 && v <= 1) {
+			t.Errorf("%q: denoise %g", s, v)
 		}
 		if wb, err := ParseWhiteBalance(s); err == nil && wb.Mode == WBGains && !(min(wb.Gains[0], wb.Gains[1], wb.Gains[2]) > 0) {
 			t.Errorf("white balance %q: %+v", s, wb)
