@@ -83,8 +83,10 @@ func (n *netFlags) parse(f *pflag.FlagSet, args []string) (err error) {
 			return err
 		}
 	}
-	if n.set.Precision, err = pipeline.ParsePrecision(n.precision); err != nil {
-		return err
+	if n.precision != "" { // commands that compute nothing do not have it
+		if n.set.Precision, err = pipeline.ParsePrecision(n.precision); err != nil {
+			return err
+		}
 	}
 	switch {
 	case n.level < -1 || n.level > 5:
