@@ -11,7 +11,7 @@ import (
 const blockBytes = 256 << 10
 
 // maxParallel bounds the blocks in flight, and thereby memory: each holds its
-// samples, their filtered copy, the result and a compressor, about 2 MB.
+// samples, their filtered copy, the result and compressors, about 3 MB.
 const maxParallel = 16
 
 // blockRows is how many rows make a block of a picture.
@@ -59,22 +59,29 @@ func (q *inOrder[T]) drain() error {
 }
 
 // deflater compresses blocks; a writer keeps a pool of them. It is an io.Writer
-// for its own flate.Writer.
+// for its own flate.Writers.
 type deflater struct {
 	out      []byte
 	filtered []byte
 	rows     filterRows
-	fw       *flate.Writer
+	codes    *flate.Writer // Huffman codes alone
+	repeats  *flate.Writer // and repetitions
+	spare    []byte
+	search   float64 // see plainShare
 }
 
-func newDeflater(level int) *deflater {
-	d := new(deflater)
+func newDeflater(bits int) *deflater {
+	d := &deflater{search: plainShare[bits/16]}
+	d.codes = d.writer(flate.HuffmanOnly)
+	return d
+}
+
+func (d *deflater) writer(level int) *flate.Writer {
 	fw, err := flate.NewWriter(d, level)
 	if err != nil {
 		panic("imgio: " + err.Error()) // the level is a constant of this package
 	}
-	d.fw = fw
-	return d
+	return fw
 }
 
 func (d *deflater) Write(p []byte) (int, error) {
@@ -82,15 +89,40 @@ func (d *deflater) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// plainShare is the size of Huffman codes, as a share of the bytes coded, below
+// which a block of 8 or of 16 bits a sample is also searched for repetitions. Flat
+// areas, clipped ones above all, and the upper bytes of smooth ones repeat
+// themselves; elsewhere filtered samples are noise, and looking for repetitions takes
+// most of the time and finds nothing: photographs (kodak, 8 bits) become 1.5 %
+// smaller by flate's level 1 at a third of the speed, and the sample's picture 16 %
+// larger.
+var plainShare = [2]float64{0.2, 0.375}
+
 // compress appends the deflate blocks of data to d.out. Unless last they end at
 // a byte boundary with the stream still open, so that the next ones can follow.
 func (d *deflater) compress(data []byte, last bool) {
-	d.fw.Reset(d)
-	_, err := d.fw.Write(data)
+	start := len(d.out)
+	d.pass(d.codes, data, last)
+	if size := len(d.out) - start; float64(size) >= d.search*float64(len(data)) {
+		return
+	}
+	if d.repeats == nil {
+		d.repeats = d.writer(flate.BestSpeed)
+	}
+	d.spare = append(d.spare[:0], d.out[start:]...)
+	d.out = d.out[:start]
+	if d.pass(d.repeats, data, last); len(d.out)-start > len(d.spare) {
+		d.out = append(d.out[:start], d.spare...)
+	}
+}
+
+func (d *deflater) pass(fw *flate.Writer, data []byte, last bool) {
+	fw.Reset(d)
+	_, err := fw.Write(data)
 	if err == nil && last {
-		err = d.fw.Close()
+		err = fw.Close()
 	} else if err == nil {
-		err = d.fw.Flush()
+		err = fw.Flush()
 	}
 	if err != nil {
 		panic("imgio: " + err.Error()) // writing to memory cannot fail

@@ -1,7 +1,9 @@
 package imgio
 
-// filterRows holds the candidates of one row, each with its type byte in front.
-type filterRows [5][]byte
+import "encoding/binary"
+
+// filterRows is room for one filtered row.
+type filterRows struct{ row []byte }
 
 // PNG filter types (PNG specification, section 9.2).
 const (
@@ -13,60 +15,119 @@ const (
 )
 
 // filterBlock appends the filtered rows of raw to dst. raw starts with the row
-// before the first (zeros at the top of a picture). Each row gets the filter
-// whose output, read as signed bytes, has the smallest sum of magnitudes: the
-// heuristic that the PNG specification recommends (section 12.7).
+// before the first (zeros at the top of a picture).
 func (f *filterRows) filterBlock(dst, raw []byte, rowBytes, bpp int) []byte {
-	for i := range f {
-		if cap(f[i]) < 1+rowBytes {
-			f[i] = make([]byte, 1+rowBytes)
-		}
-		f[i] = f[i][:1+rowBytes]
-		f[i][0] = byte(i)
+	if len(f.row) != 1+rowBytes {
+		f.row = make([]byte, 1+rowBytes)
 	}
 	for ; len(raw) >= 2*rowBytes; raw = raw[rowBytes:] {
-		dst = append(dst, f[f.filterRow(raw[rowBytes:2*rowBytes], raw[:rowBytes], bpp)]...)
+		prev, cur := raw[:rowBytes], raw[rowBytes:2*rowBytes]
+		kind := bestFilter(cur, prev, bpp)
+		f.row[0] = byte(kind)
+		applyFilter(kind, f.row[1:], cur, prev, bpp)
+		dst = append(dst, f.row...)
 	}
 	return dst
 }
 
-// filterRow fills all candidates for cur and returns the index of the best.
-func (f *filterRows) filterRow(cur, prev []byte, bpp int) int {
+// Rows are judged by their samples in one window of every stretch.
+const (
+	filterWindow  = 48  // bytes, a multiple of all pixels' sizes
+	filterStretch = 384 // bytes
+)
+
+// bestFilter chooses the filter whose output, read as signed bytes, has the
+// smallest sum of magnitudes: the heuristic that the PNG specification recommends
+// (section 12.7), here on an eighth of the row. On photographs (kodak) that makes
+// files 0.1 % larger than looking at all of it.
+func bestFilter(cur, prev []byte, bpp int) int {
+	var sums [5]int
 	n := len(cur)
 	prev = prev[:n]
-	none, sub, up := f[filterNone][1:][:n], f[filterSub][1:][:n], f[filterUp][1:][:n]
-	avg, paeth := f[filterAverage][1:][:n], f[filterPaeth][1:][:n]
-	copy(none, cur)
-	var sums [5]int
-	for i := range min(bpp, n) { // the pixel to the left is zero
-		x, b := cur[i], prev[i]
-		sub[i], up[i], avg[i], paeth[i] = x, x-b, x-b/2, x-b
-		for k := range sums {
-			sums[k] += magnitude(f[k][1+i])
+	for at := bpp; at < n; at += filterStretch {
+		end := min(at+filterWindow, n)
+		x, a := cur[at:end], cur[at-bpp:][:end-at]
+		b, c := prev[at:end], prev[at-bpp:][:end-at]
+		for i, v := range x {
+			l, u, ul := a[i], b[i], c[i]
+			sums[filterNone] += magnitude(v)
+			sums[filterSub] += magnitude(v - l)
+			sums[filterUp] += magnitude(v - u)
+			sums[filterAverage] += magnitude(v - byte((int(l)+int(u))/2))
+			sums[filterPaeth] += magnitude(v - paethPredict(int(l), int(u), int(ul)))
 		}
 	}
-	left, upLeft := cur[:max(n-bpp, 0)], prev[:max(n-bpp, 0)]
-	var s0, s1, s2, s3, s4 int
-	for j, a := range left {
-		i := j + bpp
-		x, b, c := cur[i], prev[i], upLeft[j]
-		v1, v2, v3 := x-a, x-b, x-byte((int(a)+int(b))/2)
-		v4 := x - paethPredict(int(a), int(b), int(c))
-		sub[i], up[i], avg[i], paeth[i] = v1, v2, v3, v4
-		s0 += magnitude(x)
-		s1 += magnitude(v1)
-		s2 += magnitude(v2)
-		s3 += magnitude(v3)
-		s4 += magnitude(v4)
-	}
 	best := 0
-	for k, s := range [5]int{s0, s1, s2, s3, s4} {
-		sums[k] += s
-		if sums[k] < sums[best] {
+	for k, s := range sums {
+		if s < sums[best] {
 			best = k
 		}
 	}
 	return best
+}
+
+// applyFilter writes the filtered cur to dst.
+func applyFilter(kind int, dst, cur, prev []byte, bpp int) {
+	n := len(cur)
+	dst, prev = dst[:n], prev[:n]
+	first := min(bpp, n) // where the pixel to the left is zero
+	switch kind {
+	case filterNone:
+		copy(dst, cur)
+	case filterSub:
+		copy(dst, cur[:first])
+		subtract(dst[first:], cur[first:], cur)
+	case filterUp:
+		subtract(dst, cur, prev)
+	case filterAverage:
+		for i := range first {
+			dst[i] = cur[i] - prev[i]/2
+		}
+		subtractMean(dst[first:], cur[first:], cur, prev[first:])
+	case filterPaeth:
+		for i := range first {
+			dst[i] = cur[i] - prev[i]
+		}
+		dst, x, a, b, c := dst[first:], cur[first:], cur[:n-first], prev[first:], prev[:n-first]
+		for i, v := range x {
+			dst[i] = v - paethPredict(int(a[i]), int(b[i]), int(c[i]))
+		}
+	}
+}
+
+// Eight bytes at a time: the top bits apart, so that nothing is carried from one
+// byte to the next.
+const topBits = 0x8080808080808080
+
+// subtractBytes is x-y, byte by byte.
+func subtractBytes(x, y uint64) uint64 {
+	return (x | topBits - y&^topBits) ^ (x^^y)&topBits
+}
+
+// subtract writes x-y to dst, as long as dst is.
+func subtract(dst, x, y []byte) {
+	x, y = x[:len(dst)], y[:len(dst)]
+	le, i := binary.LittleEndian, 0
+	for ; i+8 <= len(dst); i += 8 {
+		le.PutUint64(dst[i:], subtractBytes(le.Uint64(x[i:]), le.Uint64(y[i:])))
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = x[i] - y[i]
+	}
+}
+
+// subtractMean writes x-(y+z)/2, the mean rounded down, to dst, as long as dst is.
+func subtractMean(dst, x, y, z []byte) {
+	x, y, z = x[:len(dst)], y[:len(dst)], z[:len(dst)]
+	le, i := binary.LittleEndian, 0
+	for ; i+8 <= len(dst); i += 8 {
+		a, b := le.Uint64(y[i:]), le.Uint64(z[i:])
+		mean := a&b + (a^b)>>1&^topBits
+		le.PutUint64(dst[i:], subtractBytes(le.Uint64(x[i:]), mean))
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = x[i] - byte((int(y[i])+int(z[i]))/2)
+	}
 }
 
 // magnitude is |v| of a byte read as signed.

@@ -1,7 +1,6 @@
 package imgio
 
 import (
-	"compress/flate"
 	"encoding/binary"
 	"fmt"
 	"hash/adler32"
@@ -94,7 +93,7 @@ func NewTIFF(w io.Writer, h Header, c TIFFCompression) (RowWriter, error) {
 		perStrip:    blockRows(h),
 	}
 	t.totalNum = (h.Height + t.perStrip - 1) / t.perStrip
-	t.pool.New = func() any { return newDeflater(flate.BestSpeed) }
+	t.pool.New = func() any { return newDeflater(t.h.Bits) }
 	t.queue.emit = t.emit
 	if err := t.writeHead(exif); err != nil {
 		return nil, t.fail(err)

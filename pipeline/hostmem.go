@@ -122,7 +122,7 @@ func (r *run) photoBytes() int64 {
 
 // encoderBytes is what one core's share of a PNG or TIFF in the making holds; see
 // imgio.NewPNG.
-const encoderBytes = 2 << 20
+const encoderBytes = 3 << 20
 
 // pictureBytes is what writing and comparing the picture holds.
 func (r *run) pictureBytes() []HostUse {
