@@ -23,6 +23,8 @@
 //	budget.go     what a budget that is too small is told; replan.go: what a device
 //	              with less memory than it says is
 //	hostmem.go    what is held in the host's memory
+//	precision.go  how exactly to compute; selfcheck.go: auto, by a patch
+//	tuning.go     algorithms measured on the device
 //	plantable.go  what budgets make of a photo; describe.go: the plan in words
 //	              and as a drawing
 //	develop.go    network rows to sRGB rows

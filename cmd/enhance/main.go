@@ -13,6 +13,7 @@
 //	targets.go    which photo becomes which file
 //	interrupt.go  Ctrl-C
 //	describe.go   what is said before and after; progress.go: in between
+//	tuningflags.go  --precision, --no-tune, and what tuning says
 //	devices.go    --list-devices
 //	exit.go       exit statuses and one-line messages
 package main
