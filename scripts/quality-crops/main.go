@@ -1,6 +1,7 @@
 // Command quality-crops makes the pictures of docs/quality.md: parts of photos as
-// they come back from a mosaic by several methods, beside the photo itself, and
-// parts of the sample RAW photos as the networks develop them, all twice enlarged.
+// they come back from a mosaic by several methods, beside the photo itself, among
+// them those that the last network restores worst; and parts of the sample RAW
+// photos as the networks develop them. All are twice enlarged.
 //
 //	go run ./scripts/quality-crops [-m MODEL]... [-g DEVICE] KODAK-DIR OUT-DIR
 //
@@ -27,7 +28,7 @@ var classical = []string{"LibRaw bilinear", "LibRaw AHD", "LibRaw AAHD"}
 
 func main() {
 	var models []string
-	flag.Func("m", "network to show; can be repeated; without it all built-in ones", func(s string) error {
+	flag.Func("m", "network to show; can be repeated, the best last; without it all built-in ones", func(s string) error {
 		models = append(models, s)
 		return nil
 	})
@@ -53,7 +54,11 @@ func main() {
 }
 
 func run(sets []pipeline.Settings, kodak, out string) error {
-	for _, f := range figures {
+	worst, err := failures(sets[len(sets)-1], kodak, 3)
+	if err != nil {
+		return err
+	}
+	for _, f := range append(worst, figures...) {
 		if err := f.make(sets, kodak, out); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
