@@ -23,14 +23,37 @@ func (r Rows) Bytes(n int) int64 {
 // Put writes one row's channel c, given as W samples, rim included, to the row
 // at the start of dst.
 func (r Rows) Put(dst []byte, c int, line []float32) {
-	pitch := Pitch(r.W)
-	at := c*pitch + Pad
-	for x, v := range line[:r.W] {
-		r.set(dst, at+x, v)
+	at := c*Pitch(r.W) + Pad
+	line = line[:r.W]
+	if r.Precision == FP16 {
+		putHalves(dst[2*at:][:2*r.W], line)
+	} else {
+		putFloats(dst[4*at:][:4*r.W], line)
 	}
 	for b := 1; b <= Rim; b++ {
 		r.set(dst, at-b, line[fuse.Reflect(-b, r.W)])
 		r.set(dst, at+r.W-1+b, line[fuse.Reflect(r.W-1+b, r.W)])
+	}
+}
+
+func putFloats(dst []byte, line []float32) {
+	for x, v := range line {
+		binary.LittleEndian.PutUint32(dst[4*x:], math.Float32bits(v))
+	}
+}
+
+// putHalves is Half of every sample, those that become normal numbers without its
+// branches: the exponents' biases differ by 112, and adding just less than half of
+// the last place, and its bit, rounds to nearest even.
+func putHalves(dst []byte, line []float32) {
+	for x, v := range line {
+		b := math.Float32bits(v)
+		if e := b >> 23 & 0xff; e-113 < 30 {
+			m := b & 0x7fffffff
+			binary.LittleEndian.PutUint16(dst[2*x:], uint16(b>>16&0x8000|((m+0xfff+m>>13&1)>>13-112<<10)))
+			continue
+		}
+		binary.LittleEndian.PutUint16(dst[2*x:], Half(v))
 	}
 }
 
