@@ -3,6 +3,7 @@ package exec
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"enhance/clrt"
 	"enhance/trace"
@@ -158,10 +159,12 @@ func (p *Peaks) roof(s *StepProfile) (share float64, bound string) {
 	least, bound := float64(s.Bytes)/p.Bytes, "memory"
 	rate := p.FLOPs
 	switch {
-	case s.Algo == "mma" && p.Matrix > 0:
-		rate = p.Matrix
-	case (s.Algo == "mma-tf32" || s.Algo == "mma-3xtf32") && p.TF32 > 0:
+	case strings.HasPrefix(s.Algo, "mma-3xtf32") && p.TF32 > 0: // three products for one
+		rate = p.TF32 / 3
+	case strings.HasPrefix(s.Algo, "mma-tf32") && p.TF32 > 0:
 		rate = p.TF32
+	case strings.HasPrefix(s.Algo, "mma") && p.Matrix > 0:
+		rate = p.Matrix
 	}
 	if rate > 0 && float64(s.FLOPs)/rate > least {
 		least, bound = float64(s.FLOPs)/rate, "compute"

@@ -9,7 +9,6 @@ import (
 
 	"enhance/atomicfile"
 	"enhance/clrt"
-	"enhance/conv/peak"
 	"enhance/exec"
 	"enhance/trace"
 )
@@ -136,22 +135,4 @@ func (p *profileFlag) close(keep bool) error {
 		err = p.file.Commit()
 	}
 	return err
-}
-
-// devicePeaks measures what a device can do at most.
-func devicePeaks(dev *clrt.Device) (*exec.Peaks, error) {
-	cl, err := clrt.NewContext(dev)
-	if err != nil {
-		return nil, err
-	}
-	defer cl.Close()
-	fma, err := peak.FMA(cl)
-	if err != nil {
-		return nil, err
-	}
-	copied, err := peak.Copy(cl)
-	if err != nil {
-		return nil, err
-	}
-	return &exec.Peaks{FLOPs: fma * 1e9, Bytes: copied * 1e9}, nil
 }

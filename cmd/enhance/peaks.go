@@ -1,0 +1,79 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"enhance/atomicfile"
+	"enhance/bench"
+	"enhance/clrt"
+	"enhance/conv/peak"
+	"enhance/exec"
+)
+
+// devicePeaks is what a device can do at most. It is measured once for a device and
+// driver and then kept: a cache that cannot be read or written costs a second.
+func devicePeaks(dev *clrt.Device) (*exec.Peaks, error) {
+	path := peaksFile(dev.Info())
+	if p := readPeaks(path); p != nil {
+		return p, nil
+	}
+	p, err := measurePeaks(dev)
+	if err != nil || path == "" {
+		return p, err
+	}
+	if text, err := json.Marshal(p); err == nil && os.MkdirAll(filepath.Dir(path), 0o755) == nil {
+		if f, err := atomicfile.Create(path, atomicfile.Options{Overwrite: true}); err == nil {
+			defer f.Abort()
+			if _, err := f.Write(text); err == nil {
+				_ = f.Commit()
+			}
+		}
+	}
+	return p, nil
+}
+
+// peaksFile is where a device's peaks are kept, "" for nowhere.
+func peaksFile(i *clrt.DeviceInfo) string {
+	dir := clrt.CacheDir("peaks")
+	if dir == "" {
+		return ""
+	}
+	key := sha256.Sum256([]byte(strings.Join([]string{i.Platform, i.Name, i.DriverVersion, i.Version}, "\n")))
+	return filepath.Join(dir, hex.EncodeToString(key[:12])+".json")
+}
+
+// readPeaks returns what is kept, nil if that is nothing of use.
+func readPeaks(path string) *exec.Peaks {
+	text, err := os.ReadFile(path)
+	if path == "" || err != nil {
+		return nil
+	}
+	p := &exec.Peaks{}
+	if json.Unmarshal(text, p) != nil || !(p.FLOPs > 0 && p.Bytes > 0 && p.Matrix >= 0 && p.TF32 >= 0) {
+		return nil
+	}
+	return p
+}
+
+func measurePeaks(dev *clrt.Device) (*exec.Peaks, error) {
+	caps, err := bench.Caps(dev)
+	if err != nil {
+		return nil, err
+	}
+	units, err := bench.MeasurePeaks(dev, caps)
+	if err != nil {
+		return nil, err
+	}
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	copied, err := peak.Copy(cl)
+	return &exec.Peaks{FLOPs: units.FMA, Matrix: units.MMA, TF32: units.TF32, Bytes: copied * 1e9}, err
+}
