@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"enhance/clrt"
@@ -122,7 +123,7 @@ func (r *NetReport) runs(ctx context.Context, dev *clrt.Device, m *model.Model, 
 		if out.rows != r.Output.H {
 			return nil, nil, nil, fmt.Errorf("%d of %d rows were delivered", out.rows, r.Output.H)
 		}
-		r.NonFinite = out.bad
+		r.NonFinite = out.bad.Load()
 	}
 	r.PeakBytes = e.Peak()
 	_, r.PeakResident = usage()
@@ -135,28 +136,53 @@ type tensorSource struct {
 }
 
 func (s tensorSource) Row(y int, planes [][]float32) error {
-	for c, line := range planes {
-		copy(line, s.data[(c*s.H+y)*s.W:])
+	copy(planes, s.row(y))
+	return nil
+}
+
+func (s tensorSource) row(y int) [][]float32 {
+	planes := make([][]float32, s.C)
+	for c := range planes {
+		planes[c] = s.data[(c*s.H+y)*s.W:][:s.W]
 	}
+	return planes
+}
+
+// Rows implements exec.RowsSource.
+func (s tensorSource) Rows(y0, y1 int, put func(y int, planes [][]float32)) error {
+	exec.EachRow(y1-y0, 2*s.C*s.W, func(i int) { put(y0+i, s.row(y0+i)) })
 	return nil
 }
 
 // finiteSink counts rows and samples that are not finite.
 type finiteSink struct {
 	rows int
-	bad  int64
+	bad  atomic.Int64
 }
 
 func (s *finiteSink) Row(_ int, planes [][]float32) error {
 	s.rows++
+	s.count(planes)
+	return nil
+}
+
+// Rows implements exec.RowsSink.
+func (s *finiteSink) Rows(y0, y1 int, each func(do func(y int, planes [][]float32))) error {
+	s.rows += y1 - y0
+	each(func(_ int, planes [][]float32) { s.count(planes) })
+	return nil
+}
+
+func (s *finiteSink) count(planes [][]float32) {
+	n := int64(0)
 	for _, line := range planes {
 		for _, v := range line {
 			if v-v != 0 {
-				s.bad++
+				n++
 			}
 		}
 	}
-	return nil
+	s.bad.Add(n)
 }
 
 // WriteText writes the report for people.

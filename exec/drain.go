@@ -8,6 +8,10 @@ import (
 	"enhance/trace"
 )
 
+// sinkTime is about how many times as long as converting it a sink takes with a
+// row that it is given on all cores.
+const sinkTime = 4
+
 // drain hands the output's rows to the sink, in a goroutine of its own.
 type drain struct {
 	e      *Engine
@@ -55,7 +59,7 @@ func (d *drain) deliver(c *chunk) error {
 			d.work = append(d.work, nil)
 		}
 		return s.Rows(c.y0, c.y1, func(do func(y int, planes [][]float32)) {
-			eachRow(c.y1-c.y0, func(worker, i int) {
+			eachRow(c.y1-c.y0, sinkTime*rowTime(d.rows), func(worker, i int) {
 				if d.work[worker] == nil {
 					d.work[worker] = planes(d.rows.C, d.rows.W)
 				}
@@ -71,7 +75,7 @@ func (d *drain) deliver(c *chunk) error {
 		}
 	}
 	end := d.stages.Begin("unpack")
-	eachRow(c.y1-c.y0, func(_, i int) { get(c.y0+i, d.lines[i]) })
+	eachRow(c.y1-c.y0, rowTime(d.rows), func(_, i int) { get(c.y0+i, d.lines[i]) })
 	end()
 	for y := c.y0; y < c.y1; y++ {
 		if err := d.sink.Row(y, d.lines[y-c.y0]); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"enhance/clrt"
 	"enhance/memplan"
@@ -12,10 +13,14 @@ import (
 	"enhance/trace"
 )
 
-// eachRow calls do for rows 0 to n-1 on all cores; worker numbers the goroutine,
-// from 0.
-func eachRow(n int, do func(worker, i int)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
+// wakeFor is how much work a goroutine is woken for: on a machine of 64 cores,
+// waking them all took longer than a chunk takes eight of them.
+const wakeFor = 60 * time.Microsecond
+
+// eachRow calls do for rows 0 to n-1, which take about so long each, on as many
+// cores as that is worth; worker numbers the goroutine, from 0.
+func eachRow(n int, each time.Duration, do func(worker, i int)) {
+	workers := min(runtime.GOMAXPROCS(0), n, 1+int(time.Duration(n)*each/wakeFor))
 	if workers <= 1 {
 		for i := range n {
 			do(0, i)
@@ -32,6 +37,15 @@ func eachRow(n int, do func(worker, i int)) {
 	}
 	wg.Wait()
 }
+
+// EachRow is for Sources that make rows on all cores: it calls do for 0 to n-1, which
+// take about so many ns each, on as many cores as that is worth.
+func EachRow(n, ns int, do func(i int)) {
+	eachRow(n, time.Duration(ns), func(_, i int) { do(i) })
+}
+
+// rowTime is about how long the samples of a row take to convert.
+func rowTime(r planar.Rows) time.Duration { return time.Duration(2 * r.C * r.W) }
 
 // feeder prepares the input's chunks ahead of the uploads, in a goroutine of its
 // own, so that decoding and device work overlap.
@@ -106,7 +120,7 @@ func (f *feeder) fill(src Source, c *chunk) error {
 		}
 	}
 	defer f.stages.Begin("pack")()
-	eachRow(c.y1-c.y0, func(_, i int) { put(c.y0+i, f.lines[i]) })
+	eachRow(c.y1-c.y0, rowTime(f.rows), func(_, i int) { put(c.y0+i, f.lines[i]) })
 	return nil
 }
 

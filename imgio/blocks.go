@@ -62,6 +62,7 @@ func (q *inOrder[T]) drain() error {
 // for its own flate.Writers.
 type deflater struct {
 	out      []byte
+	packed   []byte // of PNG: the row before and the block's, as stored
 	filtered []byte
 	rows     filterRows
 	codes    *flate.Writer // Huffman codes alone

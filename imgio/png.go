@@ -6,15 +6,16 @@ import (
 	"hash/adler32"
 	"hash/crc32"
 	"io"
+	"slices"
 	"sync"
 )
 
 // pngBlock is a finished piece of the zlib stream.
 type pngBlock struct {
 	d     *deflater
-	raw   []byte // free again
-	adler uint32 // of the filtered bytes
-	n     int    // their number
+	rgb   []uint16 // free again
+	adler uint32   // of the filtered bytes
+	n     int      // their number
 	last  bool
 }
 
@@ -25,8 +26,8 @@ type pngWriter struct {
 	w        io.Writer
 	rowBytes int
 	perBlock int
-	raw      []byte // the row before the block, then the block's rows so far
-	free     [][]byte
+	rgb      []uint16 // the row before the block, then the block's rows so far
+	free     [][]uint16
 	queue    inOrder[pngBlock]
 	pool     sync.Pool
 	adler    uint32
@@ -58,21 +59,21 @@ func NewPNG(w io.Writer, h Header) (RowWriter, error) {
 	}
 	p.pool.New = func() any { return newDeflater(p.h.Bits) }
 	p.queue.emit = p.emit
-	p.raw = p.newRaw(make([]byte, p.rowBytes))
+	p.rgb = p.newBlock(make([]uint16, 3*h.Width))
 	if err := p.writeHead(exif.bytes()); err != nil {
 		return nil, p.fail(err)
 	}
 	return p, nil
 }
 
-// newRaw returns an empty block that follows row prev.
-func (p *pngWriter) newRaw(prev []byte) []byte {
+// newBlock returns an empty block that follows row prev.
+func (p *pngWriter) newBlock(prev []uint16) []uint16 {
 	if n := len(p.free); n > 0 {
-		raw := p.free[n-1]
+		rgb := p.free[n-1]
 		p.free = p.free[:n-1]
-		return append(raw[:0], prev...)
+		return append(rgb[:0], prev...)
 	}
-	return append(make([]byte, 0, (1+p.perBlock)*p.rowBytes), prev...)
+	return append(make([]uint16, 0, (1+p.perBlock)*len(prev)), prev...)
 }
 
 func (p *pngWriter) writeHead(exif []byte) error {
@@ -145,33 +146,37 @@ func (p *pngWriter) WriteRow(rgb []uint16) error {
 	if err := p.next(rgb); err != nil {
 		return err
 	}
-	n := len(p.raw)
-	p.raw = p.raw[:n+p.rowBytes]
-	packRow(p.raw[n:], rgb, p.h.Bits)
+	p.rgb = append(p.rgb, rgb...)
 	last := p.rows == p.h.Height
-	if len(p.raw) < cap(p.raw) && !last {
+	if len(p.rgb) < cap(p.rgb) && !last {
 		return nil
 	}
-	raw := p.raw
-	p.raw = nil
+	block := p.rgb
+	p.rgb = nil
 	if !last {
-		p.raw = p.newRaw(raw[len(raw)-p.rowBytes:])
+		p.rgb = p.newBlock(block[len(block)-len(rgb):])
 	}
-	return p.fail(p.queue.do(func() pngBlock { return p.encode(raw, last) }))
+	return p.fail(p.queue.do(func() pngBlock { return p.encode(block, last) }))
 }
 
 // encode runs beside the caller: it touches nothing of p that changes.
-func (p *pngWriter) encode(raw []byte, last bool) pngBlock {
+func (p *pngWriter) encode(block []uint16, last bool) pngBlock {
 	d := p.pool.Get().(*deflater)
 	d.out = d.out[:0]
-	d.filtered = d.rows.filterBlock(d.filtered[:0], raw, p.rowBytes, 3*p.h.Bits/8)
+	d.packed = d.packed[:0]
+	for w, rgb := 3*p.h.Width, block; len(rgb) >= w; rgb = rgb[w:] {
+		n := len(d.packed)
+		d.packed = slices.Grow(d.packed, p.rowBytes)[:n+p.rowBytes]
+		packRow(d.packed[n:], rgb[:w], p.h.Bits)
+	}
+	d.filtered = d.rows.filterBlock(d.filtered[:0], d.packed, p.rowBytes, 3*p.h.Bits/8)
 	d.compress(d.filtered, last)
-	return pngBlock{d, raw, adler32.Checksum(d.filtered), len(d.filtered), last}
+	return pngBlock{d, block, adler32.Checksum(d.filtered), len(d.filtered), last}
 }
 
 func (p *pngWriter) emit(b pngBlock) error {
 	defer p.pool.Put(b.d)
-	p.free = append(p.free, b.raw)
+	p.free = append(p.free, b.rgb)
 	p.adler = adlerCombine(p.adler, b.adler, b.n)
 	var head, tail []byte
 	if !p.started {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"time"
 
 	"enhance/raw"
 )
@@ -107,7 +108,7 @@ func (b *bands) count(counts *noiseCounts, y, y1 int, stored []uint16) {
 	m := b.meta
 	first := max(y, m.Crop.Y0)
 	n := max(0, min(y1, m.Crop.Y1)-first) / bandRows
-	inParallel(n, func(worker, band int) {
+	inParallel(n, time.Millisecond, func(worker, band int) {
 		if b.lines[worker] == nil {
 			b.lines[worker] = make([]float32, bandRows*m.Crop.Width())
 		}

@@ -322,7 +322,7 @@ func (r *run) onHost(src *source, dev *developer) error {
 	for y := 0; y < shape.H; y += outRows {
 		end := min(y+outRows, shape.H)
 		err := dev.Rows(y, end, func(do func(y int, planes [][]float32)) {
-			inParallel(end-y, func(_, i int) {
+			inParallel(end-y, time.Duration(20*shape.W), func(_, i int) {
 				planes := make([][]float32, shape.C)
 				for c := range planes {
 					planes[c] = result[(c*shape.H+y+i)*shape.W:][:shape.W]

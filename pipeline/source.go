@@ -74,7 +74,7 @@ func (s *source) Rows(y0, y1 int, put func(y int, planes [][]float32)) error {
 	for len(s.work) < cores() {
 		s.work = append(s.work, s.newPacking())
 	}
-	inParallel(y1-y0, func(worker, i int) {
+	inParallel(y1-y0, time.Duration(16*s.geo.w), func(worker, i int) {
 		w := s.work[worker]
 		for r := range 2 {
 			at := s.geo.sampleRow(y0+i, r)
@@ -123,11 +123,14 @@ func gather(dst, line []float32, cols []int32) {
 	}
 }
 
-// inParallel calls do for 0 to n-1 on all cores, with the number of the worker,
-// and returns when all are done.
-func inParallel(n int, do func(worker, i int)) {
-	workers := min(cores(), n)
-	if workers == 1 {
+// wakeFor is how much work a goroutine is woken for; see exec.
+const wakeFor = 60 * time.Microsecond
+
+// inParallel calls do for 0 to n-1, which take about so long each, on as many cores
+// as that is worth, with the number of the worker, and returns when all are done.
+func inParallel(n int, each time.Duration, do func(worker, i int)) {
+	workers := min(cores(), n, 1+int(time.Duration(n)*each/wakeFor))
+	if workers <= 1 {
 		for i := range n {
 			do(0, i)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"syscall"
 	"testing"
+	"time"
 
 	"enhance/colour"
 	"enhance/model"
@@ -77,7 +78,7 @@ func BenchmarkHostStages(b *testing.B) {
 			for y := 0; y < 2*g.h; y += 64 {
 				end := min(y+64, 2*g.h)
 				err := d.Rows(y, end, func(do func(int, [][]float32)) {
-					inParallel(end-y, func(_, i int) {
+					inParallel(end-y, time.Duration(40*g.w), func(_, i int) {
 						planes := [][]float32{make([]float32, 2*g.w), make([]float32, 2*g.w), make([]float32, 2*g.w)}
 						for c, line := range planes {
 							out.Get(made[out.Bytes(i):], c, line)
