@@ -50,7 +50,7 @@ func allFLOPs(t *testing.T, g *Graph) (sum int64) {
 }
 
 func TestPyNETSCosts(t *testing.T) {
-	m, err := Load("")
+	m, err := Load("pynet-s")
 	if err != nil {
 		t.Fatal(err)
 	}

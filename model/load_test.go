@@ -29,14 +29,19 @@ func TestFormula(t *testing.T) {
 }
 
 func TestLoadEmbedded(t *testing.T) {
-	for _, spec := range []string{"", "pynet-s"} {
-		m, err := Load(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.Arch != "pynet-s" || m.Convention != pynetsConvention() || m.Meta["widths"] != "24,40,64,96" {
-			t.Errorf("%q: arch %q, convention %+v, metadata %v", spec, m.Arch, m.Convention, m.Meta)
-		}
+	m, err := Load("pynet-s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Arch != "pynet-s" || m.Convention != pynetsConvention() || m.Meta["widths"] != "24,40,64,96" {
+		t.Errorf("arch %q, convention %+v, metadata %v", m.Arch, m.Convention, m.Meta)
+	}
+	named, err := Load(Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = Load(""); err != nil || m.Arch != named.Arch || !maps.Equal(m.Meta, named.Meta) {
+		t.Errorf("without a name: %s, %v, want %s", m.Arch, err, Default)
 	}
 }
 

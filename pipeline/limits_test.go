@@ -35,7 +35,7 @@ func TestBudgetRemedies(t *testing.T) {
 	if !strings.Contains(small.Error(), "Adreno") {
 		t.Errorf("the device is not named: %v", small)
 	}
-	set.Precision, set.Memory = 1, pipeline.Memory(small.Lower[0].Minimum)
+	set.Precision, set.Memory = pipeline.FP16, pipeline.Memory(small.Lower[0].Minimum)
 	rep, err := session(t, set).Enhance(context.Background(), j)
 	if err != nil || rep.Plan.Peak != small.Lower[0].Minimum {
 		t.Errorf("with what the error named: %v", err)

@@ -53,7 +53,7 @@ func goldenTensor(t *testing.T) (in *pipeline.Tensor, want []float32) {
 
 func TestRunTensorGolden(t *testing.T) {
 	in, want := goldenTensor(t)
-	sessions(t, pipeline.Settings{}, func(t *testing.T, s *pipeline.Session) {
+	sessions(t, pipeline.Settings{Model: "pynet-s"}, func(t *testing.T, s *pipeline.Session) {
 		out, rep, err := s.RunTensor(context.Background(), pipeline.TensorJob{Input: *in})
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +85,7 @@ func TestRunTensorPadsAndCrops(t *testing.T) {
 			}
 		}
 	}
-	sessions(t, pipeline.Settings{}, func(t *testing.T, s *pipeline.Session) {
+	sessions(t, pipeline.Settings{Model: "pynet-s"}, func(t *testing.T, s *pipeline.Session) {
 		for _, node := range []string{"", "pool1", "conv_l1_d5"} {
 			got, _, err := s.RunTensor(context.Background(), pipeline.TensorJob{Input: small, Node: node})
 			if err != nil {
@@ -139,7 +139,7 @@ func TestRunTensorDumpsEqualTheHosts(t *testing.T) {
 func TestRunTensorStripsChangeNothing(t *testing.T) {
 	in, _ := goldenTensor(t)
 	var first []float32
-	for _, set := range []pipeline.Settings{{WholePlanes: true}, {StripRows: 6}} {
+	for _, set := range []pipeline.Settings{{Model: "pynet-s", WholePlanes: true}, {Model: "pynet-s", StripRows: 6}} {
 		set.Algo = "direct-rows"
 		s, err := pipeline.NewSession(set)
 		if err != nil {
@@ -162,7 +162,7 @@ func TestRunTensorStripsChangeNothing(t *testing.T) {
 }
 
 func TestRunTensorRefuses(t *testing.T) {
-	s, err := pipeline.NewSession(pipeline.Settings{Device: pipeline.HostDevice, Memory: 1000})
+	s, err := pipeline.NewSession(pipeline.Settings{Model: "pynet-s", Device: pipeline.HostDevice, Memory: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestRunTensorRefusesNonFinite(t *testing.T) {
 	shape := model.Shape{C: 4, H: 16, W: 16}
 	in := pipeline.Tensor{Shape: shape, Data: make([]float32, shape.Elems())}
 	in.Data[5] = float32(math.NaN())
-	sessions(t, pipeline.Settings{}, func(t *testing.T, s *pipeline.Session) {
+	sessions(t, pipeline.Settings{Model: "pynet-s"}, func(t *testing.T, s *pipeline.Session) {
 		_, _, err := s.RunTensor(context.Background(), pipeline.TensorJob{Input: in})
 		if pipeline.Classify(err) != pipeline.ClassResult {
 			t.Errorf("error %v, want a result that is not finite", err)
@@ -208,7 +208,7 @@ func TestAlgoSettingsRefuse(t *testing.T) {
 		{pipeline.HostDevice, "direct-rows", "host executor"},
 		{"", "fft", "known are auto"},
 	} {
-		s, err := pipeline.NewSession(pipeline.Settings{Device: c.device, Algo: c.algo})
+		s, err := pipeline.NewSession(pipeline.Settings{Model: "pynet-s", Device: c.device, Algo: c.algo})
 		if err == nil {
 			s.Close()
 		}
@@ -219,7 +219,7 @@ func TestAlgoSettingsRefuse(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	sessions(t, pipeline.Settings{}, func(t *testing.T, s *pipeline.Session) {
+	sessions(t, pipeline.Settings{Model: "pynet-s"}, func(t *testing.T, s *pipeline.Session) {
 		x, err := s.ExplainSize(61, 64)
 		if strings.HasSuffix(t.Name(), pipeline.HostDevice) {
 			if pipeline.Classify(err) != pipeline.ClassOption {

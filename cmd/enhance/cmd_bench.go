@@ -15,6 +15,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/exec"
+	"enhance/model"
 	"enhance/pipeline"
 )
 
@@ -343,7 +344,7 @@ func (b *benchFlags) net(e *env, size string, profile *profileFlag) (r *bench.Ne
 	}
 	name := b.set.Model
 	if name == "" {
-		name = "pynet-s"
+		name = model.Default
 	}
 	if err := profile.open(b.overwrite); err != nil {
 		return nil, err
