@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"time"
@@ -13,15 +14,23 @@ import (
 	"enhance/trace"
 )
 
-// wakeFor is how much work a goroutine is woken for: on a machine of 64 cores,
-// waking them all took longer than a chunk takes eight of them.
-const wakeFor = 60 * time.Microsecond
+// wakeTime is about how long waking one more goroutine takes. They are woken one
+// after the other, so that k of them do a work of T in k·wakeTime + T/k: least for
+// the square root of T/wakeTime.
+const wakeTime = 8 * time.Microsecond
+
+// Workers is how many goroutines should share n pieces of work of about so long
+// each.
+func Workers(n int, each time.Duration) int {
+	best := math.Sqrt(float64(n) * float64(each) / float64(wakeTime))
+	return max(1, min(runtime.GOMAXPROCS(0), n, int(best)))
+}
 
 // eachRow calls do for rows 0 to n-1, which take about so long each, on as many
 // cores as that is worth; worker numbers the goroutine, from 0.
 func eachRow(n int, each time.Duration, do func(worker, i int)) {
-	workers := min(runtime.GOMAXPROCS(0), n, 1+int(time.Duration(n)*each/wakeFor))
-	if workers <= 1 {
+	workers := Workers(n, each)
+	if workers == 1 {
 		for i := range n {
 			do(0, i)
 		}

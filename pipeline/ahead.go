@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type ahead struct {
 	photo  *raw.Photo
 	region raw.Rect
 	keep   int
+	pool   *samplePool
 	stages *trace.Stages
 
 	mu        sync.Mutex
@@ -39,8 +41,8 @@ type ahead struct {
 }
 
 // newAhead starts decoding. The caller must close it before the photo.
-func newAhead(ctx context.Context, p *raw.Photo, region raw.Rect, keep int, stages *trace.Stages) *ahead {
-	a := &ahead{ctx: ctx, photo: p, region: region, stages: stages, held: map[int][]uint16{}, ended: make(chan struct{})}
+func newAhead(ctx context.Context, p *raw.Photo, region raw.Rect, keep int, pool *samplePool, stages *trace.Stages) *ahead {
+	a := &ahead{ctx: ctx, photo: p, region: region, pool: pool, stages: stages, held: map[int][]uint16{}, ended: make(chan struct{})}
 	a.keep = aheadKeep(keep, region)
 	a.turn = sync.NewCond(&a.mu)
 	go a.work()
@@ -62,6 +64,9 @@ func (a *ahead) blocks(first, last int) ([][]uint16, error) {
 	defer stop()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.closed {
+		return nil, errClosed
+	}
 	if a.keep < a.total() {
 		if first < a.low {
 			a.drop(a.next)
@@ -143,7 +148,7 @@ func (a *ahead) room() []uint16 {
 		a.free = a.free[:n-1]
 		return b
 	}
-	return make([]uint16, min(blockRows, a.region.Height())*a.photo.Meta().Width)
+	return a.pool.take(min(blockRows, a.region.Height()) * a.photo.Meta().Width)
 }
 
 func (a *ahead) decode(n int, b []uint16) error {
@@ -162,7 +167,17 @@ func (a *ahead) close() {
 	a.turn.Broadcast()
 	a.mu.Unlock()
 	<-a.ended
+	for _, b := range a.held {
+		a.free = append(a.free, b)
+	}
+	for _, b := range a.free {
+		a.pool.give(b)
+	}
+	a.held, a.free = nil, nil
 }
+
+// errClosed is what asking a closed ahead for blocks gives.
+var errClosed = errors.New("pipeline: the photo is no longer decoded")
 
 // busy is how long decoding took so far.
 func (a *ahead) busy() time.Duration {

@@ -194,7 +194,7 @@ func (b *Batch) Note() string {
 // turn had not come when ctx was done are not begun, and done is not called for
 // them. The callbacks of several jobs may be called at the same time.
 func (b *Batch) Run(ctx context.Context, n int, job func(i int) (j Job, ok bool), done func(i int, r *Report, err error)) {
-	w := &walk{Batch: b, done: done, slots: make([]int, len(b.sessions)), results: map[int]outcome{}}
+	w := &walk{Batch: b, photos: n, done: done, slots: make([]int, len(b.sessions)), results: map[int]outcome{}}
 	w.free = sync.NewCond(&w.mu)
 	fixed := int64(-1)
 	if b.total == 0 {
@@ -243,6 +243,7 @@ func (b *Batch) bound() int64 {
 // walk is one Run.
 type walk struct {
 	*Batch
+	photos int
 	done   func(int, *Report, error)
 	ledger *ledger
 
@@ -296,7 +297,10 @@ func (w *walk) admit(ctx context.Context, s *Session, j Job) (*run, int64, error
 		return nil, 0, err
 	}
 	r.ledger = w.ledger
-	r.blocks, r.batches = blocksOf(r.geo.region), max(outBatches, batchesOf(r.geo))
+	r.blocks, r.batches = blocksOf(r.geo.region), 4*outBatches
+	if w.photos > 1 { // the device is for others as soon as possible
+		r.batches = max(outBatches, batchesOf(r.geo))
+	}
 	if !w.ledger.affords(r.photoBytes()) {
 		r.blocks, r.batches = 0, outBatches
 	}

@@ -50,6 +50,7 @@ type developer struct {
 
 	w      int
 	pixels sync.Pool // *[]float32: a row, interleaved
+	pool   *samplePool
 	free   chan []uint16
 	queue  chan batchOfRows
 	ended  chan struct{}
@@ -67,8 +68,8 @@ type batchOfRows struct {
 
 // newDeveloper makes a developer that holds at most so many batches of rows. The
 // caller must finish or abandon it.
-func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWriter, batches int, stages *trace.Stages) *developer {
-	d := &developer{geo: g, conv: c, next: next, w: g.out.Width(), stages: stages, ended: make(chan struct{})}
+func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWriter, batches int, pool *samplePool, stages *trace.Stages) *developer {
+	d := &developer{geo: g, conv: c, next: next, w: g.out.Width(), pool: pool, stages: stages, ended: make(chan struct{})}
 	d.gain = float32(math.Exp2(b.ev))
 	switch {
 	case c.Output == model.OutputCameraGamma:
@@ -122,9 +123,9 @@ func (d *developer) Rows(y0, y1 int, each func(do func(y int, planes [][]float32
 	}
 	codes := <-d.free
 	if codes == nil {
-		codes = make([]uint16, 3*d.w*min(outRows, out.Height()))
+		codes = d.pool.take(3 * d.w * max(end-first, min(outRows, out.Height())))
 	}
-	if n := 3 * d.w * (end - first); len(codes) < n { // larger chunks than the engine's
+	if n := 3 * d.w * (end - first); len(codes) < n { // larger chunks than before
 		codes = make([]uint16, n)
 	}
 	start := time.Now()
@@ -240,6 +241,9 @@ func (d *developer) abandon() {
 		close(d.queue)
 		<-d.ended
 		d.queue = nil
+		for range cap(d.free) {
+			d.pool.give(<-d.free)
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ type blockStat struct {
 // once, in bands of rows from top to bottom. blocks is how many blocks the
 // estimate rests on.
 func EstimateNoise(ctx context.Context, p *raw.Photo) (levels NoiseLevels, blocks int64, err error) {
-	a := newAhead(ctx, p, p.Meta().Crop, 0, nil)
+	a := newAhead(ctx, p, p.Meta().Crop, 0, nil, nil)
 	defer a.close()
 	return estimateNoise(a)
 }

@@ -248,7 +248,7 @@ func TestNoisePlanes(t *testing.T) {
 	gains := [3]float64{2, 1, 1.5}
 	facts := &NoiseFacts{Levels: n, Denoise: 0.5}
 	g := layout(m, &conv)
-	a := newAhead(context.Background(), p, g.region, 0, nil)
+	a := newAhead(context.Background(), p, g.region, 0, nil, nil)
 	defer a.close()
 	src := newSource(a, g, &conv, newLevels(m, &conv, gains, facts))
 	planes := make([][]float32, 8)

@@ -130,7 +130,7 @@ func TestAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, keep := range []int{0, 11, 1000} {
-		a := newAhead(context.Background(), p, region, keep, nil)
+		a := newAhead(context.Background(), p, region, keep, nil, nil)
 		total := a.total()
 		at := []int{0, 1, 2, 1, 3, 7, 8, total - 1, total - 2, 0, 5, total / 2}
 		for range 30 {
@@ -162,7 +162,7 @@ func TestAheadStops(t *testing.T) {
 	}
 	defer p.Close()
 	ctx, cancel := context.WithCancel(context.Background())
-	a := newAhead(ctx, p, raw.Rect{X1: p.Meta().Width, Y1: p.Meta().Height}, 0, nil)
+	a := newAhead(ctx, p, raw.Rect{X1: p.Meta().Width, Y1: p.Meta().Height}, 0, nil, nil)
 	cancel()
 	if _, err := a.blocks(a.total()-1, a.total()-1); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)

@@ -58,7 +58,7 @@ func (r *run) do() (err error) {
 			r.dropCurrent(out)
 		}()
 	}
-	r.ahead = newAhead(r.ctx, r.photo, r.geo.region, r.blocks, r.stages())
+	r.ahead = newAhead(r.ctx, r.photo, r.geo.region, r.blocks, &r.mosaics, r.stages())
 	defer r.ahead.close()
 	display := r.model.Convention.Output == model.OutputDisplaySRGB
 	if r.balance, err = decideBalance(r.ahead, r.job, display, r.report); err != nil {
@@ -182,7 +182,7 @@ func (r *run) make(out *target, w, h int) error {
 	}
 	conv := &r.model.Convention
 	src := newSource(r.ahead, r.geo, conv, newLevels(r.meta, conv, r.balance.gains, r.report.Noise))
-	dev := newDeveloper(r.geo, conv, r.balance, enc, r.batches, r.stages())
+	dev := newDeveloper(r.geo, conv, r.balance, enc, r.batches, &r.pictures, r.stages())
 	defer dev.abandon()
 	if r.info == nil {
 		err = r.onHost(src, dev)

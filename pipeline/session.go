@@ -43,6 +43,8 @@ type Session struct {
 	turns turns  // for the device and all of the above
 	base  int64  // resident bytes of the process before the first run
 
+	mosaics, pictures samplePool // blocks and batches of rows
+
 	mu      sync.Mutex
 	current map[*target]struct{} // unfinished outputs
 }

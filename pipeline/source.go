@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"enhance/exec"
 	"enhance/model"
 	"enhance/raw"
 	"enhance/trace"
@@ -123,14 +124,11 @@ func gather(dst, line []float32, cols []int32) {
 	}
 }
 
-// wakeFor is how much work a goroutine is woken for; see exec.
-const wakeFor = 60 * time.Microsecond
-
 // inParallel calls do for 0 to n-1, which take about so long each, on as many cores
 // as that is worth, with the number of the worker, and returns when all are done.
 func inParallel(n int, each time.Duration, do func(worker, i int)) {
-	workers := min(cores(), n, 1+int(time.Duration(n)*each/wakeFor))
-	if workers <= 1 {
+	workers := exec.Workers(n, each)
+	if workers == 1 {
 		for i := range n {
 			do(0, i)
 		}

@@ -43,7 +43,7 @@ func BenchmarkHostStages(b *testing.B) {
 			}
 		}
 	})
-	a := newAhead(context.Background(), p, g.region, blocksOf(g.region), nil)
+	a := newAhead(context.Background(), p, g.region, blocksOf(g.region), nil, nil)
 	defer a.close()
 	bal := &balance{gains: [3]float64{2, 1, 1.5}, matrix: colour.Identity()}
 	src := newSource(a, g, &m.Convention, newLevels(p.Meta(), &m.Convention, bal.gains, nil))
@@ -74,7 +74,7 @@ func BenchmarkHostStages(b *testing.B) {
 			}
 		}
 		measure("unpack and develop "+prec.String(), func() {
-			d := newDeveloper(g, &m.Convention, bal, nowhere{}, outBatches, nil)
+			d := newDeveloper(g, &m.Convention, bal, nowhere{}, outBatches, nil, nil)
 			for y := 0; y < 2*g.h; y += 64 {
 				end := min(y+64, 2*g.h)
 				err := d.Rows(y, end, func(do func(int, [][]float32)) {
