@@ -6,10 +6,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
-	"time"
 
 	"enhance/clrt"
-	"enhance/conv/mma"
 	"enhance/exec"
 	"enhance/model"
 	"enhance/planar"
@@ -40,42 +38,6 @@ func BenchmarkPhoto12MP(b *testing.B) {
 		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 			b.Run(fmt.Sprintf("%s/%s", spec, p), func(b *testing.B) { benchNet(b, m, 1440, 1984, exec.Options{Precision: p}) })
 		}
-	}
-}
-
-// TestProfile prints where the time of a network goes, by step. It is a tool:
-// set ENHANCE_PROFILE to a model and a packed size, "pynet-s 592 944".
-func TestProfile(t *testing.T) {
-	var spec string
-	var h, w int
-	if n, _ := fmt.Sscanf(os.Getenv("ENHANCE_PROFILE"), "%s %d %d", &spec, &h, &w); n != 3 {
-		t.Skip("set ENHANCE_PROFILE, for example to \"pynet-s 592 944\"")
-	}
-	m, err := model.Load(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	took := map[int]time.Duration{}
-	ctx, err := clrt.NewContext(device(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	matrix := mma.Probe(ctx)
-	ctx.Close()
-	opt := exec.Options{WholePlanes: true, Matrix: matrix, Profile: func(step, _, _ int, d time.Duration) { took[step] += d }}
-	if os.Getenv("ENHANCE_PROFILE_FP16") != "" {
-		opt.Precision = planar.FP16
-	}
-	job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, m, &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}, opt)
-	for i := range job.Program.Steps {
-		s := &job.Program.Steps[i]
-		d := job.Program.Tensors[s.Dst.Tensor]
-		t.Logf("%-26s %-10s %4d→%-4d k%d %4d×%-4d %9.3f ms %8.1f GFLOP/s %s", s.Name, s.Kind, s.Src[0].C, s.Dst.C, s.K, d.H, d.W,
-			took[i].Seconds()*1e3, float64(job.Program.FLOPs(s, d.H))/took[i].Seconds()/1e9, job.Algo(i))
 	}
 }
 

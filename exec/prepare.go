@@ -7,8 +7,6 @@
 package exec
 
 import (
-	"time"
-
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/fuse"
@@ -37,10 +35,6 @@ type Options struct {
 	Algo func(step string, s conv.Shape) conv.Algo
 	// Tuned is what was measured on the device, nil if nothing was.
 	Tuned *tune.Table
-	// Profile, if set, is told how long every launch took, from its start to the
-	// end of all its kernels. The host then waits after each launch, so the whole
-	// run is slower.
-	Profile func(step int, y0, y1 int, took time.Duration)
 	// Profiler, if not nil, gathers what runs take without slowing them.
 	Profiler *Profile
 	// Poison fills all device memory with NaN before a run, for tests.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"enhance/clrt"
 	"enhance/memplan"
@@ -178,7 +177,7 @@ func (r *run) enter(s int) {
 
 func (r *run) step(m memplan.Move) error {
 	r.opt.Profiler.tag(laneCompute, int(m.Index))
-	err := r.timed(m, func() error { return r.launch(int(m.Index), int(m.Y0), int(m.Y1)) })
+	err := r.launch(int(m.Index), int(m.Y0), int(m.Y1))
 	if err != nil {
 		return fmt.Errorf("step %s, rows %d to %d: %w", r.Program.Steps[m.Index].Name, m.Y0, m.Y1, err)
 	}
@@ -200,23 +199,6 @@ func (r *run) step(m memplan.Move) error {
 		return r.reach(k)
 	}
 	return nil
-}
-
-// timed does one launch, alone on the device if the run is profiled.
-func (r *run) timed(m memplan.Move, launch func() error) error {
-	if r.opt.Profile == nil {
-		return launch()
-	}
-	if err := r.q.Finish(); err != nil {
-		return err
-	}
-	start := time.Now()
-	if err := launch(); err != nil {
-		return err
-	}
-	err := r.q.Finish()
-	r.opt.Profile(int(m.Index), int(m.Y0), int(m.Y1), time.Since(start))
-	return err
 }
 
 // reach waits until the device has come to a mark.

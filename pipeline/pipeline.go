@@ -7,7 +7,7 @@
 //
 // [Enhance] makes one picture. A [Session] keeps the device, its context, the
 // model and, for photos of one size, the compiled and allocated engine, and makes
-// many. Both return a [Report]: facts that were measured or read, none guessed.
+// many; a [Batch] has several under way at a time. All return a [Report]: facts that were measured or read, none guessed.
 //
 // The way of a photo, one file a station:
 //
@@ -20,6 +20,9 @@
 //	device.go     which device, and why; memory.go: how much of it
 //	profile.go    the same for devices that are not here, or not wholly used
 //	session.go    the order of things; run.go: on OpenCL or on the host
+//	ahead.go      decoding before the rows are asked for
+//	batch.go      many photos, on several devices; turns.go, ledger.go: who has the
+//	              device, and the host's memory; pool.go: memory kept between photos
 //	budget.go     what a budget that is too small is told; replan.go: what a device
 //	              with less memory than it says is
 //	hostmem.go    what is held in the host's memory
