@@ -23,7 +23,9 @@ type Builtin struct {
 // builtins lists the embedded models. To ship another, put its file into weights
 // and a line here.
 var builtins = []Builtin{
-	{"pynet-s", "the starter model", "weights/pynet-s.safetensors"},
+	{"fast", "noise-aware, 0.2 M parameters", "weights/fast.safetensors"},
+	{"best", "noise-aware, 1.25 M parameters", "weights/best.safetensors"},
+	{"pynet-s", "the starter model, 1.1 M parameters", "weights/pynet-s.safetensors"},
 }
 
 // Default is the model that is used if none is named.

@@ -33,3 +33,36 @@ func TestGoldenPyNETM(t *testing.T) {
 		t.Errorf("output differs by %g of its deviation, more than 1e-5", d)
 	}
 }
+
+// TestGoldenBuiltins compares every embedded pynet-m with PyTorch's output of its
+// weights; see testdata/golden/README.md.
+func TestGoldenBuiltins(t *testing.T) {
+	const h, w = 96, 128
+	in := readFloats(t, "pynet_m_96x128.x.f32")
+	n := 0
+	for _, b := range model.Builtins() {
+		m, err := model.Load(b.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Arch != "pynet-m" {
+			continue
+		}
+		n++
+		got, shape, err := Run(t.Context(), m, in, h, w, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := (model.Shape{C: 3, H: 2 * h, W: 2 * w}); shape != want {
+			t.Errorf("%s: output is %v, want %v", b.Name, shape, want)
+		}
+		d := maxDiff(t, got, readFloats(t, "pynet_m_96x128."+b.Name+".y.f32"))
+		t.Logf("%s: largest difference %.2g", b.Name, d)
+		if d > 2e-5 {
+			t.Errorf("%s: output differs by %g, more than 2e-5", b.Name, d)
+		}
+	}
+	if n == 0 {
+		t.Error("no embedded model is a pynet-m")
+	}
+}
