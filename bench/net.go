@@ -49,9 +49,11 @@ type NetReport struct {
 }
 
 // Net runs a network on the formula input of h×w packed samples: once without
-// counting, then o.Repeat times. If profile is not nil, it takes one run more.
+// counting, then o.Repeat times. If profile is not nil, it takes one run more; else
+// the parameters are taken out of m, to be held once.
 func Net(ctx context.Context, dev *clrt.Device, m *model.Model, name string, h, w int, opt exec.Options, peak float64, profile *exec.Profile, o Options) (*NetReport, error) {
 	o = o.complete()
+	opt.TakeWeights = profile == nil
 	r := &NetReport{Model: name, Device: dev.Info(), Precision: opt.Precision.String(), PeakFMA: peak}
 	job, runs, cpu, err := r.runs(ctx, dev, m, h, w, opt, 1+o.Repeat)
 	if err != nil {

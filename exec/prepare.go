@@ -37,6 +37,10 @@ type Options struct {
 	Tuned *tune.Table
 	// Profiler, if not nil, gathers what runs take without slowing them.
 	Profiler *Profile
+	// TakeWeights says that the model is not needed after Open, which takes its
+	// parameters out of it as it loads them: the host then never holds all of them
+	// and all that is made of them.
+	TakeWeights bool
 	// Poison fills all device memory with NaN before a run, for tests.
 	Poison bool
 }

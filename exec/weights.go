@@ -3,6 +3,7 @@ package exec
 import (
 	"encoding/binary"
 	"math"
+	"runtime"
 
 	"enhance/clrt"
 	"enhance/memplan"
@@ -41,7 +42,11 @@ func (j *Job) packParts(i int) [][]byte {
 	s := &j.Program.Steps[i]
 	var ps [][]byte
 	if c := j.convs[i]; c != nil {
-		ps = append(ps, floatBytes(c.Pack(j.Model.Params[s.Weight].Data, j.Model.Params[s.Bias].Data)))
+		weight, bias := j.Model.Params[s.Weight], j.Model.Params[s.Bias]
+		ps = append(ps, floatBytes(c.Pack(weight.Data, bias.Data)))
+		if j.opt.TakeWeights && j.lastReader(s.Weight) == i {
+			weight.Data, bias.Data = nil, nil
+		}
 	}
 	for _, n := range s.Norm {
 		ps = append(ps, floatBytes(j.Model.Params[n.Weight].Data, j.Model.Params[n.Bias].Data))
@@ -49,8 +54,23 @@ func (j *Job) packParts(i int) [][]byte {
 	return ps
 }
 
+// lastReader is the last step with that weight.
+func (j *Job) lastReader(weight string) int {
+	last := -1
+	for i := range j.Program.Steps {
+		if j.convs[i] != nil && j.Program.Steps[i].Weight == weight {
+			last = i
+		}
+	}
+	return last
+}
+
 func floatBytes(vs ...[]float32) []byte {
-	var b []byte
+	n := 0
+	for _, v := range vs {
+		n += 4 * len(v)
+	}
+	b := make([]byte, 0, n)
 	for _, v := range vs {
 		for _, x := range v {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
@@ -58,6 +78,11 @@ func floatBytes(vs ...[]float32) []byte {
 	}
 	return b
 }
+
+// packingGarbage is how many bytes packing may leave behind before they are
+// collected: left to itself, the collector would wait for as much as the network's
+// parameters, which are most of what the host holds.
+const packingGarbage = 64 << 20
 
 // loadWeights creates the buffers for parameters, copies to the device what
 // stays there and keeps on the host what is loaded section by section.
@@ -77,9 +102,13 @@ func (e *Engine) loadWeights() error {
 	}
 	e.params = make([][]*clrt.Buffer, len(e.Program.Steps))
 	e.streamed = make([][]byte, len(e.Program.Steps))
-	next := int64(0)
+	next, garbage := int64(0), int64(0)
 	for i := range e.Program.Steps {
 		parts := e.packParts(i)
+		if garbage += 3 * e.weightBytes(i); garbage > packingGarbage {
+			runtime.GC()
+			garbage = 0
+		}
 		if slot := e.Plan.Slot[i]; slot >= 0 {
 			e.params[i], e.streamed[i] = []*clrt.Buffer{e.slots[slot]}, parts[0]
 			continue
