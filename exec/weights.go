@@ -3,7 +3,7 @@ package exec
 import (
 	"encoding/binary"
 	"math"
-	"runtime"
+	"runtime/debug"
 
 	"enhance/clrt"
 	"enhance/memplan"
@@ -80,9 +80,9 @@ func floatBytes(vs ...[]float32) []byte {
 }
 
 // packingGarbage is how many bytes packing may leave behind before they are
-// collected: left to itself, the collector would wait for as much as the network's
-// parameters, which are most of what the host holds.
-const packingGarbage = 64 << 20
+// collected and given back: left to itself, the collector would wait for as much as
+// the network's parameters, which are most of what the host holds.
+const packingGarbage = 32 << 20
 
 // loadWeights creates the buffers for parameters, copies to the device what
 // stays there and keeps on the host what is loaded section by section.
@@ -106,7 +106,7 @@ func (e *Engine) loadWeights() error {
 	for i := range e.Program.Steps {
 		parts := e.packParts(i)
 		if garbage += 3 * e.weightBytes(i); garbage > packingGarbage {
-			runtime.GC()
+			debug.FreeOSMemory()
 			garbage = 0
 		}
 		if slot := e.Plan.Slot[i]; slot >= 0 {
@@ -125,6 +125,9 @@ func (e *Engine) loadWeights() error {
 			}
 			next = off + int64(len(p))
 		}
+	}
+	if next > packingGarbage {
+		debug.FreeOSMemory()
 	}
 	return nil
 }

@@ -15,6 +15,11 @@ import (
 //go:embed strips.cl.tmpl
 var stripsText string
 
+//go:embed strips_filter.cl.tmpl
+var stripsFilterText string
+
+var stripsFilterTemplate = template.Must(template.New("strips_filter").Funcs(templateFuncs).Parse(stripsFilterText))
+
 var stripsTemplate = template.Must(template.New("strips").Funcs(templateFuncs).Parse(stripsText))
 
 var templateFuncs = template.FuncMap{
@@ -64,7 +69,7 @@ func lanes(v int, at func(lane int) (vector, component int)) string {
 	return fmt.Sprintf("(float%d)(%s)", v, strings.Join(s, ", "))
 }
 
-// strips computes, for a work-item's block of tiles (columns t) of one tile row,
+// strips computes U from the filters (see strips_filter.cl.tmpl) and then, for a work-item's block of tiles (columns t) of one tile row,
 //
 //	for c, column x:      I[a][c][x] = Σ_r BT[a][r] · src[c][reflect(y0+r)][x]
 //	for each row a of products:
@@ -113,16 +118,27 @@ func newStrips(c Convolution, t *compiled, caps conv.Caps, s conv.Shape) (conv.I
 	return w, nil
 }
 
-// stripHeader is the bytes before the slices: the number of the next item.
+// stripHeader is the bytes before U and the slices: the number of the next item.
 const stripHeader = 64
+
+// filterChannels is how many input channels a work-item transforms filters of.
+const filterChannels = 8
+
+// filters is the size of U, in floats, as far as the slices.
+func (w *strips) filters() int {
+	return ceilDiv(w.t.N*w.t.N*w.shape.InC()*w.blocksK()*w.lanes, 32) * 32
+}
+
+// fixed is the bytes before the slices.
+func (w *strips) fixed() int64 { return stripHeader + 4*int64(w.filters()) }
 
 // fitting is how many workers have room in that many bytes, one a core at most.
 func (w *strips) fitting(bytes int64) int {
-	return int(min((bytes-stripHeader)/w.slice(), int64(w.cores)))
+	return int(min((bytes-w.fixed())/w.slice(), int64(w.cores)))
 }
 
 func (w *strips) capError(limit int64) error {
-	return &CapError{Cap: limit, Smallest: stripHeader + w.slice(), What: fmt.Sprintf("one block of %d tiles", w.block())}
+	return &CapError{Cap: limit, Smallest: w.fixed() + w.slice(), What: fmt.Sprintf("one block of %d tiles", w.block())}
 }
 
 // chooseStrip is the register tile with the least waste in columns and outputs,
@@ -195,37 +211,48 @@ func (w *strips) Kernels() []conv.Kernel {
 	if err != nil {
 		panic("winograd: strips: " + err.Error()) // names and types are constants of this file
 	}
-	var b strings.Builder
-	err = stripsTemplate.Execute(&b, map[string]any{
+	values := map[string]any{
 		"Name": n, "Functions": functions, "N": w.t.N, "M": w.t.M, "T": w.t.T(), "R": w.t.R, "V": w.vector, "NV": w.nv,
 		"Lanes": w.lanes, "Block": w.block(), "Padded": w.padded(), "Sigmoid": w.shape.Act == fuse.Sigmoid,
-	})
-	if err != nil {
-		panic("winograd: strips.cl.tmpl: " + err.Error()) // the template is part of the program
+		"Channels": filterChannels, "G": w.factors(),
 	}
-	return []conv.Kernel{{Name: n, Source: b.String()}}
+	text := func(t *template.Template) string {
+		var b strings.Builder
+		if err := t.Execute(&b, values); err != nil {
+			panic("winograd: " + t.Name() + ".cl.tmpl: " + err.Error()) // the template is part of the program
+		}
+		return b.String()
+	}
+	return []conv.Kernel{{Name: n + "_filter", Source: text(stripsFilterTemplate)}, {Name: n, Source: text(stripsTemplate)}}
 }
 
-func (w *strips) biasAt() int { return w.t.N * w.t.N * w.shape.InC() * w.blocksK() * w.lanes }
+// factors is G as a list of constants.
+func (w *strips) factors() string {
+	var s []string
+	for _, row := range w.t.G.Float64() {
+		for _, v := range row {
+			s = append(s, fmt.Sprintf("%.9ef", v))
+		}
+	}
+	return strings.Join(s, ", ")
+}
+
+// biasAt is where the bias begins in the packed weights.
+func (w *strips) biasAt() int { return w.t.R * w.t.R * w.shape.InC() * w.blocksK() * w.lanes }
 
 func (w *strips) PackedLen() int { return w.biasAt() + w.blocksK()*w.lanes }
 
-// Pack lays out U as [a][block][b][c][lanes] and the bias as [block][lanes].
+// Pack lays out the weights as [block][c][R][R][lanes] and the bias as [block][lanes].
 func (w *strips) Pack(weights, bias []float32) []float32 {
-	c, k, n := w.shape.InC(), w.shape.OutC, w.t.N
-	u := w.t.pack(weights, k, c)
+	taps := w.shape.InC() * w.t.R * w.t.R // of an output
 	out := make([]float32, w.PackedLen())
-	for a := range n {
-		for b := range n {
-			for ic := range c {
-				for ik := range k {
-					to := (((a*w.blocksK()+ik/w.lanes)*n+b)*c+ic)*w.lanes + ik%w.lanes
-					out[to] = u[((a*n+b)*c+ic)*k+ik]
-				}
-			}
+	for k := range w.shape.OutC {
+		to := out[k/w.lanes*taps*w.lanes+k%w.lanes:]
+		for i, v := range weights[k*taps:][:taps] {
+			to[i*w.lanes] = v
 		}
 	}
-	copy(out[w.biasAt():], bias[:k])
+	copy(out[w.biasAt():], bias[:w.shape.OutC])
 	return out
 }
 
@@ -237,7 +264,7 @@ func (w *strips) blocksX() int { return ceilDiv(ceilDiv(w.shape.W, w.t.M), w.blo
 func (w *strips) items(rows int) int { return ceilDiv(rows, w.t.M) * w.blocksX() }
 
 func (w *strips) Scratch(rows int) int64 {
-	return stripHeader + int64(min(w.items(rows), w.workers))*w.slice()
+	return w.fixed() + int64(min(w.items(rows), w.workers))*w.slice()
 }
 
 func (w *strips) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
@@ -249,19 +276,22 @@ func (w *strips) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a 
 	if workers < 1 {
 		return fmt.Errorf("%s: %w", w.algo, w.capError(scratchSize(a.Scratch)))
 	}
-	if err := q.Fill(a.Scratch, 0, stripHeader, []byte{0, 0, 0, 0}); err != nil {
+	if err := k[0].SetArgs(packed, a.Scratch, int32(w.shape.InC())); err != nil {
+		return err
+	}
+	if err := q.LaunchQuiet(k[0], []int{w.blocksK(), ceilDiv(w.shape.InC(), filterChannels)}, []int{1, 1}); err != nil {
 		return err
 	}
 	o := w.offsets()
 	args := append(sources(a), packed, int32(w.biasAt()))
 	args = append(args, targets(a)...)
-	args = append(args, a.Scratch, int32(o.size), int32(w.strideI()), int32(w.strideV()), int32(w.strideY()),
+	args = append(args, a.Scratch, int32(16+w.filters()), int32(o.size), int32(w.strideI()), int32(w.strideV()), int32(w.strideY()),
 		[8]int32{int32(o.v), int32(o.p), int32(o.y), int32(o.d), int32(o.z)},
 		int32(a.Y0/w.t.M), int32(a.Y1), int32(items), int32(w.blocksX()), int32(w.shape.Act), a.Slope)
-	if err := k[0].SetArgs(args...); err != nil {
+	if err := k[1].SetArgs(args...); err != nil {
 		return err
 	}
-	return q.LaunchQuiet(k[0], []int{workers}, []int{1})
+	return q.LaunchQuiet(k[1], []int{workers}, []int{1})
 }
 
 // checkRows refuses launches that do not begin at a tile row or have no rows.
