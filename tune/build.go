@@ -2,9 +2,11 @@ package tune
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 
 	"enhance/clrt"
+	"enhance/conv"
 )
 
 // options are those that the engine builds with, so that both find each other's
@@ -31,6 +33,15 @@ type building struct {
 }
 
 var errHalted = errors.New("tune: stopped before this was compiled")
+
+// compilers is how many programs are compiled at a time; those of CPUs' drivers
+// compile on all cores, or hold a lock.
+func compilers(c conv.Caps) int {
+	if c.CPU {
+		return 1
+	}
+	return max(1, min(runtime.NumCPU(), 8))
+}
 
 // newBuilder makes a builder of at most that many compilations at a time.
 func newBuilder(ctx *clrt.Context, most int) *builder {
@@ -70,20 +81,11 @@ func (b *builder) work() {
 	}
 }
 
-// ready reports whether a program is compiled.
-func (b *builder) ready(source string) bool {
+// known reports whether a program was asked for before.
+func (b *builder) known(source string) bool {
 	b.mu.Lock()
-	j := b.jobs[source]
-	b.mu.Unlock()
-	if j == nil {
-		return false
-	}
-	select {
-	case <-j.done:
-		return true
-	default:
-		return false
-	}
+	defer b.mu.Unlock()
+	return b.jobs[source] != nil
 }
 
 // get waits for a program.

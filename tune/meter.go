@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"time"
 
 	"enhance/clrt"
 	"enhance/conv"
@@ -45,6 +46,7 @@ type Meter struct {
 	q         *clrt.Queue
 	builder   *builder
 	fill      *clrt.Kernel
+	pace      time.Duration // of a compilation among others; 0: not known
 }
 
 // NewMeter prepares measurements of convolutions on samples stored as p.

@@ -2,7 +2,7 @@ package tune
 
 import (
 	"context"
-	"runtime"
+	"errors"
 	"time"
 
 	"enhance/conv"
@@ -77,35 +77,26 @@ func Score(seconds, relError float64, precision string) float64 {
 	return 1 / (1 + e*e) / seconds
 }
 
-// compilers is how many programs are compiled at a time, ahead of their
-// measurement. On CPUs compiling would disturb it: one, when it is needed.
-func compilers(c conv.Caps) int {
-	if c.CPU {
-		return 1
-	}
-	return max(1, min(runtime.NumCPU(), 8))
-}
-
 // Run decides all tasks, in order. It always returns an outcome for each; the
 // error is that of the context or of the device. The meter must be of the tasks'
 // storage.
+//
+// Compiling takes most of the time: half a second for a large kernel with NVIDIA's
+// compiler. So the defaults, which a run needs in any case, are compiled first, and
+// candidates only as long as there is time for more at the pace of the defaults.
 func (m *Meter) Run(ctx context.Context, tasks []Task, o Options) ([]Outcome, error) {
-	if !m.caps.CPU {
-		m.compileAhead(tasks)
-	}
 	all := make([]Outcome, len(tasks))
 	for i := range tasks {
 		t := &tasks[i]
 		d := t.Candidates[0].Name()
 		all[i] = Outcome{Task: t, Key: t.Key, Shape: t.Shape.String(), Choice: Choice{Algo: d, Default: d}}
 	}
+	m.compileDefaults(ctx, tasks, &o)
 	for i := range all {
 		if err := ctx.Err(); err != nil {
 			return all, err
 		}
-		if o.late() {
-			all[i].Problem = "no time was left"
-		} else if err := m.decide(ctx, &all[i], &o); err != nil {
+		if err := m.decide(ctx, &all[i], &o); err != nil {
 			if ctx.Err() != nil {
 				return all, ctx.Err()
 			}
@@ -118,30 +109,88 @@ func (m *Meter) Run(ctx context.Context, tasks []Task, o Options) ([]Outcome, er
 	return all, nil
 }
 
-// compileAhead starts all compilations: first every task's default and the
-// algorithm that it is held against, then the second candidates, and so on.
-func (m *Meter) compileAhead(tasks []Task) {
-	want := func(t *Task, a conv.Algo) {
-		if impl, err := a.New(m.caps, t.Shape, m.precision); err == nil {
-			m.builder.want(m.source(impl))
-		}
+// sourceOf is the program of an algorithm for a task, "" if it is refused.
+func (m *Meter) sourceOf(t *Task, a conv.Algo) string {
+	impl, err := a.New(m.caps, t.Shape, m.precision)
+	if err != nil {
+		return ""
 	}
-	most := 0
+	return m.source(impl)
+}
+
+// compileDefaults compiles every task's default and notes the pace.
+func (m *Meter) compileDefaults(ctx context.Context, tasks []Task, o *Options) {
+	start := time.Now()
+	var sources []string
 	for i := range tasks {
-		want(&tasks[i], plain(m.caps))
-		most = max(most, len(tasks[i].Candidates))
-	}
-	for n := range most {
-		for i := range tasks {
-			if n < len(tasks[i].Candidates) {
-				want(&tasks[i], tasks[i].Candidates[n])
-			}
+		if o.late() {
+			return
 		}
+		if src := m.sourceOf(&tasks[i], tasks[i].Candidates[0]); src != "" && !m.builder.known(src) {
+			m.builder.want(src)
+			sources = append(sources, src)
+		}
+	}
+	for _, src := range sources {
+		if ctx.Err() != nil {
+			return
+		}
+		m.builder.get(src) // an error comes again when it is used
+	}
+	if n := len(sources); n > 0 {
+		m.pace = time.Since(start) / time.Duration(n)
 	}
 }
 
+// affordable compiles as many of a task's candidates as there is time for, side by
+// side, and reports which can be measured. Beside the default there must be
+// one, and the algorithm that they are held against.
+func (m *Meter) affordable(t *Task, o *Options) map[string]bool {
+	budget := len(t.Candidates) + 1
+	if !o.Until.IsZero() {
+		left := time.Until(o.Until)
+		if left <= 0 {
+			return nil
+		}
+		if m.pace > 0 {
+			budget = min(budget, int(left/m.pace))
+		}
+	}
+	can, fresh := map[string]bool{}, 0
+	for _, a := range append([]conv.Algo{plain(m.caps)}, t.Candidates...) {
+		src := m.sourceOf(t, a)
+		if src == "" || can[src] {
+			continue
+		}
+		if !m.builder.known(src) {
+			if fresh == budget {
+				continue
+			}
+			fresh++
+			m.builder.want(src)
+		}
+		can[src] = true
+	}
+	for src := range can {
+		m.builder.get(src)
+	}
+	return can
+}
+
+var errNoTime = errors.New("there was no time to compile it")
+
 // decide measures a task's candidates and chooses.
 func (m *Meter) decide(ctx context.Context, out *Outcome, o *Options) error {
+	can := m.affordable(out.Task, o)
+	reached := 0
+	for _, a := range out.Task.Candidates {
+		if can[m.sourceOf(out.Task, a)] {
+			reached++
+		}
+	}
+	if !can[m.sourceOf(out.Task, plain(m.caps))] || reached < 2 && !o.Until.IsZero() {
+		return errNoTime
+	}
 	p, err := m.newProblem(out.Task.Shape)
 	defer p.close()
 	if err != nil {
@@ -156,8 +205,8 @@ func (m *Meter) decide(ctx context.Context, out *Outcome, o *Options) error {
 		}
 		r := Result{Algo: a.Name(), price: 1}
 		impl, err := a.New(m.caps, out.Task.Shape, m.precision)
-		if err == nil && i > 0 && o.late() && !m.builder.ready(m.source(impl)) {
-			err = errHalted
+		if err == nil && !can[m.source(impl)] {
+			err = errNoTime
 		}
 		if err == nil {
 			err = d.enter(&r, impl, i == 0)
