@@ -34,9 +34,9 @@ func (m *Model) assemblePyNETM(level int) error {
 var pynetmConfigs = map[string]PyNETMConfig{
 	"tiny": {Widths: []int{8, 16, 24}, Encoder: []int{1, 0, 2}, Decoder: []int{1, 0},
 		DownKernel: 3, UpKernel: 1, HeadKernel: 3, SkipKernel: 5},
-	"fast": {Widths: []int{32, 48, 64}, Encoder: []int{1, 0, 1}, Decoder: []int{1, 1},
+	"fast": {Widths: []int{24, 48, 64}, Encoder: []int{1, 0, 1}, Decoder: []int{3, 1},
 		DownKernel: 3, UpKernel: 1, HeadKernel: 3, SkipKernel: 5},
-	"best": {Widths: []int{64, 96, 128, 192}, Encoder: []int{1, 0, 1, 1}, Decoder: []int{2, 1, 0},
+	"best": {Widths: []int{48, 64, 96, 128}, Encoder: []int{1, 1, 1, 1}, Decoder: []int{5, 1, 1},
 		DownKernel: 3, UpKernel: 1, HeadKernel: 3, SkipKernel: 5},
 }
 

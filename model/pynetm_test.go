@@ -24,8 +24,8 @@ func TestPyNETMCost(t *testing.T) {
 		tflop  float64
 		params int64
 	}{
-		"fast": {0.376, 206904},
-		"best": {1.898, 1791544},
+		"fast": {0.388, 206280},
+		"best": {1.917, 1251096},
 	} {
 		m, err := Load("pynet-m-random:x,size=" + size)
 		if err != nil {

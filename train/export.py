@@ -1,6 +1,8 @@
 """Makes the shipped files of a trained network: weights (F32 or F16), golden pair.
 
-    python3 export.py DIR/ema.safetensors --out NAME.safetensors [--fp16] [--golden DIR/NAME]
+    python3 export.py DIR/ema.safetensors --name best --fp16 --out best.safetensors --golden DIR/STEM
+
+The golden pair is STEM.x.f32, the same for every network, and STEM.NAME.y.f32.
 """
 import argparse
 import hashlib
@@ -54,10 +56,12 @@ def main():
     p.add_argument("file")
     p.add_argument("--out", required=True)
     p.add_argument("--fp16", action="store_true", help="store weights as F16")
-    p.add_argument("--golden", help="folder and stem of .x.f32 and .y.f32 to write")
+    p.add_argument("--name", required=True, help="of the network: fast, best")
+    p.add_argument("--golden", help="folder and stem of the golden pair to write")
     p.add_argument("--fact", action="append", default=[], help="KEY=VALUE added to the header")
     args = p.parse_args()
     model, metadata = evaluate.load_model(args.file)
+    metadata["name"] = args.name
     metadata.update(f.split("=", 1) for f in args.fact)
     write(args.out, model, metadata, args.fp16)
     print(args.out, os.path.getsize(args.out), "bytes")
@@ -66,8 +70,8 @@ def main():
         x = golden_input()
         with torch.no_grad():
             y = model(x)
-        for kind, t in (("x", x), ("y", y)):
-            t.numpy().astype("<f4").tofile(f"{args.golden}.{kind}.f32")
+        for part, t in (("x", x), (f"{args.name}.y", y)):
+            t.numpy().astype("<f4").tofile(f"{args.golden}.{part}.f32")
         print(args.golden, tuple(x.shape), tuple(y.shape))
 
 

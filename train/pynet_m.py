@@ -15,9 +15,9 @@ PLANES = 8
 # What arch.config holds. widths[i], encoder[i], decoder[i] are of level i+1;
 # the deepest level has no decoder.
 CONFIGS = {
-    "fast": dict(widths=[32, 48, 64], encoder=[1, 0, 1], decoder=[1, 1],
+    "fast": dict(widths=[24, 48, 64], encoder=[1, 0, 1], decoder=[3, 1],
                  down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
-    "best": dict(widths=[64, 96, 128, 192], encoder=[1, 0, 1, 1], decoder=[2, 1, 0],
+    "best": dict(widths=[48, 64, 96, 128], encoder=[1, 1, 1, 1], decoder=[5, 1, 1],
                  down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
 }
 
