@@ -48,7 +48,7 @@ type Measurement struct {
 	Runs       []float64 `json:"runs,omitempty"`  // seconds of each
 	Clock      string    `json:"clock,omitempty"` // "host" where it is not the device's
 	Seconds    float64   `json:"seconds,omitempty"`
-	GFLOPs     float64   `json:"gflops,omitempty"` // 10^9 operations per second
+	GFLOPs     float64   `json:"gflops,omitempty"`     // 10^9 operations per second
 	PeakShare  float64   `json:"peak_share,omitempty"` // of the unit that the algorithm uses, see Peaks
 
 	RelError float64 `json:"rel_error"` // root mean square error by root mean square output

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,7 @@ type NetReport struct {
 	FLOPs     int64            `json:"flops"`
 	Strategy  string           `json:"strategy"`
 	Launches  int              `json:"launches"`
+	Tuning    exec.Tuning      `json:"tuning"` // where the choice of algorithms came from
 
 	Prepare float64   `json:"prepare_seconds"` // allocate, compile, load weights
 	Runs    []float64 `json:"runs"`            // seconds of each by the host's clock
@@ -54,7 +56,7 @@ type NetReport struct {
 func Net(ctx context.Context, dev *clrt.Device, m *model.Model, name string, h, w int, opt exec.Options, peak float64, profile *exec.Profile, o Options) (*NetReport, error) {
 	o = o.complete()
 	opt.TakeWeights = profile == nil
-	r := &NetReport{Model: name, Device: dev.Info(), Precision: opt.Precision.String(), PeakFMA: peak}
+	r := &NetReport{Model: name, Device: dev.Info(), PeakFMA: peak}
 	job, runs, cpu, err := r.runs(ctx, dev, m, h, w, opt, 1+o.Repeat)
 	if err != nil {
 		return nil, err
@@ -97,6 +99,7 @@ func (r *NetReport) runs(ctx context.Context, dev *clrt.Device, m *model.Model, 
 		return nil, nil, nil, err
 	}
 	r.Strategy, r.Launches, r.PlannedBytes = job.Plan.Strategy, job.Plan.Cost.Launches, job.Plan.Peak
+	r.Precision, r.Tuning = job.PrecisionName(), job.Tuning()
 	r.Input, r.Output = job.Program.Tensors[job.Program.Input].Shape, job.Program.Tensors[job.Program.Output].Shape
 	r.Algos = exec.SumAlgos(job.Explain())
 	cl, err := clrt.NewContext(dev)
@@ -193,6 +196,9 @@ func (r *NetReport) WriteText(w io.Writer) error {
 	line("net", "%s, %s, %s to %s, %.3f TFLOP", r.Model, r.Precision, r.Input, r.Output, float64(r.FLOPs)/1e12)
 	line("device", "%s", r.Device.Name)
 	line("plan", "%s, %d launches", r.Strategy, r.Launches)
+	if r.Tuning.State != "" {
+		line("", "algorithms: %s", strings.TrimSpace(r.Tuning.State+" "+r.Tuning.Hash))
+	}
 	for _, a := range r.Algos {
 		line("", "%d convolutions by %s, %.1f %% of the work", a.Steps, a.Algo, 100*a.Share)
 	}

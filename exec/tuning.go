@@ -98,6 +98,9 @@ func (j *Job) Tuning() Tuning {
 	return t
 }
 
+// PrecisionName is "fp32", "tf32" or "fp16".
+func (j *Job) PrecisionName() string { return tune.Precision(j.caps, j.opt.Precision) }
+
 // TF32 reports whether float32 factors are rounded to tf32 in matrix units.
 func (j *Job) TF32() bool { return j.caps.Matrix && j.caps.TF32 && j.opt.Precision == planar.FP32 }
 
@@ -164,21 +167,19 @@ func Candidates(c conv.Caps, s conv.Shape, p planar.Precision, e Effort) []conv.
 			list = append(list, a)
 		}
 	}
-	transforms := winograd.Candidates(c, s, p)
 	if c.Matrix && mma.Suits(s) {
 		m := matrixPrecision(c, p)
-		variants := mma.Candidates(m, c, s)
+		variants, transforms := mma.Candidates(m, c, s), []conv.Algo(nil)
+		if m == mma.FP32 || e == Thorough { // where a product takes three, Winograd's saving may be the larger
+			transforms = winograd.Candidates(c, s, p)
+		}
 		add(mma.Algo(m))
-		// Where a product takes three, Winograd's saving may be the larger.
 		for i := range max(len(variants), len(transforms)) {
-			if i < len(variants) {
-				add(variants[i])
-			}
-			if i < len(transforms) && (m == mma.FP32 || e == Thorough) {
-				add(transforms[i])
-			}
+			add(variants[min(i, len(variants)):min(i+1, len(variants))]...)
+			add(transforms[min(i, len(transforms)):min(i+1, len(transforms))]...)
 		}
 	} else {
+		transforms := winograd.Candidates(c, s, p)
 		add(conv.Direct(c))
 		add(transforms[:min(len(transforms), 2)]...)
 		if c.CPU {

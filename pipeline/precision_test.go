@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"enhance/clrt"
@@ -218,5 +219,36 @@ func TestNoCacheFolder(t *testing.T) {
 	}
 	if _, err := s.Tune(t.Context(), 128, 128, 1); err == nil || !strings.Contains(err.Error(), "cache") {
 		t.Errorf("explicit tuning with nowhere to keep it: %v", err)
+	}
+}
+
+// TestTuneTogether: sessions that tune at the same time wait for each other, and
+// nothing is lost.
+func TestTuneTogether(t *testing.T) {
+	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+	var tuning sync.WaitGroup
+	models := []string{"pynet-random:one,width=4,level=5", "pynet-random:two,width=8,level=5"}
+	hashes := make([]string, len(models))
+	for i, m := range models {
+		s, _, _ := session(t, Settings{Model: m})
+		tuning.Go(func() {
+			r, err := s.Tune(t.Context(), 64, 64, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			hashes[i] = r.Findings[0].Hash
+		})
+	}
+	tuning.Wait()
+	for i, m := range models {
+		s, _, _ := session(t, Settings{Model: m})
+		x, err := s.ExplainSize(64, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.Plan.Tuning.State != "tuned" || x.Plan.Tuning.Hash != hashes[i] {
+			t.Errorf("%s: %+v, tuned %s", m, x.Plan.Tuning, hashes[i])
+		}
 	}
 }
