@@ -105,6 +105,14 @@ type Impl interface {
 	Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error
 }
 
+// Dividing is an Impl whose launches divide their rows where they are given less
+// than Scratch, with the same result.
+type Dividing interface {
+	Impl
+	// LeastScratch is the least that any launch works with.
+	LeastScratch() int64
+}
+
 // Direct is the plain algorithm of the device's kind: always applicable.
 func Direct(c Caps) Algo {
 	if c.CPU {

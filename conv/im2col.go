@@ -155,6 +155,9 @@ func (m *im2colImpl) Granule() int { return 1 }
 
 func (m *im2colImpl) Scratch(rows int) int64 { return int64(min(rows, m.rows)) * m.rowBytes() }
 
+// LeastScratch is one row.
+func (m *im2colImpl) LeastScratch() int64 { return m.rowBytes() }
+
 func (m *im2colImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
 	if a.Scratch == nil || a.Scratch.Size() < m.rowBytes() {
 		return fmt.Errorf("conv: im2col-gemm needs %d bytes of scratch for a row", m.rowBytes())

@@ -38,6 +38,45 @@ func TestPyNETUnderBudgets(t *testing.T) {
 	}
 }
 
+// TestLeastScratch runs algorithms with scratch memory within the smallest budget, where
+// they have less of it than they want, and expects the bytes of whole planes.
+func TestLeastScratch(t *testing.T) {
+	m, err := model.Load("pynet-random:scratch,width=8,level=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const h, w = 64, 48
+	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
+	for _, algos := range []string{"*l3_d4.conv_5*=im2col-gemm,*=direct-naive", "*l3_d4.conv_3*=winograd-f4x3-tiled,*=direct-naive",
+		"*l3_d4.conv_5*=winograd-f4x5,*=direct-naive"} {
+		algo, err := exec.ParseAlgos(algos)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := exec.Options{Poison: true, Discrete: true, Algo: algo, WholePlanes: true}
+		want := run(t, m, in, opt)
+		whole, err := exec.Prepare(m, h, w, device(t).Info(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt.WholePlanes = false
+		opt.Budget = minimum(t, m, h, w, opt)
+		job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if least, all := job.Plan.Scratch, whole.Plan.Scratch; least == 0 || least >= all {
+			t.Errorf("%s: %d bytes of scratch within the smallest budget, %d over whole planes", algos, least, all)
+		}
+		for i, v := range run(t, m, in, opt).v {
+			if v != want.v[i] {
+				t.Errorf("%s: sample %d is %g, whole planes give %g", algos, i, v, want.v[i])
+				break
+			}
+		}
+	}
+}
+
 // minimum is the smallest budget that works, as the error of a smaller one says.
 func minimum(t *testing.T, m *model.Model, h, w int, opt exec.Options) int64 {
 	t.Helper()

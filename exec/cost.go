@@ -1,14 +1,18 @@
 package exec
 
 import (
+	"fmt"
+
 	"enhance/clrt"
+	"enhance/fuse"
 	"enhance/memplan"
 	"enhance/planar"
+	"enhance/tune"
 )
 
-// costModel prices plans before anything was measured on the device: rough
+// roughCosts prices plans before anything was measured on the device: rough
 // figures by kind, good for ranking plans, not for predicting seconds.
-func (j *Job) costModel() memplan.CostModel {
+func (j *Job) roughCosts() memplan.CostModel {
 	i := j.Info
 	units := float64(max(i.ComputeUnits, 1))
 	clock := float64(max(i.MaxClockMHz, 1000)) * 1e6
@@ -20,11 +24,11 @@ func (j *Job) costModel() memplan.CostModel {
 		return memplan.CostModel{LaunchSeconds: 50e-6, FLOPRate: units * clock * lanes * 2, LinkRate: 8e9,
 			Saturation: 2048 * units, CacheBytes: max(i.GlobalCache, 4<<20), MissPenalty: 1.1}
 	}
-	// Operations of a clock and unit that convolutions reach, of all sums of the
-	// definition: on an H200 1020 in matrix units with fp16 and 230 with three tf32
-	// products for one, 130 without (on an RTX 3060 half of its 256).
-	m := memplan.CostModel{LaunchSeconds: 8e-6, TickSeconds: 25e-6, FLOPRate: units * clock * 128, MemoryRate: units * clock * 12,
-		LinkRate: 25e9, DuplexRate: 45e9, Saturation: units * 8192}
+	// Operations of a clock and unit that convolutions reach, counted as direct sums:
+	// on an H200 1020 in matrix units with fp16, 230 with three tf32 products for
+	// one, and 90 by direct convolution without them.
+	m := memplan.CostModel{LaunchSeconds: 16e-6, TickSeconds: 30e-6, FLOPRate: units * clock * 128, MemoryRate: units * clock * 12,
+		LinkRate: 25e9, DuplexRate: 45e9, Saturation: units * 24576}
 	switch {
 	case j.caps.Matrix && j.opt.Precision == planar.FP16:
 		m.FLOPRate *= 8
@@ -35,4 +39,51 @@ func (j *Job) costModel() memplan.CostModel {
 		m.LinkRate, m.DuplexRate = 8e9, 0
 	}
 	return m
+}
+
+// price fills in what plans cost: what was measured on the device, and rough
+// figures for the rest.
+func (j *Job) price(r *memplan.Request) {
+	m := j.roughCosts()
+	if t := j.opt.Rates; t != nil {
+		m.LinkRate, m.DuplexRate, m.MemoryRate = min(t.Up, t.Down), t.Both, t.Memory
+		if j.Info.Type != clrt.CPU { // there the rough figure holds what small launches cost besides
+			m.LaunchSeconds = t.Launch + startSeconds
+		}
+		if !j.Shared() { // kernels wait for uploads, which wait for kernels
+			m.TickSeconds = 2 * t.Hop
+		}
+	}
+	r.Model, r.RowSeconds = m, func(i int) float64 { return j.convSeconds(i, m.FLOPRate) }
+}
+
+// startSeconds is about what a kernel takes until its work-groups run and until the
+// next may start. On an H200 launches of 24 rows instead of 64 took 18 us each
+// longer than their share, those of convolutions of 128 channels 40.
+const startSeconds = 12e-6
+
+// convSeconds is what one row of step i takes on a busy device if it is a
+// convolution, else 0: by the rate that tuning measured, or by rate operations per second.
+func (j *Job) convSeconds(i int, rate float64) float64 {
+	s := &j.Program.Steps[i]
+	if s.Kind != fuse.Conv {
+		return 0
+	}
+	flops := float64(j.Program.FLOPs(s, 1))
+	if c, ok := j.opt.Tuned.Lookup(tune.Key(ShapeOf(j.Program, s), tune.Precision(j.caps, j.opt.Precision))); ok && c.GFLOPs > 0 && c.Algo == j.algos[i] {
+		return flops / (c.GFLOPs * 1e9)
+	}
+	return flops / (rate * winogradGain(j.algos[i]))
+}
+
+// winogradGain is about how much faster than the direct sum an algorithm is: half
+// of what a transform F(m×m, r×r) saves in multiplications, as the transforms
+// take time too.
+func winogradGain(algo string) float64 {
+	var m, r float64
+	if n, _ := fmt.Sscanf(algo, "winograd-f%fx%f", &m, &r); n != 2 {
+		return 1
+	}
+	saving := m * r / (m + r - 1)
+	return max(1, saving*saving/2)
 }

@@ -22,9 +22,9 @@ type Engine struct {
 	ops      *ops.Ops
 	arenas   []*clrt.Buffer
 	weights  *clrt.Buffer
-	slots    []*clrt.Buffer   // for parameters that are loaded section by section
+	loaded   *clrt.Buffer     // parameters that are loaded section by section
 	params   [][]*clrt.Buffer // by step: its packed convolution or its norm slices
-	streamed [][]byte         // by step: parameters to load into its slot
+	streamed [][]byte         // by step: parameters to load
 	rings    []planar.Ring
 	scratch  *clrt.Buffer
 	kernels  [][]*clrt.Kernel
@@ -135,7 +135,7 @@ func (e *Engine) Close() error {
 	for _, p := range e.progs {
 		note(p.Close())
 	}
-	for _, a := range slices.Concat(e.arenas, e.slots, []*clrt.Buffer{e.weights, e.scratch}) {
+	for _, a := range slices.Concat(e.arenas, []*clrt.Buffer{e.weights, e.loaded, e.scratch}) {
 		if a != nil {
 			note(a.Close())
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math"
 	"os"
+	"runtime"
+	"sync"
 	"testing"
 
 	"enhance/clrt"
@@ -43,7 +45,44 @@ func (s source) Row(y int, planes [][]float32) error {
 	return nil
 }
 
+// Rows makes rows on all cores.
+func (s source) Rows(y0, y1 int, put func(y int, planes [][]float32)) error {
+	onAllCores(y0, y1, func(y int) {
+		planes := make([][]float32, s.c)
+		for c := range planes {
+			planes[c] = s.at(c, y)
+		}
+		put(y, planes)
+	})
+	return nil
+}
+
+// onAllCores calls do for y0 to y1-1.
+func onAllCores(y0, y1 int, do func(y int)) {
+	n := min(runtime.GOMAXPROCS(0), y1-y0)
+	var wg sync.WaitGroup
+	for k := range n {
+		wg.Go(func() {
+			for y := y0 + k; y < y1; y += n {
+				do(y)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 type sink struct{ *tensor }
+
+// Rows takes rows on all cores.
+func (s sink) Rows(y0, y1 int, each func(do func(y int, planes [][]float32))) error {
+	each(func(y int, planes [][]float32) {
+		for c := range planes {
+			copy(s.at(c, y), planes[c])
+		}
+	})
+	s.rows += y1 - y0
+	return nil
+}
 
 func (s sink) Row(y int, planes [][]float32) error {
 	for c := range planes {

@@ -12,8 +12,8 @@ type HostUse struct {
 // HostUse counts it from the plan.
 func (j *Job) HostUse() HostUse {
 	u := HostUse{Spilled: j.Plan.HostBytes}
-	for i, slot := range j.Plan.Slot {
-		if slot >= 0 {
+	for i, at := range j.Plan.LoadAt {
+		if at >= 0 {
 			u.Weights += j.weightBytes(i)
 		}
 	}

@@ -18,9 +18,10 @@ import (
 type lanes struct {
 	compute, up, down *clrt.Queue
 
-	worked *clrt.Event // all before the tick, which its uploads wait for
+	worked *clrt.Event // the kernels before the tick, which its uploads wait for; nil: all that are queued
 	rising bool        // uploads were queued since the last tick began
 	sent   *clrt.Event // the downloads of the tick before
+	fell   bool        // downloads were queued since the section began
 }
 
 func newLanes(ctx *clrt.Context, q *clrt.Queue, shared bool) (l lanes, err error) {
@@ -64,13 +65,16 @@ func (l *lanes) await(waiter, on *clrt.Queue) error {
 	return waiter.Barrier(ev)
 }
 
-// rise must precede the uploads of a tick: they overwrite what the kernels of the
-// tick before read.
+// rise must precede the uploads of a tick, and they its kernels: they overwrite
+// what the kernels of the tick before read.
 func (l *lanes) rise() error {
 	if l.up == l.compute || l.rising {
 		return nil
 	}
 	l.rising = true
+	if l.worked == nil {
+		return l.await(l.up, l.compute)
+	}
 	return l.up.Barrier(l.worked)
 }
 
@@ -83,6 +87,10 @@ func (l *lanes) tick(leaves bool, leave func() error) error {
 		return leave()
 	}
 	l.worked.Close()
+	l.worked = nil
+	if !leaves && !l.rising && l.sent == nil { // nobody has to wait
+		return nil
+	}
 	var err error
 	if l.worked, err = l.mark(l.compute); err != nil {
 		return err
@@ -110,6 +118,7 @@ func (l *lanes) tick(leaves bool, leave func() error) error {
 	if !leaves {
 		return nil
 	}
+	l.fell = true
 	if err := errors.Join(l.down.Barrier(l.worked), leave()); err != nil {
 		return err
 	}
@@ -123,19 +132,18 @@ func (l *lanes) section() error {
 	if l.up == l.compute {
 		return nil
 	}
+	fell := l.fell
 	l.forget()
-	if err := l.await(l.compute, l.down); err != nil {
-		return err
+	if !fell {
+		return nil
 	}
-	var err error
-	l.worked, err = l.mark(l.compute)
-	return err
+	return l.await(l.compute, l.down)
 }
 
 func (l *lanes) forget() {
 	l.worked.Close()
 	l.sent.Close()
-	l.worked, l.sent, l.rising = nil, nil, false
+	l.worked, l.sent, l.rising, l.fell = nil, nil, false, false
 }
 
 // finish waits for all queues.

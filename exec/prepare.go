@@ -35,6 +35,9 @@ type Options struct {
 	Algo func(step string, s conv.Shape) conv.Algo
 	// Tuned is what was measured on the device, nil if nothing was.
 	Tuned *tune.Table
+	// Rates is what was measured of the device for the prices of plans, nil if
+	// nothing was. They change plans, never results.
+	Rates *Rates
 	// Profiler, if not nil, gathers what runs take without slowing them.
 	Profiler *Profile
 	// TakeWeights says that the model is not needed after Open, which takes its
@@ -78,20 +81,21 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		sizes[i] = j.weightBytes(i)
 	}
 	req := &memplan.Request{
-		Program:     p,
-		RowBytes:    func(t int) int64 { return planar.RowBytes(p.Tensors[t], opt.Precision) },
-		RimBytes:    func(t int) int64 { return planar.RimBytes(p.Tensors[t], opt.Precision) },
-		Granule:     j.granule,
-		Scratch:     j.scratch,
-		Weights:     func(i int) int64 { return sizes[i] },
-		Budget:      opt.Budget,
-		MaxAlloc:    info.MaxAlloc,
-		Align:       int64(max(info.BaseAlign, 64)),
-		Unified:     j.Shared(),
-		Model:       j.costModel(),
-		Rows:        opt.Rows,
-		WholePlanes: opt.WholePlanes,
+		Program:      p,
+		RowBytes:     func(t int) int64 { return planar.RowBytes(p.Tensors[t], opt.Precision) },
+		RimBytes:     func(t int) int64 { return planar.RimBytes(p.Tensors[t], opt.Precision) },
+		Granule:      j.granule,
+		Scratch:      j.scratch,
+		LeastScratch: j.leastScratch,
+		Weights:      func(i int) int64 { return sizes[i] },
+		Budget:       opt.Budget,
+		MaxAlloc:     info.MaxAlloc,
+		Align:        int64(max(info.BaseAlign, 64)),
+		Unified:      j.Shared(),
+		Rows:         opt.Rows,
+		WholePlanes:  opt.WholePlanes,
 	}
+	j.price(req)
 	j.Plan, err = memplan.Make(req)
 	if err != nil {
 		return nil, err
@@ -126,6 +130,14 @@ func (j *Job) granule(i int) int {
 		return j.convs[i].Granule()
 	}
 	return 1
+}
+
+// leastScratch is the least scratch that a launch of step i over rows rows works with.
+func (j *Job) leastScratch(i, rows int) int64 {
+	if c, ok := j.convs[i].(conv.Dividing); ok {
+		return min(c.LeastScratch(), c.Scratch(rows))
+	}
+	return j.scratch(i, rows)
 }
 
 func (j *Job) scratch(i, rows int) int64 {

@@ -152,6 +152,7 @@ func (r *run) endSection() error {
 	if len(r.leaving) == 0 {
 		return nil
 	}
+	r.fell = true
 	return errors.Join(r.await(r.down, r.compute), r.leave())
 }
 
@@ -260,6 +261,7 @@ func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move) er
 	host := r.spilled(t, rowBytes)
 	local := r.madeIn[t]
 	if local { // made in this section: its rows may still be on their way down
+		r.fell = true
 		if err := errors.Join(r.await(r.down, r.compute), r.leave(), r.await(r.up, r.down), r.await(r.up, r.compute)); err != nil {
 			return err
 		}

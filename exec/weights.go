@@ -93,12 +93,10 @@ func (e *Engine) loadWeights() error {
 			return err
 		}
 	}
-	for _, n := range e.Plan.Slots {
-		b, err := e.newBuffer(n, "weights of a section")
-		if err != nil {
+	if e.Plan.Loaded > 0 {
+		if e.loaded, err = e.newBuffer(e.Plan.Loaded, "weights of a section"); err != nil {
 			return err
 		}
-		e.slots = append(e.slots, b)
 	}
 	e.params = make([][]*clrt.Buffer, len(e.Program.Steps))
 	e.streamed = make([][]byte, len(e.Program.Steps))
@@ -109,8 +107,12 @@ func (e *Engine) loadWeights() error {
 			debug.FreeOSMemory()
 			garbage = 0
 		}
-		if slot := e.Plan.Slot[i]; slot >= 0 {
-			e.params[i], e.streamed[i] = []*clrt.Buffer{e.slots[slot]}, parts[0]
+		if at := e.Plan.LoadAt[i]; at >= 0 {
+			b, err := e.loaded.Sub(at, int64(len(parts[0])))
+			if err != nil {
+				return err
+			}
+			e.params[i], e.streamed[i] = []*clrt.Buffer{b}, parts[0]
 			continue
 		}
 		for _, p := range parts {
@@ -132,10 +134,10 @@ func (e *Engine) loadWeights() error {
 	return nil
 }
 
-// sendWeights loads the parameters of a step into its slot.
+// sendWeights loads the parameters of a step to their place.
 func (r *run) sendWeights(m memplan.Move) error {
 	r.opt.Profiler.tag(laneCompute, weightsTag)
-	ev, err := r.q.WriteAsync(r.params[m.Index][0], 0, r.streamed[m.Index])
+	ev, err := r.q.WriteAsync(r.loaded, r.Plan.LoadAt[m.Index], r.streamed[m.Index])
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,5 @@
 package memplan
 
-import "sort"
-
 // draft is a choice of sections, paces and homes, and the plan that follows.
 type draft struct {
 	req     *Request
@@ -11,6 +9,7 @@ type draft struct {
 	spilled map[use]bool // reads inside one section that go through the host
 	// streamed says that parameters are loaded for every section.
 	streamed bool
+	frugal   int // 1: launches have the least scratch that they work with; 0: what they want
 
 	// What is the same for all drafts with these cuts; made if nil.
 	lastRead []int
@@ -119,7 +118,7 @@ func (d *draft) section(s int) {
 	var weights int64
 	sec.Moves = make([]Move, 0, len(fl.moves)+8)
 	for i := fr.first; i <= fr.last; i++ {
-		if d.plan.Slot[i] >= 0 {
+		if d.plan.LoadAt[i] >= 0 {
 			sec.Moves = append(sec.Moves, Move{Kind: LoadWeights, Index: int32(i)})
 			weights += d.req.facts.weights[i]
 		}
@@ -145,7 +144,7 @@ func (d *draft) section(s int) {
 	for _, w := range fl.work {
 		c.WorkSeconds += w
 	}
-	d.plan.Scratch = max(d.plan.Scratch, fl.scratch)
+	d.plan.Scratch = max(d.plan.Scratch, fl.scratch[d.frugal])
 }
 
 // place gives a ring of section s its ring in the plan, of rows rows, or held
@@ -191,46 +190,32 @@ func (d *draft) newRing(t, s int, rows int) int32 {
 const smallWeights = 64 << 10
 
 // homeWeights decides where the parameters of every step live: all in one
-// buffer, or, but for small ones, each section's in slots that the next section
-// takes over. Slot n is as large as the n-th largest of any section.
+// buffer, or, but for small ones, each section's one after another in a buffer that
+// the next section takes over.
 func (p *Plan) homeWeights(r *Request, cuts []int, streamed bool) {
 	n := len(r.Program.Steps)
 	align := max(r.Align, 64)
-	p.Slot = make([]int, n)
-	for i := range n {
-		p.Slot[i] = -1
-		if !streamed || r.facts.weights[i] < smallWeights {
-			p.Resident += alignUp(r.facts.weights[i], align)
-		}
-	}
-	if !streamed {
-		return
-	}
+	p.LoadAt = make([]int64, n)
 	for s := range len(cuts) + 1 {
 		first, last := bounds(cuts, n, s)
-		var steps []int
+		next := int64(0)
 		for i := first; i <= last; i++ {
-			if r.facts.weights[i] >= smallWeights {
-				steps = append(steps, i)
+			bytes := alignUp(r.facts.weights[i], align)
+			if !streamed || r.facts.weights[i] < smallWeights {
+				p.LoadAt[i] = -1
+				p.Resident += bytes
+				continue
 			}
+			p.LoadAt[i] = next
+			next += bytes
 		}
-		sort.SliceStable(steps, func(a, b int) bool { return r.facts.weights[steps[a]] > r.facts.weights[steps[b]] })
-		for k, i := range steps {
-			if k == len(p.Slots) {
-				p.Slots = append(p.Slots, 0)
-			}
-			p.Slot[i] = k
-			p.Slots[k] = max(p.Slots[k], alignUp(r.facts.weights[i], align))
-		}
+		p.Loaded = max(p.Loaded, next)
 	}
 }
 
 // fixedBytes is what the plan holds on the device besides tensors and scratch.
 func (p *Plan) fixedBytes() int64 {
-	n := p.Resident
-	for _, b := range p.Slots {
-		n += b
-	}
+	n := p.Resident + p.Loaded
 	for _, f := range p.Fixed {
 		n += f.Bytes
 	}

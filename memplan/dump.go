@@ -153,9 +153,7 @@ func (p *Plan) Holdings() []Fixed {
 		add(f.Bytes, f.Purpose)
 	}
 	add(p.Resident, "weights")
-	for _, n := range p.Slots {
-		add(n, "weights, one step's at a time")
-	}
+	add(p.Loaded, "weights of a section at a time")
 	add(p.Scratch, "scratch")
 	return all
 }

@@ -12,7 +12,7 @@ type facts struct {
 	reads   [][]int   // tensors a step reads
 	flops   []int64   // of one row of a step's destination
 	seconds []float64 // what such a row takes on a busy device
-	samples []float64 // of such a row, where few keep a device from being busy
+	samples []float64 // of such a row, where a device computes in waves; else infinite
 	weights []int64   // bytes of a step's parameters
 
 	rowBytes, rimBytes []int64
@@ -46,14 +46,14 @@ func (r *Request) gather() *facts {
 	return f
 }
 
-// rowSeconds is what one row of step i takes on a busy device: as the request
-// says, or the longer of its operations and its bytes.
+// rowSeconds is what one row of step i takes on a busy device: the longer of its
+// operations, as the request or the model says, and its bytes.
 func (r *Request) rowSeconds(i int, f *facts) float64 {
-	if r.RowSeconds != nil {
-		return r.RowSeconds(i)
-	}
 	s, m, seconds := &r.Program.Steps[i], &r.Model, 0.0
-	if m.FLOPRate > 0 {
+	switch {
+	case r.RowSeconds != nil:
+		seconds = r.RowSeconds(i)
+	case m.FLOPRate > 0:
 		seconds = float64(f.flops[i]) / m.FLOPRate
 	}
 	if m.MemoryRate > 0 {

@@ -21,7 +21,7 @@ type flow struct {
 	work     []float64
 	launches int
 	flops    int64
-	scratch  int64
+	scratch  [2]int64 // what launches want, and the least that they work with
 }
 
 // easing is how often a tick is halved at the ends of a section that eases.
@@ -40,7 +40,6 @@ type simulation struct {
 	wanted  []int
 	need    []int // by ring: rows that must exist at the end of the tick
 	leaving []int // by ring: first row that the previous tick sent to the host, -1 if none
-	quiet   bool  // the flow so far is the first tick's uploads
 }
 
 // simulate runs the ticks of a section. The host's rows for a tick are sent
@@ -231,14 +230,11 @@ func (s *simulation) advance() {
 // price adds one launch of step i over rows to the tick's work.
 func (s *simulation) price(i, rows int) {
 	f, m := s.req.facts, &s.req.Model
-	s.scratch = max(s.scratch, s.req.Scratch(i, rows))
+	s.scratch[0] = max(s.scratch[0], s.req.Scratch(i, rows))
+	s.scratch[1] = max(s.scratch[1], s.req.LeastScratch(i, rows))
 	s.launches++
 	s.flops += f.flops[i] * int64(rows)
-	share := 1.0
-	if m.Saturation > 0 {
-		share = min(1, float64(rows)*f.samples[i]/m.Saturation)
-	}
-	s.work[len(s.work)-1] += m.LaunchSeconds + float64(rows)*f.seconds[i]/share
+	s.work[len(s.work)-1] += m.LaunchSeconds + (float64(rows)+m.Saturation/2/f.samples[i])*f.seconds[i]
 }
 
 // grow makes a ring high enough to hold rows up to end next to what its readers

@@ -18,6 +18,10 @@ func (r *Request) inOrder(order []int) *Request {
 	q.Program = &p
 	q.Granule = func(i int) int { return r.Granule(order[i]) }
 	q.Scratch = func(i, rows int) int64 { return r.Scratch(order[i], rows) }
+	q.LeastScratch = q.Scratch
+	if r.LeastScratch != nil {
+		q.LeastScratch = func(i, rows int) int64 { return r.LeastScratch(order[i], rows) }
+	}
 	q.Weights = func(i int) int64 { return r.Weights(order[i]) }
 	if r.RowSeconds != nil {
 		q.RowSeconds = func(i int) float64 { return r.RowSeconds(order[i]) }
@@ -99,4 +103,33 @@ func (r *Request) normCuts() []int {
 		}
 	}
 	return cuts
+}
+
+// heavyCuts adds to cuts the steps with parameters that a section would hold next
+// to others, unless a tensor is written both before and after.
+func (r *Request) heavyCuts(cuts []int) []int {
+	p := r.Program
+	first := make([]int, len(p.Tensors))
+	for i := len(p.Steps) - 1; i >= 0; i-- {
+		first[p.Steps[i].Dst.Tensor] = i
+	}
+	most := int64(0)
+	for i := range p.Steps {
+		most = max(most, r.facts.weights[i])
+	}
+	var all []int
+	open, next, sum := 0, 0, int64(0) // first step from which no tensor is still being written
+	for i := range p.Steps {
+		if next < len(cuts) && cuts[next] == i {
+			all, sum, next = append(all, i), 0, next+1
+		}
+		if sum > 0 && sum+r.facts.weights[i] > most && i >= open {
+			all, sum = append(all, i), 0
+		}
+		if t := p.Steps[i].Dst.Tensor; first[t] == i {
+			open = max(open, r.facts.writer[t]+1)
+		}
+		sum += r.facts.weights[i]
+	}
+	return all
 }

@@ -36,7 +36,7 @@ const (
 	Upload
 	// Download copies rows of a tensor from its ring to the host.
 	Download
-	// LoadWeights copies the parameters of a step to their slot.
+	// LoadWeights copies the parameters of a step to their place.
 	LoadWeights
 	// Tick separates ticks. Uploads behind it are for the next tick: nothing
 	// that runs before the next Tick reads them. Rows that are downloaded stay in
@@ -90,11 +90,11 @@ type Plan struct {
 	Arenas   []int64 // sizes of the device buffers that hold the rings
 	Scratch  int64   // size of the buffer for the temporaries of one launch; 0: none
 	Fixed    []Fixed
-	// Slots are device buffers for the parameters of steps that do not stay on
-	// the device: Slot[i] is the one of step i, or -1 if its parameters do.
-	// Resident is the size of the buffer for those that stay.
-	Slots    []int64
-	Slot     []int
+	// Loaded is the size of the device buffer for the parameters of steps that do not
+	// stay on the device, those of one section at a time: LoadAt[i] is where those of
+	// step i begin, or -1 if they stay. Resident is the size of the buffer of those.
+	Loaded   int64
+	LoadAt   []int64
 	Resident int64
 	Budget   int64 // 0: none
 	Peak     int64 // bytes of all device buffers together; nothing else is ever allocated
@@ -139,7 +139,8 @@ type CostModel struct {
 	LinkRate      float64 // bytes between host and device in one direction
 	DuplexRate    float64 // bytes in both directions together, at once; 0: twice LinkRate
 	// Saturation is how many output samples (rows × columns × channels) of a
-	// step keep the device busy; a launch of fewer runs proportionally slower.
+	// convolution keep the device busy. A launch computes in waves of so many, the
+	// last of which is half full on average.
 	Saturation float64
 	// CacheBytes is the size above which a section's rings no longer stay in the
 	// cache; MissPenalty is the factor its work then costs.
@@ -158,9 +159,9 @@ type Request struct {
 	// (except at the end of the plane), so that its result does not depend on
 	// how rows are divided.
 	Granule func(step int) int
-	// Scratch is the device memory one launch over rows rows needs besides its
-	// tensors, at least the smallest the step can work with.
-	Scratch func(step, rows int) int64
+	// Scratch is the device memory one launch over rows rows wants besides its
+	// tensors, LeastScratch the least that it works with, slower; nil: all of it.
+	Scratch, LeastScratch func(step, rows int) int64
 
 	// Weights is the size of the parameters of a step on the device. They stay
 	// there, or are loaded again for every section if the budget asks for it.
@@ -172,8 +173,8 @@ type Request struct {
 	Align    int64 // alignment of rings inside an arena; 0: 64
 	Unified  bool  // the device shares the host's memory: spilling and prefetching save nothing
 	Model    CostModel
-	// RowSeconds, if not nil, is what one row of a step's destination takes on a
-	// busy device; otherwise the model's rates say.
+	// RowSeconds, if not nil, is what the operations of one row of a step's
+	// destination take on a busy device; otherwise the model's FLOPRate says.
 	RowSeconds func(step int) float64
 
 	// Rows, if not 0, forces row streaming with ticks of that height.

@@ -60,16 +60,7 @@ func Make(req *Request) (*Plan, error) {
 	}
 	// With memory to spare, whole planes are as fast as a GPU gets.
 	if req.Rows == 0 && !req.WholePlanes && (best == nil || req.Unified) {
-		if s := req.newSectioning(); s != nil {
-			for _, streamed := range []bool{false, true} {
-				s.stream(streamed)
-				p, err := s.within(req.Budget)
-				consider(p, err)
-				if !streamed && err == nil && (req.Budget == 0 || p.Peak <= req.Budget && p.Resident < req.Budget/8) {
-					break // loading weights again would hardly make room
-				}
-			}
-		}
+		req.considerSections(consider, func() bool { return best != nil })
 	}
 	if best != nil {
 		return best, nil
@@ -78,6 +69,28 @@ func Make(req *Request) (*Plan, error) {
 		return nil, allocErr
 	}
 	return nil, &BudgetError{Budget: req.Budget, Minimum: smallest.Peak}
+}
+
+// considerSections plans section by section: with all parameters on the device,
+// with each section's, and, if nothing else fits, with few at a time.
+func (r *Request) considerSections(consider func(*Plan, error), found func() bool) {
+	for _, heavy := range []bool{false, true} {
+		s := r.newSectioning(heavy)
+		if s == nil || heavy && found() {
+			return
+		}
+		for _, streamed := range []bool{false, true} {
+			if heavy && !streamed {
+				continue
+			}
+			s.stream(streamed)
+			p, err := s.within(r.Budget)
+			consider(p, err)
+			if !streamed && err == nil && (r.Budget == 0 || p.Peak <= r.Budget && p.Resident < r.Budget/8) {
+				break // loading weights again would hardly make room
+			}
+		}
+	}
 }
 
 // better reports whether plan p is to be preferred to q: it is clearly faster, or

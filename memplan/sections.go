@@ -17,6 +17,7 @@ type sectioning struct {
 	cuts     []int
 	n        int
 	streamed bool
+	frugal   int     // see draft
 	fixed    int64   // bytes on the device besides tensors and scratch
 	weights  []int64 // per section: bytes of parameters to load
 	keep     []bool
@@ -53,11 +54,17 @@ type measured struct {
 // newSectioning divides a network at its norms; it returns nil if there are none, or if
 // sections would be far wider than in any network of this kind: other strategies
 // serve it.
-func (r *Request) newSectioning() *sectioning {
+//
+// With heavy set, sections also end where a convolution's parameters come on top
+// of others', as far as that can be: few have to be on the device at a time then.
+func (r *Request) newSectioning(heavy bool) *sectioning {
 	q := r.inOrder(r.normOrder())
 	cuts := q.normCuts()
 	if len(cuts) == 0 {
 		return nil
+	}
+	if heavy {
+		cuts = q.heavyCuts(cuts)
 	}
 	s := &sectioning{req: q, cuts: cuts, n: len(cuts) + 1, flows: map[flowKey]*flow{}}
 	s.lifetimes()
@@ -81,7 +88,7 @@ func (s *sectioning) stream(streamed bool) {
 	s.weights = make([]int64, s.n)
 	for k := range s.n {
 		for i := s.frames[k].first; i <= s.frames[k].last; i++ {
-			if p.Slot[i] >= 0 {
+			if p.LoadAt[i] >= 0 {
 				s.weights[k] += s.req.facts.weights[i]
 			}
 		}
@@ -92,24 +99,28 @@ func (s *sectioning) stream(streamed bool) {
 // decided by the smallest plans alone, so that all budgets above one that works
 // do too, and all below name it.
 func (s *sectioning) within(budget int64) (*Plan, error) {
-	if budget == 0 {
+	if s.frugal = 0; budget == 0 {
 		return s.plan(math.MaxInt64)
 	}
+	s.frugal = 1
 	low, err := s.smallest(budget)
 	if err != nil || low.Peak > budget {
 		return low, err
 	}
-	limit := budget
-	for range 10 { // packing may need a little more than the sum of what is live
-		p, err := s.plan(limit)
-		if err != nil {
-			return nil, err
-		}
-		if p.Peak <= budget {
-			return p, nil
-		}
-		if limit -= max(p.Peak-budget, limit/128); limit <= 0 {
-			break
+	for s.frugal = range 2 {
+		clear(s.memo)
+		limit := budget
+		for range 10 { // packing may need a little more than the sum of what is live
+			p, err := s.plan(limit)
+			if err != nil {
+				return nil, err
+			}
+			if p.Peak <= budget {
+				return p, nil
+			}
+			if limit -= max(p.Peak-budget, limit/128); limit <= 0 {
+				break
+			}
 		}
 	}
 	return low, nil
@@ -143,7 +154,7 @@ func (s *sectioning) smallest(budget int64) (*Plan, error) {
 }
 
 func (s *sectioning) draft() *draft {
-	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), streamed: s.streamed,
+	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), streamed: s.streamed, frugal: s.frugal,
 		lastRead: s.lastRead, frames: s.frames, flow: s.flow}
 }
 
@@ -224,7 +235,7 @@ func (s *sectioning) measure(k int, p pace) measured {
 	}
 	fl := s.flow(k, p)
 	crosses := func(t int) bool { return s.keep[t] && s.first[t] >= 0 && s.first[t] < s.last[t] }
-	m := measured{bytes: fl.scratch}
+	m := measured{bytes: fl.scratch[s.frugal]}
 	for i := range fr.rings {
 		r := &fr.rings[i]
 		if crosses(r.tensor) {

@@ -194,9 +194,7 @@ func (c *canvas) device() {
 		base += n
 	}
 	band(p.Resident, "weights", "#c7b8e0")
-	for i, n := range p.Slots {
-		band(n, fmt.Sprintf("weights slot %d", i), []string{"#ded4ee", "#d0c4e6"}[i%2])
-	}
+	band(p.Loaded, "weights of a section", "#ded4ee")
 	for _, f := range p.Fixed {
 		band(f.Bytes, f.Purpose, "#cccccc")
 	}

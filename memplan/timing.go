@@ -38,7 +38,7 @@ func (m *CostModel) seconds(fl *flow, moved []link, weights int64, unified bool)
 		for _, w := range fl.work {
 			sum += w
 		}
-		return sum + float64(fl.ticks)*m.TickSeconds
+		return sum
 	}
 	if unified {
 		sum, n := 0.0, weights
@@ -46,18 +46,30 @@ func (m *CostModel) seconds(fl *flow, moved []link, weights int64, unified bool)
 			sum += w
 			n += moved[i+1].up + moved[i+1].down
 		}
-		return sum + float64(n+moved[0].up)/m.LinkRate + float64(fl.ticks)*m.TickSeconds
+		return sum + float64(n+moved[0].up)/m.LinkRate
+	}
+	hop := func(n int64) float64 { // only queues that something goes through are waited for
+		if n > 0 {
+			return m.TickSeconds / 2
+		}
+		return 0
 	}
 	up, _ := m.both(moved[0].up+weights, 0)
 	last, down, downBefore := 0.0, 0.0, 0.0 // ends of work and of downloads so far
+	all := int64(0)
 	for i, w := range fl.work {
-		start := max(last, up, downBefore) + m.TickSeconds
-		u, d := m.both(moved[i+1].up, moved[i+1].down)
-		up = max(up, last) + u
+		now, before := moved[i+1], int64(0)
+		if i > 1 {
+			before = moved[i-1].down
+		}
+		start := max(last, up+hop(moved[i].up), downBefore+hop(before))
+		u, d := m.both(now.up, now.down)
+		up = max(up, last+hop(now.up)) + u
 		last = start + w
-		downBefore, down = down, max(down, last)+d
+		downBefore, down = down, max(down, last+hop(now.down))+d
+		all += now.down
 	}
-	return max(last, up, down) + 2*m.TickSeconds
+	return max(last, up, down+hop(all))
 }
 
 // both is how long transfers in both directions take beside each other.

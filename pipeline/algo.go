@@ -48,7 +48,7 @@ func (s *Session) prepare(m *model.Model, h, w int, budget int64) (*exec.Job, er
 
 func (s *Session) engineOptions(budget int64) exec.Options {
 	return exec.Options{
-		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Budget: budget, Algo: s.algo,
+		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: budget, Algo: s.algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
 		Matrix: s.matrix != nil && *s.matrix, Discrete: s.discrete(), Profiler: s.set.Profiler,
 	}
@@ -95,7 +95,10 @@ func (s *Session) ready(ctx context.Context, h, w int, run bool) error {
 	if err := s.decidePrecision(ctx); err != nil {
 		return err
 	}
-	return s.useTuning(ctx, h, w, run)
+	if err := s.useTuning(ctx, h, w, run); err != nil {
+		return err
+	}
+	return s.useRates(ctx, run)
 }
 
 // EngineOptions are what the session would give exec.Prepare for a mosaic of so

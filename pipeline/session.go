@@ -37,6 +37,7 @@ type Session struct {
 	chosen   *precisionChoice // nil: not decided yet
 	table    *tune.Table      // what was measured on the device; nil: not asked yet, or not used
 	measured [2]int           // sides that the table was last completed for
+	rates    *exec.Rates      // for the prices of plans; nil: not measured
 	h, w     int              // what the engine is for
 
 	peers *peers // sessions on devices of the same kind, nil: none

@@ -244,6 +244,7 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 		}
 		r.Findings = append(r.Findings, PrecisionFinding{p.String(), job.Tuning().Hash, found})
 	}
+	err := s.measureRates(ctx)
 	r.Seconds = time.Since(start).Seconds()
-	return r, nil
+	return r, err
 }

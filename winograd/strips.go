@@ -267,6 +267,9 @@ func (w *strips) Scratch(rows int) int64 {
 	return w.fixed() + int64(min(w.items(rows), w.workers))*w.slice()
 }
 
+// LeastScratch is one worker's.
+func (w *strips) LeastScratch() int64 { return w.fixed() + w.slice() }
+
 func (w *strips) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	if err := checkRows(w.algo, a, w.t.M); err != nil {
 		return err

@@ -231,6 +231,9 @@ func (w *tiled) Scratch(rows int) int64 {
 	return w.scratch().Bytes(w.t.Tiling(), int64(pieces[0].Len())*int64(w.tp()))
 }
 
+// LeastScratch is one row of tiles.
+func (w *tiled) LeastScratch() int64 { return w.Scratch(1) }
+
 func (w *tiled) pieces(rows int, limit int64) ([]Range, error) {
 	return w.t.Tiling().SplitRows(ceilDiv(rows, w.t.M), w.tp(), w.scratch(), limit)
 }

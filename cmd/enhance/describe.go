@@ -81,9 +81,7 @@ func writeVerbose(w io.Writer, r *pipeline.Report) {
 			buffer(f.Bytes, f.Purpose)
 		}
 		buffer(p.Resident, "weights")
-		for _, n := range p.Slots {
-			buffer(n, "weights, one step's at a time")
-		}
+		buffer(p.Loaded, "weights of a section at a time")
 		buffer(p.Scratch, "scratch")
 	}
 }

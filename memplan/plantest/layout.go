@@ -24,10 +24,7 @@ func (r *replay) layout() error {
 	for _, f := range pl.Fixed {
 		sum += f.Bytes
 	}
-	for _, n := range pl.Slots {
-		sum += n
-	}
-	sum += pl.Scratch + pl.Resident
+	sum += pl.Scratch + pl.Resident + pl.Loaded
 	if pl.Peak != sum {
 		return fmt.Errorf("peak %d, but arenas and fixed buffers add up to %d", pl.Peak, sum)
 	}
@@ -85,11 +82,11 @@ func (r *replay) weights() error {
 	align, resident := max(r.req.Align, 64), int64(0)
 	for i := range r.p.Steps {
 		n := r.req.Weights(r.plan.Order[i])
-		switch slot := r.plan.Slot[i]; {
-		case slot < 0:
+		switch at := r.plan.LoadAt[i]; {
+		case at < 0:
 			resident += (n + align - 1) / align * align
-		case r.plan.Slots[slot] < n:
-			return fmt.Errorf("step %d: %d bytes of parameters in a slot of %d", i, n, r.plan.Slots[slot])
+		case at%align != 0 || at+n > r.plan.Loaded:
+			return fmt.Errorf("step %d: %d bytes of parameters at %d of %d", i, n, at, r.plan.Loaded)
 		}
 	}
 	if resident != r.plan.Resident {

@@ -26,7 +26,7 @@ type replay struct {
 	busy     [][]int  // by ring: the first tick in which the line, on its way to the host, may be overwritten
 	used     [][]int  // by ring: one more than the last tick in which a launch read the line
 	tick     int
-	loaded   map[int]int    // by slot: the step whose parameters it holds
+	loaded   map[int]bool   // steps whose parameters are loaded
 	overlap  [][]int        // by ring: other rings that share bytes with it
 	done     []int          // by step: rows made
 	hostRows map[int64]line // by place: the spilled row there
@@ -42,7 +42,7 @@ type replay struct {
 // not there, two live reservations in the same bytes, a row made or delivered
 // twice or never, or a figure (peak, cost) that is not what the moves add up to.
 func Check(plan *memplan.Plan, req *memplan.Request) error {
-	r := &replay{plan: plan, req: req, p: plan.Program, done: make([]int, len(plan.Program.Steps)), host: make([][]bool, len(plan.Program.Tensors)), loaded: map[int]int{}, hostRows: map[int64]line{}}
+	r := &replay{plan: plan, req: req, p: plan.Program, done: make([]int, len(plan.Program.Steps)), host: make([][]bool, len(plan.Program.Tensors)), loaded: map[int]bool{}, hostRows: map[int64]line{}}
 	if err := r.layout(); err != nil {
 		return err
 	}
@@ -148,10 +148,10 @@ func (r *replay) move(m memplan.Move) error {
 		r.tick++
 		return nil
 	case memplan.LoadWeights:
-		if r.plan.Slot[m.Index] < 0 {
-			return fmt.Errorf("parameters of step %d have no slot", m.Index)
+		if r.plan.LoadAt[m.Index] < 0 {
+			return fmt.Errorf("parameters of step %d stay on the device", m.Index)
 		}
-		r.loaded[r.plan.Slot[m.Index]] = int(m.Index)
+		r.load(int(m.Index))
 		r.up += r.req.Weights(r.plan.Order[m.Index])
 		return nil
 	}
@@ -276,7 +276,7 @@ func (r *replay) run(i, y0, y1 int) error {
 	s := &r.p.Steps[i]
 	sec := &r.plan.Sections[r.section]
 	h := r.p.Tensors[s.Dst.Tensor].H
-	scratch := r.req.Scratch(r.plan.Order[i], y1-y0)
+	scratch := r.leastScratch(r.plan.Order[i], y1-y0)
 	switch g := max(1, r.req.Granule(r.plan.Order[i])); {
 	case i < sec.First || i > sec.Last:
 		return fmt.Errorf("step %d is not of this section", i)
@@ -286,8 +286,8 @@ func (r *replay) run(i, y0, y1 int) error {
 		return fmt.Errorf("rows %d to %d are not in granules of %d", y0, y1, g)
 	case scratch > r.plan.Scratch:
 		return fmt.Errorf("needs %d bytes of scratch of %d", scratch, r.plan.Scratch)
-	case r.plan.Slot[i] >= 0 && (r.loaded[r.plan.Slot[i]] != i):
-		return fmt.Errorf("the slot of its parameters holds those of step %d", r.loaded[r.plan.Slot[i]])
+	case r.plan.LoadAt[i] >= 0 && !r.loaded[i]:
+		return fmt.Errorf("its parameters are not on the device")
 	case y1-y0 > r.plan.Rings[r.plan.WriteRing(i)].Rows:
 		return fmt.Errorf("writes more rows than the ring has")
 	}
@@ -358,4 +358,23 @@ func (r *replay) readView(i int, v fuse.View, row, y, y0, y1 int) error {
 		}
 	}
 	return nil
+}
+
+// leastScratch is what a launch of a step of the request works with.
+func (r *replay) leastScratch(step, rows int) int64 {
+	if r.req.LeastScratch != nil {
+		return r.req.LeastScratch(step, rows)
+	}
+	return r.req.Scratch(step, rows)
+}
+
+// load puts the parameters of step i over whatever was in their place.
+func (r *replay) load(i int) {
+	end := func(i int) int64 { return r.plan.LoadAt[i] + r.req.Weights(r.plan.Order[i]) }
+	for o := range r.loaded {
+		if r.plan.LoadAt[o] < end(i) && r.plan.LoadAt[i] < end(o) {
+			delete(r.loaded, o)
+		}
+	}
+	r.loaded[i] = true
 }

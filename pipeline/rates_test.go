@@ -1,0 +1,56 @@
+package pipeline
+
+import (
+	"context"
+	"testing"
+
+	"enhance/clrt"
+)
+
+// TestRates measures the device, finds that in another session, and does not take
+// for rates what is none.
+func TestRates(t *testing.T) {
+	if ds, err := clrt.Devices(); err != nil || len(ds) == 0 {
+		t.Skipf("needs an OpenCL device: %v", err)
+	}
+	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+	open := func() *Session {
+		s, err := NewSession(Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	a, ctx := open(), context.Background()
+	if err := a.useRates(ctx, false); err != nil || a.rates != nil {
+		t.Fatalf("before any measurement: %v, error %v", a.rates, err)
+	}
+	if err := a.measureRates(ctx); err != nil {
+		t.Fatal(err)
+	}
+	b := open()
+	if err := b.useRates(ctx, false); err != nil || b.rates == nil || b.rates.String() != a.rates.String() {
+		t.Errorf("kept %v, found %v, error %v", a.rates, b.rates, err)
+	}
+	if got := b.engineOptions(0).Rates; got != b.rates {
+		t.Errorf("engines are given %v", got)
+	}
+	store := b.tuningStore()
+	table, _ := store.Load()
+	table.Notes[b.ratesNote()] = "launch=soon"
+	if err := store.Save(table); err != nil {
+		t.Fatal(err)
+	}
+	told := ""
+	c := open()
+	c.set.Debug = func(text string) { told = text }
+	if err := c.useRates(ctx, false); err != nil || c.rates != nil || told == "" {
+		t.Errorf("a bad note gives %v, error %v, told %q", c.rates, err, told)
+	}
+	d := open()
+	d.set.NoTune = true
+	if err := d.useRates(ctx, true); err != nil || d.rates != nil {
+		t.Errorf("without tuning: %v, error %v", d.rates, err)
+	}
+}
