@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"golang.org/x/term"
 
@@ -33,14 +34,17 @@ func tellTuning(set *pipeline.Settings, w io.Writer, quiet, verbose bool) {
 }
 
 // counter writes lines, and on a terminal how many of some measurements are done,
-// on a line that the next one replaces.
+// on a line that the next one replaces. Several sessions may share it.
 type counter struct {
+	mu       sync.Mutex
 	w        io.Writer
 	terminal bool
 	open     bool // the count is on the screen
 }
 
 func (c *counter) line(name, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.clear()
 	fmt.Fprintf(c.w, "%-8s%s\n", name, oneLine(text))
 }
@@ -56,6 +60,8 @@ func (c *counter) set(done, total int) {
 	if !c.terminal {
 		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.clear()
 	if done < total {
 		fmt.Fprintf(c.w, "%-8s%d of %d", "tune", done, total)
