@@ -23,8 +23,8 @@ type Builtin struct {
 // builtins lists the embedded models. To ship another, put its file into weights
 // and a line here.
 var builtins = []Builtin{
-	{"fast", "noise-aware, 0.2 M parameters", "weights/fast.safetensors"},
 	{"best", "noise-aware, 1.25 M parameters", "weights/best.safetensors"},
+	{"fast", "noise-aware, 0.2 M parameters", "weights/fast.safetensors"},
 	{"pynet-s", "the starter model, 1.1 M parameters", "weights/pynet-s.safetensors"},
 }
 
@@ -34,7 +34,7 @@ const Default = "pynet-s"
 // Builtins lists the models that come with the program.
 func Builtins() []Builtin { return append([]Builtin(nil), builtins...) }
 
-// BuiltinNames joins their names for messages: "fast, best or pynet-s".
+// BuiltinNames joins their names for messages: "best, fast or pynet-s".
 func BuiltinNames() string {
 	var names []string
 	for _, b := range builtins {

@@ -26,7 +26,7 @@ func samples() []sample {
 	return []sample{
 		{"colorchart", pipeline.Job{Input: "testdata/raw/colorchart.dng", Exposure: pipeline.Exposure{EV: 2},
 			WB: pipeline.WhiteBalance{Mode: pipeline.WBGains, Gains: [3]float64{1.47, 1, 2.26}}},
-			[][2]int{{1288, 790}, {850, 735}, {600, 850}, {455, 340}}},
+			[][2]int{{1288, 790}, {850, 735}, {600, 850}, {940, 465}}},
 		{"dsc1339", pipeline.Job{Input: "testdata/raw/DSC_1339_768x512_rggb.raw", Exposure: pipeline.Exposure{Auto: true},
 			Raw: raw.Options{Width: 768, Height: 512, CFA: &rggb, Black: &black, White: &white},
 			WB:  pipeline.WhiteBalance{Mode: pipeline.WBGains, Gains: [3]float64{1.94921875, 1, 1.34375}}},
