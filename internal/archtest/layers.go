@@ -30,6 +30,7 @@ var external = map[string][]string{
 	"github.com/spf13/pflag":            {"cmd/enhance"},
 	"golang.org/x/image":                {"imgio", "scripts/quality-crops"}, // there: letters
 	"golang.org/x/term":                 {"cmd/enhance"},
+	"gonum.org/v1/gonum":                {"model/ref"}, // its product of matrices
 }
 
 // hostOnly lists packages that must not reach OpenCL, however indirectly: they

@@ -3,53 +3,57 @@ package ref
 import (
 	"context"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+
 	"enhance/model"
 )
 
 const (
-	// blockSteps is about how many steps of the sum (channel × tap) are taken at
-	// a time: panels of this length stay in the first-level cache.
+	// blockSteps is about how many steps of the sum (channel × tap) are taken at a
+	// time: the unfolded samples of that many stay in the second-level cache.
 	blockSteps = 512
-	// tilePixels is about how many output samples of a channel a task makes.
-	tilePixels = 64
+	// tilePixels is about how many output samples of a channel a task makes, and
+	// productRows of how many channels a product makes at a time. Sgemm divides
+	// larger products among goroutines of its own; the tasks are divided already.
+	tilePixels  = 64
+	productRows = 64
 )
 
-// blockedConv is a convolution cut into blocks of input channels, pairs of
-// output channels and tiles of samples. The sum of a sample is taken block by
-// block, whatever the tiles and the number of goroutines, and its bias added last.
+// blockedConv is a convolution cut into blocks of input channels, groups of output
+// channels and tiles of samples: each is a product of matrices, the weights by the
+// unfolded samples. The sum of a sample is taken step by step in the order of the
+// weights, whatever the tiles and the number of goroutines, and its bias added last.
+//
+// Gonum's product, whose inner loop is vectorised, does 11 to 13 GFLOP a core-second
+// where loops of scalars, 2 channels × 4 samples in registers, did 8 to 9
+// (BenchmarkConv, on two busy cores of a 2023 server, AMD EPYC).
 type blockedConv struct {
-	src, dst []float32
-	s        model.Shape // of src
-	bias     []float32
-	k        int
-	channels int         // input channels in a block
-	panels   [][]float32 // for each block the weight panels of all pairs
-	steps    []int       // for each block the length of its panels, filled up
+	src, dst     []float32
+	s            model.Shape // of src
+	weight, bias []float32
+	k            int
+	channels     int // input channels in a block
 
 	tileH, tileW int // samples of a tile
 	across       int // tiles in a row of tiles
-	tiles        int
-	pairs        int // pairs of output channels
-	groupPairs   int // pairs that a task makes
+	outputs      int // output channels that a task makes
 }
 
 // convBlocked computes what convPlain defines, with the sums in another order.
 func convBlocked(ctx context.Context, p *pool, dst, src []float32, s model.Shape, weight, bias []float32, k int) error {
-	c := &blockedConv{src: src, dst: dst, s: s, bias: bias, k: k}
+	c := &blockedConv{src: src, dst: dst, s: s, weight: weight, bias: bias, k: k}
 	c.channels = min(max(1, blockSteps/(k*k)), s.C)
-	c.pairs = (len(bias) + kernelRows - 1) / kernelRows
-	c.packWeights(weight)
-
 	c.tileW = min(tilePixels, s.W)
 	c.tileH = min(max(1, tilePixels/s.W), s.H)
 	c.across = (s.W + c.tileW - 1) / c.tileW
-	c.tiles = c.across * ((s.H + c.tileH - 1) / c.tileH)
+	tiles := c.across * ((s.H + c.tileH - 1) / c.tileH)
 	// Few tiles on many cores: give each task only some of the output channels.
-	groups := min(max(1, 4*p.workers/c.tiles), c.pairs)
-	c.groupPairs = (c.pairs + groups - 1) / groups
-	groups = (c.pairs + c.groupPairs - 1) / c.groupPairs
+	groups := min(max(1, 4*p.workers/tiles), len(bias))
+	c.outputs = (len(bias) + groups - 1) / groups
+	groups = (len(bias) + c.outputs - 1) / c.outputs
 
-	return p.eachWorker(ctx, c.tiles*groups, func() func(int) {
+	return p.eachWorker(ctx, tiles*groups, func() func(int) {
 		t := c.newTask()
 		return func(i int) {
 			p.worked(t.run(i/groups, i%groups))
@@ -57,44 +61,23 @@ func convBlocked(ctx context.Context, p *pool, dst, src []float32, s model.Shape
 	})
 }
 
-// packWeights lays the weights out as the kernel reads them.
-func (c *blockedConv) packWeights(weight []float32) {
-	taps := c.k * c.k
-	for first := 0; first < c.s.C; first += c.channels {
-		steps := min(c.channels, c.s.C-first) * taps
-		padded := (steps + kernelStep - 1) / kernelStep * kernelStep
-		panel := make([]float32, c.pairs*padded*kernelRows)
-		for o := range c.bias {
-			from := weight[(o*c.s.C+first)*taps:][:steps]
-			to := panel[o/kernelRows*padded*kernelRows+o%kernelRows:]
-			for i, v := range from {
-				to[i*kernelRows] = v
-			}
-		}
-		c.panels = append(c.panels, panel)
-		c.steps = append(c.steps, padded)
-	}
-}
-
 // task is the scratch memory of one goroutine and the tile it works at.
 type task struct {
 	*blockedConv
 	rows   []float32 // padded rows of the block's channels
-	inputs []float32 // the input panels of the tile, one after the other
-	sums   [][kernelRows * kernelCols]float32
+	inputs []float32 // the unfolded tile: a row for each step, a column for each sample
+	sums   []float32 // a row for each output, a column for each sample
 
 	y0, x0, h, w int // the tile
-	perRow       int // panels in a row of the tile
 }
 
 func (c *blockedConv) newTask() *task {
-	panels := c.tileH * ((c.tileW + kernelCols - 1) / kernelCols)
-	stride := c.tileW + kernelCols + c.k - 1
+	pixels := c.tileH * c.tileW
 	return &task{
 		blockedConv: c,
-		rows:        make([]float32, c.channels*(c.tileH+c.k-1)*stride),
-		inputs:      make([]float32, panels*c.steps[0]*kernelCols),
-		sums:        make([][kernelRows * kernelCols]float32, panels*c.groupPairs),
+		rows:        make([]float32, c.channels*(c.tileH+c.k-1)*(c.tileW+c.k-1)),
+		inputs:      make([]float32, c.channels*c.k*c.k*pixels),
+		sums:        make([]float32, c.outputs*pixels),
 	}
 }
 
@@ -102,43 +85,34 @@ func (c *blockedConv) newTask() *task {
 func (t *task) run(tile, group int) int64 {
 	t.y0, t.x0 = tile/t.across*t.tileH, tile%t.across*t.tileW
 	t.h, t.w = min(t.tileH, t.s.H-t.y0), min(t.tileW, t.s.W-t.x0)
-	t.perRow = (t.w + kernelCols - 1) / kernelCols
-	first := group * t.groupPairs
-	pairs := min(t.groupPairs, t.pairs-first)
+	from := group * t.outputs
+	outputs, pixels, taps := min(t.outputs, len(t.bias)-from), t.h*t.w, t.k*t.k
 
-	panels := t.h * t.perRow
-	sums := t.sums[:pairs*panels]
-	clear(sums)
-	for block, steps := range t.steps {
-		t.loadRows(block)
-		t.packInputs(block)
-		for pair := range pairs {
-			weights := t.panels[block][(first+pair)*steps*kernelRows:][:steps*kernelRows]
-			for panel := range panels {
-				inputs := t.inputs[panel*steps*kernelCols:][:steps*kernelCols]
-				kernel(&sums[pair*panels+panel], weights, inputs)
-			}
+	for first := 0; first < t.s.C; first += t.channels {
+		n := min(t.channels, t.s.C-first)
+		t.loadRows(first, n)
+		t.unfold(n)
+		beta := float32(1)
+		if first == 0 {
+			beta = 0
+		}
+		for o := 0; o < outputs; o += productRows {
+			gonum.Implementation{}.Sgemm(blas.NoTrans, blas.NoTrans, min(productRows, outputs-o), pixels, n*taps,
+				1, t.weight[((from+o)*t.s.C+first)*taps:], t.s.C*taps, t.inputs, pixels,
+				beta, t.sums[o*pixels:], pixels)
 		}
 	}
-	outputs := min(len(t.bias)-first*kernelRows, pairs*kernelRows)
-	for i := range outputs {
-		t.store(first*kernelRows+i, sums[i/kernelRows*panels:], i%kernelRows)
+	for o := range outputs {
+		t.store(from+o, t.sums[o*pixels:][:pixels])
 	}
-	return 2 * int64(t.k*t.k*t.s.C) * int64(outputs) * int64(t.h*t.w)
+	return 2 * int64(taps*t.s.C) * int64(outputs) * int64(pixels)
 }
 
-// blockChannels gives the range of input channels of a block.
-func (t *task) blockChannels(block int) (first, n int) {
-	first = block * t.channels
-	return first, min(t.channels, t.s.C-first)
-}
+func (t *task) stride() int { return t.w + t.k - 1 }
 
-func (t *task) stride() int { return t.perRow*kernelCols + t.k - 1 }
-
-// loadRows copies the rows under the tile with their reflection, so that
-// packing needs to know no edges.
-func (t *task) loadRows(block int) {
-	first, n := t.blockChannels(block)
+// loadRows copies the rows under the tile of n channels with their reflection, so
+// that unfolding needs to know no edges.
+func (t *task) loadRows(first, n int) {
 	stride, pad := t.stride(), t.k/2
 	for c := range n {
 		plane := t.src[(first+c)*t.s.H*t.s.W:][:t.s.H*t.s.W]
@@ -159,34 +133,27 @@ func (t *task) loadRows(block int) {
 	}
 }
 
-// packInputs lays the rows out as the kernel reads them: for each panel, for
-// each step, kernelCols neighbouring samples.
-func (t *task) packInputs(block int) {
-	_, n := t.blockChannels(block)
-	stride, height, steps := t.stride(), t.h+t.k-1, t.steps[block]
-	for y := range t.h {
-		for px := range t.perRow {
-			to := t.inputs[(y*t.perRow+px)*steps*kernelCols:][:steps*kernelCols]
-			for c := range n {
-				for i := range t.k {
-					line := t.rows[(c*height+y+i)*stride+px*kernelCols:][:t.k+kernelCols-1]
-					for j := range t.k {
-						*(*[kernelCols]float32)(to) = *(*[kernelCols]float32)(line[j:])
-						to = to[kernelCols:]
-					}
+// unfold lays out, for each channel and tap, the samples that the outputs of the
+// tile read there.
+func (t *task) unfold(n int) {
+	stride, height, to := t.stride(), t.h+t.k-1, t.inputs
+	for c := range n {
+		for i := range t.k {
+			for j := range t.k {
+				for y := range t.h {
+					to = to[copy(to[:t.w], t.rows[(c*height+y+i)*stride+j:]):]
 				}
 			}
-			clear(to) // the steps that fill the panel up
 		}
 	}
 }
 
-// store writes the sums of output channel o, which are row r of its pair's.
-func (t *task) store(o int, sums [][kernelRows * kernelCols]float32, r int) {
+// store writes the sums of output channel o.
+func (t *task) store(o int, sums []float32) {
 	for y := range t.h {
 		line := t.dst[(o*t.s.H+t.y0+y)*t.s.W+t.x0:][:t.w]
-		for x := range line {
-			line[x] = t.bias[o] + sums[y*t.perRow+x/kernelCols][r*kernelCols+x%kernelCols]
+		for x, v := range sums[y*t.w:][:t.w] {
+			line[x] = t.bias[o] + v
 		}
 	}
 }

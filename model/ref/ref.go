@@ -4,8 +4,8 @@
 //
 //   - ops.go: the operations in plain loops, generic over float32 and float64.
 //     This is the contract.
-//   - conv.go, kernel.go: a convolution in float32 that computes the same sums
-//     in blocks, about ten times faster.
+//   - conv.go: a convolution in float32 that computes the same sums in blocks, by
+//     Gonum's product of matrices, more than ten times faster.
 //   - run.go: walks a graph, frees what is no longer needed.
 //   - parallel.go: work spread over the cores.
 //
