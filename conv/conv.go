@@ -76,6 +76,11 @@ type Args struct {
 	Y0, Y1  int
 	Slope   float32 // of the leaky ReLU
 	Scratch *clrt.Buffer
+
+	// Of a Scaling implementation: scales of the source's channels, and the slope
+	// of what is applied after them.
+	Scales   planar.Ring
+	PreSlope float32
 }
 
 // Kernel is a kernel's name and its source text, without the prelude.
@@ -111,6 +116,40 @@ type Dividing interface {
 	Impl
 	// LeastScratch is the least that any launch works with.
 	LeastScratch() int64
+}
+
+// Scaling is an Impl for one source that can take in a norm before it.
+type Scaling interface {
+	Impl
+	// Scaled is the same convolution of pre(x·scale + shift), with Args.Scales, in
+	// place of every sample x of the source, to the bit as if that had been stored.
+	// It is nil if that would not pay.
+	Scaled(pre fuse.Act) Impl
+}
+
+// Summing is an Impl that can take the statistics of instance norm along.
+type Summing interface {
+	Impl
+	// Summed is the same convolution, whose launches also leave statistics of
+	// pieces of their rows, before rounding to the storage, at the start of
+	// Scratch. It has neither activation nor residual.
+	Summed() (Impl, Pieces)
+}
+
+// Pieces says how a convolution's outputs are divided for partial statistics:
+// into rectangles of Rows × Columns, from row 0 and column 0 on; the last ones
+// have what remains. The statistics of a launch, whose rows start at a multiple
+// of Rows and end at one or at the plane's end, are
+//
+//	[row of pieces][piece][mean, sum of squared deviations from it][output]
+//
+// in float32.
+type Pieces struct{ Rows, Columns int }
+
+// Bytes is the size of the statistics of rows rows of a shape.
+func (p Pieces) Bytes(s Shape, rows int) int64 {
+	down, across := (rows+p.Rows-1)/p.Rows, (s.W+p.Columns-1)/p.Columns
+	return int64(down) * int64(across) * 2 * int64(s.OutC) * 4
 }
 
 // Direct is the plain algorithm of the device's kind: always applicable.

@@ -165,7 +165,10 @@ func (e *Engine) launch(i, y0, y1 int) error {
 	}
 	switch s.Kind {
 	case fuse.Conv:
-		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Slope: s.Slope, Scratch: e.scratch}
+		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Slope: s.Slope, Scratch: e.scratch, PreSlope: s.PreSlope}
+		if s.Affine != fuse.None {
+			a.Scales = e.source(i, fuse.View{Tensor: s.Affine, C0: s.Src[0].C0, C: s.Src[0].C})
+		}
 		return e.convs[i].Launch(e.q, e.kernels[i], e.params[i][0], a)
 	case fuse.MaxPool:
 		return e.ops.MaxPool(src[0], dst, y0, y1)
@@ -180,14 +183,12 @@ func (e *Engine) launch(i, y0, y1 int) error {
 		}
 		return e.ops.Pointwise(src[0], scales, s.Src[0].C0, res, dst, y0, y1, s.Act, s.Slope)
 	case fuse.RowStats:
+		if e.summed(i) {
+			return e.ops.MergePieces(e.scratch, e.sums[i-1], dst, y0, y1)
+		}
 		return e.ops.RowStats(src[0], dst, y0, y1)
 	case fuse.Affine:
-		for k, n := range s.Norm {
-			if err := e.ops.Affine(src[0], n.C0, e.params[i][k], n.C, n.Eps, dst); err != nil {
-				return err
-			}
-		}
-		return nil
+		return e.ops.Affine(src[0], e.params[i][0], dst)
 	}
 	return fmt.Errorf("exec: step %s: kind %s is not known", s.Name, s.Kind)
 }

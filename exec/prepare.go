@@ -7,6 +7,8 @@
 package exec
 
 import (
+	"fmt"
+
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/fuse"
@@ -59,7 +61,8 @@ type Job struct {
 	caps    conv.Caps
 	convs   []conv.Impl // by step; nil for other kinds
 	algos   []string
-	reasons []string // why each algorithm
+	reasons []string      // why each algorithm
+	sums    []conv.Pieces // by step: what statistics a convolution leaves for the next step; zero for none
 
 	decisions           map[string]string // algorithm by key of the tuning table, as far as used
 	fromTable, fromRule int               // convolutions chosen by the table, by AutoAlgo
@@ -76,6 +79,9 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 	if err := j.chooseAlgos(); err != nil {
 		return nil, err
 	}
+	j.absorbNorms()
+	p = j.Program
+	j.takeSums()
 	sizes := make([]int64, len(p.Steps))
 	for i := range sizes {
 		sizes[i] = j.weightBytes(i)
@@ -101,7 +107,67 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		return nil, err
 	}
 	j.follow()
+	if err := j.checkSums(); err != nil {
+		return nil, err
+	}
 	return j, nil
+}
+
+// absorbNorms lets convolutions that can normalise what they read.
+func (j *Job) absorbNorms() {
+	p, was := j.Program.Absorb(func(i int) bool {
+		c, ok := j.convs[i].(conv.Scaling)
+		return ok && c.Scaled(fuse.NoAct) != nil
+	})
+	j.Program, j.convs, j.algos, j.reasons = p, permuted(j.convs, was), permuted(j.algos, was), permuted(j.reasons, was)
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.Kind == fuse.Conv && s.Affine != fuse.None {
+			j.convs[i] = j.convs[i].(conv.Scaling).Scaled(s.Pre)
+		}
+	}
+}
+
+// takeSums lets convolutions that can leave partial statistics in scratch, where
+// the step of statistics that follows them finds them.
+func (j *Job) takeSums() {
+	steps := j.Program.Steps
+	j.sums = make([]conv.Pieces, len(steps))
+	for i := range len(steps) - 1 {
+		s, next := &steps[i], &steps[i+1]
+		c, ok := j.convs[i].(conv.Summing)
+		if ok && next.Kind == fuse.RowStats && next.Src[0] == s.Dst && s.Act == fuse.NoAct && s.Res.Tensor == fuse.None {
+			j.convs[i], j.sums[i] = c.Summed()
+		}
+	}
+}
+
+// summed reports whether the step before i leaves it partial statistics.
+func (j *Job) summed(i int) bool { return i > 0 && j.sums[i-1] != conv.Pieces{} }
+
+// checkSums checks that a convolution that leaves partial statistics is followed
+// by the step that takes them, over the same rows, with no launch between: scratch
+// is theirs that long. Plans are so as both advance with the same demand.
+func (j *Job) checkSums() error {
+	for i, p := range j.sums {
+		if p != (conv.Pieces{}) && (i+1 == len(j.sums) || j.Program.Steps[i+1].Kind != fuse.RowStats || j.Program.Steps[i+1].Src[0] != j.Program.Steps[i].Dst) {
+			return fmt.Errorf("exec: the statistics of step %s are not its next step: a defect of the plan", j.Program.Steps[i].Name)
+		}
+	}
+	want := memplan.Move{Index: -1}
+	for _, sec := range j.Plan.Sections {
+		for _, m := range sec.Moves {
+			if m.Kind != memplan.Run {
+				continue
+			}
+			if want.Index >= 0 && m != want || want.Index < 0 && j.summed(int(m.Index)) {
+				return fmt.Errorf("exec: rows %d to %d of step %s do not follow their convolution's: a defect of the plan", m.Y0, m.Y1, j.Program.Steps[m.Index].Name)
+			}
+			if want.Index = -1; j.summed(int(m.Index) + 1) {
+				want = memplan.Move{Kind: memplan.Run, Index: m.Index + 1, Y0: m.Y0, Y1: m.Y1}
+			}
+		}
+	}
+	return nil
 }
 
 // Shared reports whether the device is taken to share the host's memory.
@@ -115,10 +181,11 @@ func (j *Job) follow() {
 	j.convs = permuted(j.convs, j.Plan.Order)
 	j.algos = permuted(j.algos, j.Plan.Order)
 	j.reasons = permuted(j.reasons, j.Plan.Order)
+	j.sums = permuted(j.sums, j.Plan.Order)
 }
 
 func permuted[T any](v []T, order []int) []T {
-	w := make([]T, len(v))
+	w := make([]T, len(order))
 	for i, o := range order {
 		w[i] = v[o]
 	}
@@ -126,6 +193,9 @@ func permuted[T any](v []T, order []int) []T {
 }
 
 func (j *Job) granule(i int) int {
+	if j.summed(i) {
+		return j.granule(i - 1)
+	}
 	if j.convs[i] != nil {
 		return j.convs[i].Granule()
 	}

@@ -13,6 +13,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/exec"
+	"enhance/fuse"
 	"enhance/memplan"
 	"enhance/model"
 	"enhance/model/modeltest"
@@ -44,18 +45,86 @@ func (m menu) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 		}
 		d.kernels = append(d.kernels, other.Kernels()...)
 	}
+	d.kernels = append(d.kernels, conv.Kernel{Name: "test_pieces", Source: piecesCL}, conv.Kernel{Name: "test_norm", Source: normCL})
+	d.shape, d.precision = s, p
 	return d, nil
 }
+
+// piecesCL makes partial statistics (see conv.Summing) of what was stored.
+const piecesCL = `
+__kernel void test_pieces(__global const data_t *src, ring_t r, __global float *pieces, int rows, int columns, int y0) {
+    const int i = get_global_id(0), c = get_global_id(1), down = get_global_id(2), all = R_C(r);
+    const int x0 = i * columns, x1 = min(x0 + columns, R_W(r));
+    const int first = y0 + down * rows, end = min(first + rows, R_H(r));
+    float mean = 0.0f, m2 = 0.0f;
+    for (int k = 0; k < 2; k++)
+        for (int y = first; y < end; y++) {
+            __global const data_t *line = src + ring_row(r, y) + (size_t)c * R_PITCH(r);
+            for (int x = x0; x < x1; x++) {
+                if (k == 0) mean += LD1(line, x) / (float)((x1 - x0) * (end - first));
+                else m2 += (LD1(line, x) - mean) * (LD1(line, x) - mean);
+            }
+        }
+    __global float *to = pieces + ((size_t)down * get_global_size(0) + i) * (2 * all) + c;
+    to[0] = mean;
+    to[all] = m2;
+}
+`
+
+// normCL normalises all slots of a ring into another.
+const normCL = `
+__kernel void test_norm(__global const data_t *src, ring_t r, __global data_t *dst, ring_t rd, __global const float *scales, ring_t rs, int act, float slope) {
+    const int x = (int)get_global_id(0) - RIM, c = get_global_id(1), y = get_global_id(2);
+    scales += R_FLOATS(rs) + R_FIRST(rs) + c;
+    const float v = fma(LD1(src, ring_row(r, y) + (size_t)c * R_PITCH(r) + x), scales[0], scales[R_ALL(rs)]);
+    ST1(activate(v, act, slope), dst, ring_row(rd, y) + (size_t)c * R_PITCH(rd) + x);
+}
+`
 
 type dish struct {
 	conv.Impl
 	granule, h, at int
 	kernels        []conv.Kernel
+	shape          conv.Shape
+	precision      planar.Precision
+	sums, scaled   bool
+	pre            fuse.Act
 }
+
+// Scaled implements conv.Scaling, by a copy of the source in scratch.
+func (d *dish) Scaled(pre fuse.Act) conv.Impl {
+	s := *d
+	s.scaled, s.pre = true, pre
+	return &s
+}
+
+// source is the tensor that a convolution with one source reads.
+func (d *dish) source() fuse.Tensor {
+	return fuse.Tensor{Shape: model.Shape{C: d.shape.InC(), H: d.shape.H, W: d.shape.W}}
+}
+
+// Summed implements conv.Summing.
+func (d *dish) Summed() (conv.Impl, conv.Pieces) {
+	s := *d
+	s.sums = true
+	return &s, d.pieces()
+}
+
+func (d *dish) pieces() conv.Pieces { return conv.Pieces{Rows: d.granule, Columns: 5} }
 
 func (d *dish) Kernels() []conv.Kernel { return d.kernels }
 func (d *dish) Granule() int           { return d.granule }
-func (d *dish) Scratch(rows int) int64 { return int64(rows+d.granule-1) / int64(d.granule) * 100 }
+
+func (d *dish) Scratch(rows int) int64 {
+	n := int64(rows+d.granule-1) / int64(d.granule) * 100
+	if d.sums {
+		n += d.pieces().Bytes(d.shape, rows)
+	}
+	if d.scaled {
+		n = (n+63)/64*64 + planar.RowBytes(d.source(), d.precision)*int64(d.shape.H) + planar.RimBytes(d.source(), d.precision)
+	}
+	return n
+}
 
 func (d *dish) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	if a.Y0%d.granule != 0 || a.Y1%d.granule != 0 && a.Y1 != d.h {
@@ -67,7 +136,33 @@ func (d *dish) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 	if err := q.Fill(a.Scratch, 0, d.Scratch(a.Y1-a.Y0), []byte{0xff}); err != nil {
 		return err
 	}
-	return d.Impl.Launch(q, k[d.at:d.at+1], packed, a)
+	if d.scaled {
+		if err := d.normalise(q, k[len(sides)+1], a); err != nil {
+			return err
+		}
+	}
+	if err := d.Impl.Launch(q, k[d.at:d.at+1], packed, a); err != nil || !d.sums {
+		return err
+	}
+	pieces, p := k[len(sides)], d.pieces()
+	if err := pieces.SetArgs(a.Dst.Buf, a.Dst.Arg(), a.Scratch, int32(p.Rows), int32(p.Columns), int32(a.Y0)); err != nil {
+		return err
+	}
+	return q.LaunchQuiet(pieces, []int{(a.Dst.W + p.Columns - 1) / p.Columns, a.Dst.C, (a.Y1 - a.Y0 + p.Rows - 1) / p.Rows}, nil)
+}
+
+// normalise puts the normalised source into scratch, at its end, and makes it the
+// launch's.
+func (d *dish) normalise(q *clrt.Queue, kernel *clrt.Kernel, a *conv.Args) error {
+	t, src := d.source(), a.Src[0]
+	base := d.Scratch(a.Y1-a.Y0) - planar.RowBytes(t, d.precision)*int64(t.H) - planar.RimBytes(t, d.precision)
+	dst := planar.NewRing(a.Scratch, base, t, src.Rows)
+	err := kernel.SetArgs(src.Buf, src.Arg(), dst.Buf, dst.Arg(), a.Scales.Buf, a.Scales.Arg(), int32(d.pre), a.PreSlope)
+	if err != nil {
+		return err
+	}
+	a.Src = []planar.Ring{dst}
+	return q.LaunchQuiet(kernel, []int{t.W + 2*planar.Rim, t.C, src.Rows}, nil)
 }
 
 // picture is one random network with its input and everything runs have in common.
@@ -80,6 +175,7 @@ type picture struct {
 	opt   exec.Options
 	first *tensor // result of the first run
 	spilt bool    // some plan spilled
+	norms bool    // a convolution takes in a norm and leaves statistics
 }
 
 // TestRandomNetworks runs random networks under every kind of plan. All must
@@ -90,7 +186,7 @@ func TestRandomNetworks(t *testing.T) {
 	if os.Getenv("ENHANCE_LONG") == "1" {
 		n *= 10
 	}
-	checked, spilled := 0, 0
+	checked, spilled, norms := 0, 0, 0
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		g := modeltest.Graph(rng, modeltest.Options{Steps: 2 + rng.IntN(7), Kernels: sides, Channels: []int{1, 2, 3, 4}})
@@ -115,6 +211,9 @@ func TestRandomNetworks(t *testing.T) {
 		if p.spilt {
 			spilled++
 		}
+		if p.norms {
+			norms++
+		}
 		if t.Failed() {
 			break
 		}
@@ -122,7 +221,10 @@ func TestRandomNetworks(t *testing.T) {
 	if uint64(checked) < n/2 && !t.Failed() {
 		t.Errorf("only %d of %d networks are tame enough to compare with the reference", checked, n)
 	}
-	t.Logf("%d networks compared with the reference, %d run with spilling", checked, spilled)
+	if norms == 0 && !t.Failed() {
+		t.Error("no network has a convolution that takes in a norm and leaves statistics for the next")
+	}
+	t.Logf("%d networks compared with the reference, %d run with spilling, %d with norms in convolutions", checked, spilled, norms)
 }
 
 // plans runs whole planes, forced tick heights and budgets.
@@ -199,6 +301,10 @@ func (p *picture) run(what string, change func(o *exec.Options)) *memplan.Plan {
 		}
 	}
 	p.spilt = p.spilt || job.Plan.HostBytes > 0
+	for i := range job.Program.Steps {
+		s := &job.Program.Steps[i]
+		p.norms = p.norms || s.Kind == fuse.Conv && s.Affine != fuse.None && job.Program.Steps[i+1].Kind == fuse.RowStats
+	}
 	return job.Plan
 }
 

@@ -6,12 +6,12 @@ import (
 	"runtime/debug"
 
 	"enhance/clrt"
+	"enhance/fuse"
 	"enhance/memplan"
 )
 
 // weightBytes is the size of step i's parameters on the device: what its
-// convolution packs, then the weights and biases of every norm slice, each part
-// aligned.
+// convolution packs, or the parameters of its norms.
 func (j *Job) weightBytes(i int) int64 {
 	n := int64(0)
 	for _, part := range j.parts(i) {
@@ -31,8 +31,8 @@ func (j *Job) parts(i int) []int64 {
 	if j.convs[i] != nil {
 		ns = append(ns, int64(j.convs[i].PackedLen())*4)
 	}
-	for _, s := range j.Program.Steps[i].Norm {
-		ns = append(ns, int64(s.C)*8)
+	if s := &j.Program.Steps[i]; s.Kind == fuse.Affine {
+		ns = append(ns, int64(s.Dst.C)*12)
 	}
 	return ns
 }
@@ -48,8 +48,8 @@ func (j *Job) packParts(i int) [][]byte {
 			weight.Data, bias.Data = nil, nil
 		}
 	}
-	for _, n := range s.Norm {
-		ps = append(ps, floatBytes(j.Model.Params[n.Weight].Data, j.Model.Params[n.Bias].Data))
+	if s.Kind == fuse.Affine {
+		ps = append(ps, floatBytes(j.normParams(s)))
 	}
 	return ps
 }
@@ -63,6 +63,20 @@ func (j *Job) lastReader(weight string) int {
 		}
 	}
 	return last
+}
+
+// normParams lists weights, biases and eps of the channels of an Affine step.
+func (j *Job) normParams(s *fuse.Step) []float32 {
+	c := s.Dst.C
+	v := make([]float32, 3*c)
+	for _, n := range s.Norm {
+		copy(v[n.C0:], j.Model.Params[n.Weight].Data)
+		copy(v[c+n.C0:], j.Model.Params[n.Bias].Data)
+		for i := range n.C {
+			v[2*c+n.C0+i] = n.Eps
+		}
+	}
+	return v
 }
 
 func floatBytes(vs ...[]float32) []byte {

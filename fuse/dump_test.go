@@ -88,6 +88,9 @@ func dump(p *fuse.Program) string {
 		}
 		if s.Affine != fuse.None {
 			fmt.Fprintf(&b, " scaled by %s", p.Tensors[s.Affine].Name)
+			if s.Kind == fuse.Conv {
+				fmt.Fprintf(&b, " and activated (%d, %g) first", s.Pre, s.PreSlope)
+			}
 		}
 		for _, n := range s.Norm {
 			fmt.Fprintf(&b, " %s[%d:%d]", n.Weight, n.C0, n.C0+n.C)

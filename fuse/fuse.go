@@ -12,7 +12,7 @@ func Fuse(g *model.Graph, h, w int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fuser{g: g, shapes: shapes, p: &Program{}, val: make([][]View, len(g.Nodes)), users: make([][]int, len(g.Nodes)), joins: map[int]int{}}
+	f := &fuser{g: g, shapes: shapes, p: &Program{}, val: make([][]View, len(g.Nodes)), users: make([][]int, len(g.Nodes)), joins: map[int]int{}, stats: map[int]int{}, unary: map[string]int{}}
 	needed := g.Needed()
 	needed[0] = true // the host fills it even if the result is a constant
 	for i, n := range g.Nodes {
@@ -46,9 +46,11 @@ type fuser struct {
 	p      *Program
 	val    [][]View
 	users  [][]int
-	tails  []*tail     // by producing node: what its step takes along
-	joins  map[int]int // stored concatenation -> the tensor its first branch made
-	taken  []bool      // by node: a convolution's tail makes its value
+	tails  []*tail        // by producing node: what its step takes along
+	joins  map[int]int    // stored concatenation -> the tensor its first branch made
+	unary  map[string]int // operation and operand -> result
+	stats  map[int]int    // tensor -> its statistics
+	taken  []bool         // by node: a convolution's tail makes its value
 }
 
 // tail is the chain of nodes behind a convolution that its step absorbs.
@@ -210,7 +212,7 @@ func (f *fuser) tensor(name string, st Storage, s model.Shape) int {
 
 func (f *fuser) step(s Step) {
 	if s.Kind != Pointwise {
-		s.Affine = None
+		s.Affine = None // see Absorb
 	}
 	f.p.Steps = append(f.p.Steps, s)
 }

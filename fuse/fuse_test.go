@@ -29,6 +29,9 @@ func TestRandomGraphs(t *testing.T) {
 		h, w := modeltest.Sides(rng, m.Graph, 9, 9)
 		checkFused(t, fmt.Sprintf("seed %d", seed), m, h, w)
 	}
+	if absorbed < int(seeds/20) {
+		t.Errorf("convolutions took in only %d norms", absorbed)
+	}
 }
 
 func checkFused(t *testing.T, name string, m *model.Model, h, w int) {
@@ -65,7 +68,45 @@ func checkFused(t *testing.T, name string, m *model.Model, h, w int) {
 		t.Errorf("%s (%d×%d): differs from the definition by %g\n%s", name, h, w, worst, dump(p))
 	}
 	checkWritten(t, name, p)
+	checkAbsorbed(t, name, p, m, in, want)
 }
+
+// checkAbsorbed computes the program again with norms taken into convolutions.
+func checkAbsorbed(t *testing.T, name string, p *fuse.Program, m *model.Model, in, want []float64) {
+	t.Helper()
+	asked := 0
+	q, was := p.Absorb(func(i int) bool {
+		if p.Steps[i].Kind != fuse.Conv {
+			t.Errorf("%s: asked whether step %d, %s, can take in a norm", name, i, p.Steps[i].Kind)
+		}
+		asked++
+		return asked%3 != 0
+	})
+	if gone := len(p.Steps) - len(q.Steps); gone != asked-asked/3 || len(was) != len(q.Steps) {
+		t.Errorf("%s: %d steps are gone where %d of %d were allowed", name, gone, asked-asked/3, asked)
+	}
+	for i, o := range was {
+		if q.Steps[i].Name != p.Steps[o].Name || q.Steps[i].Kind != p.Steps[o].Kind || i > 0 && was[i-1] >= o {
+			t.Errorf("%s: step %d is said to have been step %d", name, i, o)
+		}
+	}
+	got, err := fusetest.Run(q, m.Params, in)
+	if err != nil {
+		t.Errorf("%s: norms in convolutions: %v\n%s", name, err, dump(q))
+		return
+	}
+	for i := range want {
+		if d := math.Abs(got[i] - want[i]); !(d < 1e-8) {
+			t.Errorf("%s: norms in convolutions: differs from the definition by %g\n%s", name, d, dump(q))
+			break
+		}
+	}
+	checkWritten(t, name, q)
+	absorbed += asked - asked/3
+}
+
+// absorbed counts steps that convolutions took in.
+var absorbed int
 
 // checkWritten checks that every channel of every tensor is written by exactly
 // one step, that writers come before readers, and that only needed steps exist.
@@ -82,11 +123,18 @@ func checkWritten(t *testing.T, name string, p *fuse.Program) {
 	read[p.Output] = true
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		for _, r := range s.Reads() {
-			read[r] = true
-			for c, n := range writers[r] {
-				if n != 1 {
-					t.Errorf("%s: step %d reads %s, whose channel %d was written %d times by then", name, i, p.Tensors[r].Name, c, n)
+		views := append([]fuse.View{s.Res}, s.Src...)
+		if s.Affine != fuse.None {
+			views = append(views, fuse.View{Tensor: s.Affine, C: p.Tensors[s.Affine].C})
+		}
+		for _, v := range views {
+			if v.Tensor == fuse.None {
+				continue
+			}
+			read[v.Tensor] = true
+			for c := v.C0; c < v.C0+v.C; c++ {
+				if n := writers[v.Tensor][c]; n != 1 {
+					t.Errorf("%s: step %d reads %s, whose channel %d was written %d times by then", name, i, p.Tensors[v.Tensor].Name, c, n)
 				}
 			}
 		}

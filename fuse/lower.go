@@ -3,6 +3,7 @@ package fuse
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"enhance/model"
 )
@@ -43,6 +44,7 @@ func (f *fuser) lowerConv(i int) error {
 	}
 	f.step(s)
 	if t.norm >= 0 {
+		f.rowStats(s.Name, dst)
 		f.finishNorm(i, dst.Tensor, end, final)
 		return nil
 	}
@@ -83,8 +85,20 @@ func (f *fuser) gather(i int) []View {
 	return f.val[i]
 }
 
-// finishNorm completes conv chain i with instance norm: statistics of its slice
-// now, and, once every slice of the stored value is there, the pointwise step.
+// rowStats emits the statistics of a slice of a tensor. It follows the step that
+// makes the slice, which may so leave them behind itself (see package exec).
+func (f *fuser) rowStats(name string, raw View) {
+	t := f.p.Tensors[raw.Tensor]
+	stats, ok := f.stats[raw.Tensor]
+	if !ok {
+		stats = f.tensor(strings.TrimSuffix(t.Name, ".raw")+".stats", Stats, t.Shape)
+		f.stats[raw.Tensor] = stats
+	}
+	f.step(Step{Name: name + ".stats", Kind: RowStats, Src: []View{raw}, Dst: View{stats, raw.C0, raw.C}, Res: View{Tensor: None}})
+}
+
+// finishNorm completes conv chain i with instance norm once every slice of the
+// stored value is there.
 func (f *fuser) finishNorm(i, raw, end, final int) {
 	t := f.tails[i]
 	branches := []int{i}
@@ -122,16 +136,15 @@ func (f *fuser) convOfChain(end int) int {
 	return end
 }
 
-// normalise emits statistics of tensor raw, their merge and the steps that
+// normalise emits the merge of the statistics of tensor raw and the steps that
 // apply them, one for each part of the residual, and stores the result as
 // node's value.
 func (f *fuser) normalise(raw int, norm []NormSlice, act Act, slope float32, res []View, node int) {
 	name, s := f.g.Nodes[node].Name, f.p.Tensors[raw].Shape
-	stats := f.tensor(name+".stats", Stats, model.Shape{C: s.C, H: s.H, W: s.W})
+	stats := f.stats[raw]
 	scales := f.tensor(name+".scales", Scales, model.Shape{C: s.C, H: 1, W: 1})
 	dst := f.tensor(name, Activation, s)
 	none := View{Tensor: None}
-	f.step(Step{Name: name + ".stats", Kind: RowStats, Src: f.whole(raw), Dst: View{stats, 0, s.C}, Res: none})
 	f.step(Step{Name: name + ".scales", Kind: Affine, Src: []View{{stats, 0, s.C}}, Dst: View{scales, 0, s.C}, Res: none, Norm: norm})
 	f.eachView(res, dst, func(r, d View) {
 		f.step(Step{Name: name, Kind: Pointwise, Src: []View{{raw, d.C0, d.C}}, Dst: d, Res: r, Affine: scales, Act: act, Slope: slope})
@@ -148,17 +161,27 @@ func (f *fuser) lowerNorm(i int) {
 		raw = f.tensor(n.Name+".raw", Activation, f.shapes[i])
 		f.step(Step{Name: "gather", Kind: Pointwise, Src: []View{v}, Dst: View{raw, 0, v.C}, Res: View{Tensor: None}, Affine: None})
 	}
+	if _, ok := f.stats[raw]; !ok { // another norm may have asked for them
+		f.rowStats(n.Name, f.whole(raw)[0])
+	}
 	f.normalise(raw, []NormSlice{{C: f.shapes[i].C, Weight: n.Weight, Bias: n.Bias, Eps: n.Eps}}, NoAct, 0, []View{{Tensor: None, C: f.shapes[i].C}}, i)
 }
 
-// lowerUnary emits one step per stored part of the operand.
+// lowerUnary emits one step per stored part of the operand, unless the same was
+// done to it before.
 func (f *fuser) lowerUnary(i int) {
 	n := f.g.Nodes[i]
 	src := f.val[n.In[0]]
 	if n.Op == model.OpPixelShuffle {
 		src = f.gather(n.In[0])
 	}
+	key := fmt.Sprint(n.Op, src, n.AlignCorners, n.Slope)
+	if made, ok := f.unary[key]; ok { // branches often begin alike
+		f.val[i] = f.whole(made)
+		return
+	}
 	t := f.tensor(n.Name, Activation, f.shapes[i])
+	f.unary[key] = t
 	proto := Step{Name: n.Name, Kind: Pointwise, Res: View{Tensor: None}, Affine: None, AlignCorners: n.AlignCorners}
 	switch n.Op {
 	case model.OpMaxPool:

@@ -97,8 +97,13 @@ type Step struct {
 	Src  []View // Conv: concatenated along the channels; other kinds: exactly one
 	Dst  View
 
-	Res    View // residual, added after the activation; Tensor == None if absent
-	Affine int  // Pointwise: the Scales tensor applied first (its channels are Src's), or None
+	Res View // residual, added after the activation; Tensor == None if absent
+	// Pointwise, and Conv with one source (see Absorb): the Scales tensor applied
+	// first (its channels are those of Src's tensor), or None.
+	Affine int
+	// Conv: what is applied to the source after that.
+	Pre      Act
+	PreSlope float32
 
 	K            int // Conv
 	Weight, Bias string

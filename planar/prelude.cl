@@ -37,6 +37,9 @@ typedef int8 ring_t;
 #define R_H(r) (r).s4
 #define R_W(r) (r).s5
 #define R_PITCH(r) (r).s6
+// Channels of the tensor that a ring is a view of, and the view's first.
+#define R_ALL(r) ((r).s1 / (r).s6)
+#define R_FIRST(r) ((r).s2 / (r).s6)
 // First float of a ring of statistics or scales.
 #define R_FLOATS(r) ((size_t)(r).s7 * 16)
 
@@ -58,6 +61,12 @@ static int reflect(int i, int n) {
 static void put(__global data_t *line, int x, int w, float v) {
     ST1(v, line, x);
     if (x > RIM && x < w - 1 - RIM) return;
+    if (w > RIM) { // one column at most on each side
+        const int d = w - 1 - x;
+        if (x > 0 && x <= RIM) ST1(v, line, -x);
+        if (d > 0 && d <= RIM) ST1(v, line, w - 1 + d);
+        return;
+    }
     for (int b = 1; b <= RIM; b++) {
         if (reflect(-b, w) == x) ST1(v, line, -b);
         if (reflect(w - 1 + b, w) == x) ST1(v, line, w - 1 + b);

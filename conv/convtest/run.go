@@ -64,6 +64,15 @@ func Run(t *testing.T, c Config) {
 				continue
 			}
 			cases, kernels = append(cases, k), append(kernels, k.impl.Kernels()...)
+			if s, _ := k.summed(); s != nil {
+				kernels = append(kernels, s.Kernels()...)
+			}
+			if s := k.scaled(); s != nil {
+				kernels = append(kernels, s.Kernels()...)
+				if both, _ := k.summedOf(s); both != nil {
+					kernels = append(kernels, both.Kernels()...)
+				}
+			}
 		}
 		if len(cases) == 0 {
 			continue
@@ -134,6 +143,9 @@ type trial struct {
 	res          *Plane // nil if there is no residual
 	slope        float32
 	weight, bias []float32
+	pre          fuse.Act // what a Scaling form applies first
+	scales       planar.Ring
+	preSlope     float32
 }
 
 func newTrial(b *Bench, c Config, seed uint64) *trial {
@@ -155,6 +167,7 @@ func newTrial(b *Bench, c Config, seed uint64) *trial {
 		k.res = b.Random(k.shape.OutC, k.shape.H, k.shape.W)
 	}
 	k.slope = float32(rng.IntN(4)) / 8
+	k.pre = fuse.Act(rng.IntN(2)) // none or leaky ReLU, which the host computes to the bit
 	n := k.shape.InC() * k.shape.K * k.shape.K
 	scale := float32(math.Sqrt(6 / float64(n)))
 	for range n * k.shape.OutC {
@@ -173,10 +186,7 @@ func (k *trial) String() string {
 
 func (k *trial) run(built map[string]*clrt.Kernel) {
 	k.Rng = rand.New(rand.NewPCG(k.seed, 10))
-	var kernels []*clrt.Kernel
-	for _, n := range k.impl.Kernels() {
-		kernels = append(kernels, built[n.Name])
-	}
+	kernels := k.kernels(k.impl, built)
 	packed := k.impl.Pack(k.weight, k.bias)
 	if len(packed) != k.impl.PackedLen() {
 		k.Fatalf("Pack gives %d values, PackedLen says %d", len(packed), k.impl.PackedLen())
@@ -201,11 +211,17 @@ func (k *trial) run(built map[string]*clrt.Kernel) {
 		}
 		k.Same(fmt.Sprintf("launches up to rows %v", cuts), parts, whole)
 	}
+	if s, p := k.summed(); s != nil {
+		k.sums(s, p, built, weights, whole)
+	}
+	if s := k.scaled(); s != nil {
+		k.normalises(s, built, weights)
+	}
 }
 
 // launch runs rows [y0,y1) with nothing in memory but what they need, and puts
-// them into out.
-func (k *trial) launch(kernels []*clrt.Kernel, weights *clrt.Buffer, out *Plane, y0, y1 int) {
+// them into out. It returns the scratch.
+func (k *trial) launch(kernels []*clrt.Kernel, weights *clrt.Buffer, out *Plane, y0, y1 int) *clrt.Buffer {
 	s := k.shape
 	first, end := s.H, 0
 	for y := y0; y < y1; y++ {
@@ -214,7 +230,7 @@ func (k *trial) launch(kernels []*clrt.Kernel, weights *clrt.Buffer, out *Plane,
 			first, end = min(first, r), max(end, r+1)
 		}
 	}
-	a := &conv.Args{Y0: y0, Y1: y1, Slope: k.slope}
+	a := &conv.Args{Y0: y0, Y1: y1, Slope: k.slope, Scales: k.scales, PreSlope: k.preSlope}
 	var sources []*Ring
 	for _, p := range k.src {
 		sources = append(sources, k.Source(p, k.Anywhere(p.C, end-first, s.H), first, end))
@@ -239,6 +255,7 @@ func (k *trial) launch(kernels []*clrt.Kernel, weights *clrt.Buffer, out *Plane,
 	if !slices.Equal(after, guard[need:]) {
 		k.Errorf("a launch of %d rows wrote past the %d bytes of scratch it asked for", y1-y0, need)
 	}
+	return a.Scratch
 }
 
 // compare holds a result against the reference.

@@ -3,6 +3,32 @@
 #ifndef MMA_COMMON
 #define MMA_COMMON
 
+// Sum over the four lanes of a quad; every lane has it.
+static float mma_quad_sum(float v) {
+    float o;
+    asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;" : "=f"(o) : "f"(v));
+    v += o;
+    asm volatile("shfl.sync.bfly.b32 %0, %1, 2, 31, 0xffffffff;" : "=f"(o) : "f"(v));
+    return v + o;
+}
+
+// act(x·scale + shift) of a float32 sample.
+static uint mma_scaled1(uint x, float scale, float shift, int act, float slope) {
+    return as_uint(activate(fma(as_float(x), scale, shift), act, slope));
+}
+
+#ifdef STORE_HALF
+// The same of two binary16 samples, rounded to such.
+static uint mma_scaled2(uint x, float scale, float shift, int act, float slope) {
+    float l, h;
+    asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}" : "=f"(l), "=f"(h) : "r"(x));
+    l = activate(fma(l, scale, shift), act, slope);
+    h = activate(fma(h, scale, shift), act, slope);
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(x) : "f"(h), "f"(l));
+    return x;
+}
+#endif
+
 // vload_half8 and vstore_half8 promise an alignment of two bytes only; these use
 // sixteen.
 static void mma_add8(float *v, __global const data_t *from) {

@@ -27,7 +27,10 @@
 //
 // Expects the prelude and NAME; KS; MODE 0 (binary16), 1 (tf32) or 2 (tf32 in
 // three products: both factors split in a large and a small part); MT, WO, WR,
-// ROWS; PIECE; SETS (stages fetched at a time, each its patch); ACT.
+// ROWS; PIECE; SETS (stages fetched at a time, each its patch); ACT; SUMS (leaves
+// statistics of its tiles: see conv.Summing; without activation and residual);
+// SCALED (takes in the norm of its source: see conv.Scaling) and PRE, the activation
+// that follows.
 // Weights: see pack.go.
 
 #define GROUP (32 * WO * WR)
@@ -62,21 +65,34 @@
 #if MODE == 0
 #define samples_t uint2
 #define SAMPLES_TO(v, c, p) (v)[2 * (c)] = (p).x; (v)[2 * (c) + 1] = (p).y;
+#define NORMALISED(p, scale, shift) (uint2)(mma_scaled2((p).x, scale, shift, PRE, pre_slope), mma_scaled2((p).y, scale, shift, PRE, pre_slope))
 #else
 #define samples_t uint4
 #define SAMPLES_TO(v, c, p) (v)[4 * (c)] = (p).x; (v)[4 * (c) + 1] = (p).y; (v)[4 * (c) + 2] = (p).z; (v)[4 * (c) + 3] = (p).w;
+#define NORMALISED(p, scale, shift) (uint4)(mma_scaled1((p).x, scale, shift, PRE, pre_slope), mma_scaled1((p).y, scale, shift, PRE, pre_slope), \
+    mma_scaled1((p).z, scale, shift, PRE, pre_slope), mma_scaled1((p).w, scale, shift, PRE, pre_slope))
+#endif
+// Places without a channel stay zero: their scales would be anything.
+#if SCALED
+#define SCALE(c, p) { const float scale_ = scales[chunk * CHUNK + (c)], shift_ = scales[channels + chunk * CHUNK + (c)]; p = NORMALISED(p, scale_, shift_); }
+#else
+#define SCALE(c, p)
 #endif
 #define FETCH(v, from) { \
     __global const data_t *from_ = (from); \
     if (valid >= CHUNK) { \
         _Pragma("unroll") for (int c_ = 0; c_ < CHUNK; c_++) { \
-            const samples_t p_ = *(__global const samples_t *)(from_ + (size_t)(uint)(c_ * pitch)); \
+            samples_t p_ = *(__global const samples_t *)(from_ + (size_t)(uint)(c_ * pitch)); \
+            SCALE(c_, p_) \
             SAMPLES_TO(v, c_, p_) \
         } \
     } else { \
         _Pragma("unroll") for (int c_ = 0; c_ < CHUNK; c_++) { \
             samples_t p_ = 0u; \
-            if (c_ < valid) p_ = *(__global const samples_t *)(from_ + (size_t)(uint)(c_ * pitch)); \
+            if (c_ < valid) { \
+                p_ = *(__global const samples_t *)(from_ + (size_t)(uint)(c_ * pitch)); \
+                SCALE(c_, p_) \
+            } \
             SAMPLES_TO(v, c_, p_) \
         } \
     } }
@@ -106,13 +122,12 @@
     }
 #endif
 
-// Where unit i of this work-item lies, PER of them to a patch.
-#define UNIT(i) (lid + (i) % PER * GROUP)
+// Where unit i of this work-item lies.
+#define UNIT(i) (lid + (i) * GROUP)
 #define UNIT_QUAD(i) (UNIT(i) / 2 % (COLS / 4))
 #define UNIT_ROW(i) (UNIT(i) / (COLS / 2))
-#define UNIT_AT(i) (patches + (i) / PER * PATCH + UNIT_ROW(i) * LINE + UNIT_QUAD(i) * 8 + q * 4)
+#define UNIT_AT(i) (patch + UNIT_ROW(i) * LINE + UNIT_QUAD(i) * 8 + q * 4)
 #define UNIT_FROM(i) (from + row_at[source * PATCH_H + UNIT_ROW(i)] + UNIT_QUAD(i) * 4)
-#define UNIT_IS(i) (first + (i) / PER < stages && UNIT(i) < UNITS)
 
 // Points from, source and valid at chunk q of stage s.
 #define NEXT_SOURCE(sk, rk, k) \
@@ -158,12 +173,64 @@
     _Pragma("unroll") for (int i_ = 0; i_ < PIECE_PER; i_++) \
         if (PIECE_IS(i_, taps)) *(__local uint2 *)(ring + half_ring + (lid + i_ * GROUP) * 2) = piece[i_]; \
     }
+#define OUTPUTS (WO * MT * 16)
+// Statistics of the tile: each warp finds those of its rows, whose lanes all take
+// part (bias has a value for absent outputs too), then they are merged in the
+// order of the warps.
+#define MOMENTS \
+    __local float *const moments = (__local float *)patches; /* [warp][output] means, then squares; all read patches by now */ \
+    const int columns = min(w - x0, 32), made = clamp(y1 - top - wr * ROWS, 0, ROWS); \
+    _Pragma("unroll") for (int m = 0; m < MT; m++) \
+        _Pragma("unroll") for (int e = 0; e < 2; e++) { \
+            barrier(CLK_LOCAL_MEM_FENCE); /* keeps registers few */ \
+            const float shift = bias[((int)get_group_id(0) * WO + wo) * MT * 16 + m * 16 + e * 8 + quad]; \
+            float sum = 0.0f, m2 = 0.0f; \
+            _Pragma("unroll") for (int r = 0; r < ROWS; r++) \
+                _Pragma("unroll") for (int i = 0; i < 8; i++) \
+                    sum += r < made && x + i < w ? acc[r][i % 4][m][e * 2 + i / 4] : 0.0f; \
+            const float mean = mma_quad_sum(sum) / (float)max(columns * made, 1); \
+            _Pragma("unroll") for (int r = 0; r < ROWS; r++) \
+                _Pragma("unroll") for (int i = 0; i < 8; i++) { \
+                    const float d = r < made && x + i < w ? acc[r][i % 4][m][e * 2 + i / 4] - mean : 0.0f; \
+                    m2 = fma(d, d, m2); \
+                } \
+            m2 = mma_quad_sum(m2); \
+            if (t == 0) { \
+                const int k = (wo * MT + m) * 16 + e * 8 + quad; \
+                moments[wr * OUTPUTS + k] = mean + shift; \
+                moments[(WR + wr) * OUTPUTS + k] = m2; \
+            } \
+        } \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    for (int i = lid; i < OUTPUTS; i += GROUP) { \
+        const int k = (int)get_group_id(0) * OUTPUTS + i, rows = min(y1 - top, TILE_H); \
+        float mean = 0.0f, m2 = 0.0f; \
+        _Pragma("unroll") for (int j = 0; j < WR; j++) \
+            mean = fma((float)clamp(rows - j * ROWS, 0, ROWS), moments[j * OUTPUTS + i], mean); \
+        mean /= (float)rows; \
+        _Pragma("unroll") for (int j = 0; j < WR; j++) { \
+            const float d = moments[j * OUTPUTS + i] - mean; \
+            m2 += fma((float)(clamp(rows - j * ROWS, 0, ROWS) * columns) * d, d, moments[(WR + j) * OUTPUTS + i]); \
+        } \
+        if (k >= outs) continue; \
+        __global float *to = partials + ((size_t)get_group_id(2) * get_num_groups(1) + get_group_id(1)) * (size_t)(2 * outs) + k; \
+        to[0] = mean; \
+        to[outs] = m2; \
+    }
+
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t *restrict src1, ring_t r1,
           __global const data_t *restrict src2, ring_t r2, __global const data_t *restrict src3, ring_t r3,
           __global const uint *restrict weights, int stages, int bias_at,
           __global const data_t *restrict res, ring_t rres, __global data_t *restrict dst, ring_t rdst,
-          int y0, int y1, float slope) {
+          int y0, int y1, float slope
+#if SUMS
+          , __global float *restrict partials
+#endif
+#if SCALED
+          , __global const float *restrict scales, ring_t rscales, float pre_slope
+#endif
+          ) {
     __local uint patches[SETS * PATCH] __attribute__((aligned(16)));
     __local uint ring[2 * PIECE_WORDS] __attribute__((aligned(16)));
     __local size_t row_at[4 * PATCH_H];
@@ -172,6 +239,10 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     const int x0 = get_group_id(1) * 32, top = y0 + (int)get_group_id(2) * TILE_H;
     const int w = R_W(rdst), h = R_H(rdst), pitch = R_PITCH(rdst);
     __global const uint *wt = weights + (size_t)get_group_id(0) * stages * (KS * KS * WO * TAP_WORDS) + lid * 2;
+#if SCALED
+    const int channels = R_ALL(rscales);
+    scales += R_FLOATS(rscales) + R_FIRST(rscales);
+#endif
     uint2 piece[PIECE_PER];
     int half_ring = 0; // where in the ring the piece in use is
 
@@ -195,17 +266,18 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     PIECE_STORE(min(PIECE, KS));
 #pragma unroll 1
     for (int first = 0; first < stages; first += SETS) {
-#pragma unroll
-        for (int u0 = 0; u0 < SETS * PER; u0 += 2) {
-            uint v[2][16];
-#pragma unroll
-            for (int u = u0; u < min(u0 + 2, SETS * PER); u++) {
-                SEEK(first + u / PER);
-                if (UNIT_IS(u)) FETCH(v[u - u0], UNIT_FROM(u));
-            }
-#pragma unroll
-            for (int u = u0; u < min(u0 + 2, SETS * PER); u++)
-                if (UNIT_IS(u)) STASH(UNIT_AT(u), v[u - u0]);
+#pragma unroll 1
+        for (int set = 0; set < SETS; set++) {
+            if (first + set >= stages) break;
+            SEEK(first + set);
+            __local uint *const patch = patches + set * PATCH;
+#pragma unroll 2
+            for (int i = 0; i < PER; i++)
+                if (UNIT(i) < UNITS) {
+                    uint v[16];
+                    FETCH(v, UNIT_FROM(i));
+                    STASH(UNIT_AT(i), v);
+                }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         __local const uint *line = patches + wr * ROWS * LINE + quad * 8 + t * 2;
@@ -250,6 +322,9 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 
     const int outs = R_C(rdst), x = x0 + 8 * t;
     __global const float *bias = (__global const float *)weights + bias_at;
+#if SUMS
+    MOMENTS
+#endif
     const bool inside = x > RIM && x + 7 < w - 1 - RIM;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
@@ -298,6 +373,8 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #undef TF32
 #undef samples_t
 #undef SAMPLES_TO
+#undef NORMALISED
+#undef SCALE
 #undef FETCH
 #undef EVEN
 #undef ODD
@@ -308,7 +385,6 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #undef UNIT_ROW
 #undef UNIT_AT
 #undef UNIT_FROM
-#undef UNIT_IS
 #undef NEXT_SOURCE
 #undef SEEK
 #undef FRAGMENT
@@ -320,4 +396,5 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #undef PIECE_IS
 #undef PIECE_LOAD
 #undef PIECE_STORE
-#undef WEIGHTS
+#undef OUTPUTS
+#undef MOMENTS

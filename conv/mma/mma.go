@@ -121,30 +121,77 @@ type impl struct {
 	shape     conv.Shape
 	variant   variant
 	order     []int // source channel of each of the stages' places, -1 for none
+	sums      bool  // leaves statistics behind
+	scaled    bool  // applies scales, then pre, to its source
+	pre       fuse.Act
 }
+
+// Scaled implements [conv.Scaling]. Small kernels of many outputs, which do little
+// with what they fetch and fetch it once for every work-group of outputs, lose more
+// by it than a pass of its own takes (docs/mma.md).
+func (m *impl) Scaled(pre fuse.Act) conv.Impl {
+	if m.shape.K <= 3 && m.shape.OutC > 32 {
+		return nil
+	}
+	s := *m
+	s.scaled, s.pre = true, pre
+	return &s
+}
+
+// Summed implements [conv.Summing].
+func (m *impl) Summed() (conv.Impl, conv.Pieces) {
+	s := *m
+	s.sums = true
+	return &s, m.pieces()
+}
+
+// pieces are the tiles.
+func (m *impl) pieces() conv.Pieces { return conv.Pieces{Rows: m.variant.tileH(), Columns: tileW} }
+
+// tileW is the width of a tile in columns.
+const tileW = 32
 
 func (m *impl) name() string {
 	v := m.variant
-	return fmt.Sprintf("conv_mma_%s_k%d_m%dx%d_r%dx%d_w%d_s%d_act%d", m.precision, m.shape.K, v.mt, v.wo, v.rows, v.wr, v.piece, v.sets, m.shape.Act)
+	name := fmt.Sprintf("conv_mma_%s_k%d_m%dx%d_r%dx%d_w%d_s%d_act%d", m.precision, m.shape.K, v.mt, v.wo, v.rows, v.wr, v.piece, v.sets, m.shape.Act)
+	if m.scaled {
+		name += fmt.Sprintf("_pre%d", m.pre)
+	}
+	if m.sums {
+		name += "_sums"
+	}
+	return name
 }
 
 func (m *impl) Kernels() []conv.Kernel {
 	v := m.variant
-	act := map[fuse.Act]int{fuse.LeakyReLU: 1, fuse.Sigmoid: 2}[m.shape.Act]
+	act := map[fuse.Act]int{fuse.LeakyReLU: 1, fuse.Sigmoid: 2}
+	flag := map[bool]int{true: 1}
 	var def, undef strings.Builder
 	for _, d := range []struct {
 		name  string
 		value any
 	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"MODE", int(m.precision)}, {"MT", v.mt}, {"WO", v.wo}, {"WR", v.wr}, {"ROWS", v.rows},
-		{"PIECE", v.piece}, {"SETS", v.sets}, {"ACT", act}} {
+		{"PIECE", v.piece}, {"SETS", v.sets}, {"ACT", act[m.shape.Act]}, {"SUMS", flag[m.sums]}, {"SCALED", flag[m.scaled]}, {"PRE", act[m.pre]}} {
 		fmt.Fprintf(&def, "#define %s %v\n", d.name, d.value)
 		fmt.Fprintf(&undef, "#undef %s\n", d.name)
 	}
 	return []conv.Kernel{{Name: m.name(), Source: commonCL + def.String() + kernelCL + undef.String()}}
 }
 
-func (m *impl) Granule() int      { return 1 }
-func (m *impl) Scratch(int) int64 { return 0 }
+func (m *impl) Granule() int {
+	if m.sums { // tiles of statistics lie where they lie in the plane
+		return m.pieces().Rows
+	}
+	return 1
+}
+
+func (m *impl) Scratch(rows int) int64 {
+	if m.sums {
+		return m.pieces().Bytes(m.shape, rows)
+	}
+	return 0
+}
 
 func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	args, global, local := m.launch(packed, a)
@@ -156,7 +203,7 @@ func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 
 // launch lists the kernel's arguments and sizes.
 func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args []any, global, local []int) {
-	args = make([]any, 0, 18)
+	args = make([]any, 0, 22)
 	for i := range conv.MaxSources {
 		src := a.Src[0].Slice(0, 0)
 		if i < len(a.Src) {
@@ -171,9 +218,15 @@ func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args []any, global, lo
 		args = append(args, nil, a.Dst.Arg())
 	}
 	args = append(args, a.Dst.Buf, a.Dst.Arg(), int32(a.Y0), int32(a.Y1), a.Slope)
+	if m.sums {
+		args = append(args, a.Scratch)
+	}
+	if m.scaled {
+		args = append(args, a.Scales.Buf, a.Scales.Arg(), a.PreSlope)
+	}
 	v := m.variant
 	tiles := ceilDiv(a.Y1-a.Y0, v.tileH())
-	return args, []int{m.groups() * v.group(), ceilDiv(a.Dst.W, 32), tiles}, []int{v.group(), 1, 1}
+	return args, []int{m.groups() * v.group(), ceilDiv(a.Dst.W, tileW), tiles}, []int{v.group(), 1, 1}
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

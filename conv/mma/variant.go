@@ -36,9 +36,8 @@ func (v variant) tapWords(p Precision) int { return v.mt * 128 * p.parts() }
 
 // choose gives the variant for a shape: 4 warps of 32 columns × 2 rows and 32
 // outputs, whose sums leave registers for 12 to 16 warps on a compute unit of 64 Ki
-// registers. docs/mma.md has figures for others. Small kernels fetch several
-// stages at a time, so that there is as much to do between fetches as with large
-// ones, and share patches of few channels among more outputs.
+// registers. docs/mma.md has figures for others. For small kernels, which do
+// little with a patch, groups share it among more outputs.
 func choose(p Precision, s conv.Shape, localMem int64) variant {
 	v := variant{mt: min(ceilDiv(s.OutC, 16), 2), wo: 1, wr: 4, rows: 2, piece: pieceOf(s.K), sets: 1}
 	switch tiles := ceilDiv(s.OutC, 16); {
@@ -49,12 +48,6 @@ func choose(p Precision, s conv.Shape, localMem int64) variant {
 		if tiles == 5 || tiles == 6 {
 			v.wo = 3
 		}
-	}
-	if s.K <= 3 {
-		v.sets = min(2, ceilDiv(s.InC(), 2*p.chunk()))
-	}
-	for v.sets > 1 && v.localBytes(p, s.K) > localMem {
-		v.sets--
 	}
 	for v.piece > 1 && v.localBytes(p, s.K) > localMem {
 		v.piece--

@@ -1,25 +1,33 @@
 // Instance normalisation: statistics of each row, and their merge.
 //
-// Both reduce over LS work-items of one group in an order that depends only on
+// Both reduce over the work-items of a group in an order that depends only on
 // the width or height, so that results do not depend on how rows are divided
-// into launches. The variance never comes from E[x²]-E[x]². Expects LS (a power
-// of two) and the prelude.
+// into launches. The variance never comes from E[x²]-E[x]². Expects the prelude
+// and ops.cl; LS, the size of a group for a row; MS and SIDE, that of a group for a
+// plane and how many channels it has; ACROSS and SLICES, how many channels and
+// shares of the pieces a group has that merges pieces. LS, MS and SIDE are powers of
+// two, SIDE at most MS.
 
 #define KEEP 4
 
-static float sum_group(float v, __local float *part, int lid) {
+// Sums over those of size work-items whose indices are equal modulo side.
+static float sum_group(float v, __local float *part, int lid, int size, int side) {
     barrier(CLK_LOCAL_MEM_FENCE);
     part[lid] = v;
-    for (int n = LS / 2; n > 0; n /= 2) {
+    for (int n = size / 2; n >= side; n /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (lid < n) part[lid] += part[lid + n];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    return part[0];
+    return part[lid % side];
 }
 
+// Where the statistics of row y of a view's first channel are.
+static size_t stats_row(ring_t r, int y) { return R_FLOATS(r) + (size_t)(y % R_SLOTS(r)) * (size_t)(2 * R_ALL(r)) + (size_t)R_FIRST(r); }
+
 // For channel get_group_id(1) of row y0+get_group_id(2): mean to stats[c], sum of
-// squared deviations from it to stats[C+c] of the row's slot.
+// squared deviations from it to stats[all+c] of the row's slot, where rstats' first
+// channel is the first c of all.
 __kernel __attribute__((reqd_work_group_size(LS, 1, 1)))
 void norm_row_stats(__global const data_t *src, ring_t rs, __global float *stats, ring_t rstats, int y0) {
     __local float part[LS];
@@ -33,14 +41,14 @@ void norm_row_stats(__global const data_t *src, ring_t rs, __global float *stats
         const int x = 8 * (lid + i * LS);
         kept[i] = 0.0f;
         if (x < w) {
-            kept[i] = LD8(line + x);
+            kept[i] = load8(line + x);
             acc += select((float8)(0.0f), kept[i], x + lane < w);
         }
     }
     for (int x = 8 * (lid + KEEP * LS); x < w; x += 8 * LS)
-        acc += select((float8)(0.0f), LD8(line + x), x + lane < w);
+        acc += select((float8)(0.0f), load8(line + x), x + lane < w);
     float4 q = acc.lo + acc.hi;
-    const float mean = sum_group(q.x + q.y + q.z + q.w, part, lid) / (float)w;
+    const float mean = sum_group(q.x + q.y + q.z + q.w, part, lid, LS, 1) / (float)w;
     acc = 0.0f;
 #pragma unroll
     for (int i = 0; i < KEEP; i++) {
@@ -49,44 +57,88 @@ void norm_row_stats(__global const data_t *src, ring_t rs, __global float *stats
         acc += select((float8)(0.0f), v * v, x + lane < w);
     }
     for (int x = 8 * (lid + KEEP * LS); x < w; x += 8 * LS) {
-        const float8 v = LD8(line + x) - mean;
+        const float8 v = load8(line + x) - mean;
         acc += select((float8)(0.0f), v * v, x + lane < w);
     }
     q = acc.lo + acc.hi;
-    const float m2 = sum_group(q.x + q.y + q.z + q.w, part, lid);
+    const float m2 = sum_group(q.x + q.y + q.z + q.w, part, lid, LS, 1);
     if (lid == 0) {
-        __global float *out = stats + R_FLOATS(rstats) + (size_t)(y % R_SLOTS(rstats)) * (2 * R_C(rs));
-        out[c] = mean;
-        out[R_C(rs) + c] = m2;
+        __global float *out = stats + stats_row(rstats, y) + c;
+        out[0] = mean;
+        out[R_ALL(rstats)] = m2;
+    }
+}
+
+// Sums over the slices of a group, in their order.
+static float sum_slices(float v, __local float *part) {
+    const int x = get_local_id(0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    part[get_local_id(1) * ACROSS + x] = v;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    v = 0.0f;
+    for (int i = 0; i < SLICES; i++) v += part[i * ACROSS + x];
+    return v;
+}
+
+// Merges statistics of pieces of height×width samples (see conv.Pieces) into those
+// of rows [y0,y1), in the order of the pieces:
+//     mean = sum(n·mean_piece)/n_all, M2 = sum(M2_piece + n·(mean_piece - mean)²)
+// Rows of pieces share their statistics evenly, which leaves the plane's as they
+// are.
+__kernel __attribute__((reqd_work_group_size(ACROSS, SLICES, 1)))
+void norm_merge_pieces(__global const float *pieces, int height, int width, __global float *stats, ring_t rstats, int y0, int y1) {
+    __local float part[SLICES * ACROSS];
+    const int c = get_global_id(0), slice = get_local_id(1), down = get_group_id(1), y = y0 + down * height;
+    const int channels = R_C(rstats), w = R_W(rstats), n = (w + width - 1) / width, rows = min(y1 - y, height);
+    __global const float *p = pieces + (size_t)down * n * (2 * channels) + min(c, channels - 1);
+    float s = 0.0f;
+#pragma unroll 4
+    for (int i = slice; i < n; i += SLICES) s = fma((float)min(w - i * width, width), p[(size_t)i * (2 * channels)], s);
+    const float mean = sum_slices(s, part) / (float)w;
+    s = 0.0f;
+#pragma unroll 4
+    for (int i = slice; i < n; i += SLICES) {
+        const float d = p[(size_t)i * (2 * channels)] - mean;
+        s += fma((float)(min(w - i * width, width) * rows) * d, d, p[(size_t)i * (2 * channels) + channels]);
+    }
+    const float m2 = sum_slices(s, part) / (float)rows;
+    if (c >= channels) return;
+    for (int r = slice; r < rows; r += SLICES) {
+        __global float *out = stats + stats_row(rstats, y + r) + c;
+        out[0] = mean;
+        out[R_ALL(rstats)] = m2;
     }
 }
 
 // Merges all rows of statistics of a plane and turns them, with the affine
-// parameters of channels [c0,c0+n), into scale and shift:
+// parameters of its channels (C weights, C biases, C times eps), into scale and
+// shift:
 //     x·scale + shift = (x - mean)/sqrt(M2/(h·w) + eps)·weight + bias
 // Rows have equal counts, so the mean is the mean of row means and
-// M2 = sum(M2_row + w·(mean_row - mean)²) (Chan, Golub and LeVeque 1983).
-__kernel __attribute__((reqd_work_group_size(LS, 1, 1)))
-void norm_affine(__global const float *stats, ring_t rstats, int c0, __global const float *params, int n, float eps,
-                 __global float *scales, ring_t rscales) {
-    __local float part[LS];
-    const int lid = get_local_id(0), i = get_global_id(1), c = c0 + i;
-    const int all = R_C(rstats), h = R_H(rstats), w = R_W(rstats);
-    stats += R_FLOATS(rstats);
+// M2 = sum(M2_row + w·(mean_row - mean)²) (Chan, Golub and LeVeque 1983). A group
+// has SIDE channels side by side, which share cache lines, times MS/SIDE rows.
+__kernel __attribute__((reqd_work_group_size(MS, 1, 1)))
+void norm_affine(__global const float *stats, ring_t rstats, __global const float *params, __global float *scales, ring_t rscales) {
+    __local float part[MS];
+    const int lid = get_local_id(0), all = R_C(rstats), h = R_H(rstats), w = R_W(rstats);
+    const int c = (int)get_group_id(0) * SIDE + lid % SIDE, at = min(c, all - 1), first = lid / SIDE;
+    stats += R_FLOATS(rstats) + at;
     scales += R_FLOATS(rscales);
     float s = 0.0f;
-    for (int y = lid; y < h; y += LS) s += stats[(size_t)y * (2 * all) + c];
-    const float mean = sum_group(s, part, lid) / (float)h;
+#pragma unroll 4
+    for (int y = first; y < h; y += MS / SIDE) s += stats[(size_t)y * (2 * all)];
+    const float mean = sum_group(s, part, lid, MS, SIDE) / (float)h;
     s = 0.0f;
-    for (int y = lid; y < h; y += LS) {
-        const float d = stats[(size_t)y * (2 * all) + c] - mean;
-        s += fma((float)w * d, d, stats[(size_t)y * (2 * all) + all + c]);
+#pragma unroll 4
+    for (int y = first; y < h; y += MS / SIDE) {
+        const float d = stats[(size_t)y * (2 * all)] - mean;
+        s += fma((float)w * d, d, stats[(size_t)y * (2 * all) + all]);
     }
-    const float m2 = sum_group(s, part, lid);
-    if (lid == 0) {
-        const float scale = params[i] / sqrt(m2 / ((float)h * (float)w) + eps);
+    const float m2 = sum_group(s, part, lid, MS, SIDE);
+    if (lid < SIDE && c < all) {
+        const float scale = params[c] / sqrt(m2 / ((float)h * (float)w) + params[2 * all + c]);
         scales[c] = scale;
-        scales[all + c] = params[n + i] - mean * scale;
+        scales[all + c] = params[all + c] - mean * scale;
     }
 }
 

@@ -3,10 +3,46 @@
 // row; a work-item makes eight samples side by side (the shuffle: one), which makes
 // wide loads and stores. Expects the prelude.
 
+// Four and eight samples, and eight stored, at a multiple of as many from the
+// start of a line, which makes them as aligned as their size. The conversions of
+// the prelude promise an alignment of one sample only, for which some compilers
+// load sample by sample; these go through private memory, that is registers.
+#ifdef STORE_HALF
+static float4 load4(__global const data_t *p) {
+    const uint2 u = *(__global const uint2 *)p;
+    return vload_half4(0, (const half *)&u);
+}
+static float8 load8(__global const data_t *p) {
+    const uint4 u = *(__global const uint4 *)p;
+    return vload_half8(0, (const half *)&u);
+}
+static void store4(__global data_t *p, float4 v) {
+    uint2 u;
+    vstore_half4(v, 0, (half *)&u);
+    *(__global uint2 *)p = u;
+}
+static void store8(__global data_t *p, float8 v) {
+    uint4 u;
+    vstore_half8(v, 0, (half *)&u);
+    *(__global uint4 *)p = u;
+}
+#else
+static float4 load4(__global const data_t *p) { return *(__global const float4 *)p; }
+static float8 load8(__global const data_t *p) { return *(__global const float8 *)p; }
+static void store4(__global data_t *p, float4 v) { *(__global float4 *)p = v; }
+static void store8(__global data_t *p, float8 v) { *(__global float8 *)p = v; }
+#endif
+
 // Writes eight columns from x on, and whatever of the rim mirrors them.
 static void put8(__global data_t *line, int x, int w, float8 v) {
     if (x > RIM && x + 7 < w - 1 - RIM) {
-        ST8(v, line + x);
+        store8(line + x, v);
+        return;
+    }
+    if (w % 8 == 0) { // no vector is cut, and the rims come from the first and the last
+        store8(line + x, v);
+        if (x == 0) store4(line - 4, v.s4321);
+        if (x == w - 8) store4(line + w, v.s6543);
         return;
     }
     const float s[8] = {v.s0, v.s1, v.s2, v.s3, v.s4, v.s5, v.s6, v.s7};
@@ -19,8 +55,8 @@ __kernel void ops_max_pool(__global const data_t *src, ring_t rs, __global data_
     if (x >= R_W(rd)) return;
     __global const data_t *a = src + ring_row(rs, 2 * y) + (size_t)c * R_PITCH(rs) + 2 * x;
     __global const data_t *b = src + ring_row(rs, 2 * y + 1) + (size_t)c * R_PITCH(rs) + 2 * x;
-    const float16 v = fmax(LD16(a), LD16(b));
-    put8(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), fmax(v.even, v.odd));
+    const float8 l = fmax(load8(a), load8(b)), r = fmax(load8(a + 8), load8(b + 8));
+    put8(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), (float8)(fmax(l.even, l.odd), fmax(r.even, r.odd)));
 }
 
 // Source index and weight of the next one for output index i of a line of n
@@ -41,10 +77,12 @@ static int enlarge(int i, int n, int align_corners, float *weight) {
     return q >> 2;
 }
 
-// Columns m-1 to m+6 of a line of n; what lies outside repeats its ends.
+// Columns m-1 to m+6 of a line of n, of which six count; what lies outside repeats
+// its ends. m is a multiple of four.
 static float8 clamped8(__global const data_t *line, int m, int n) {
     const int8 at = m - 1 + (int8)(0, 1, 2, 3, 4, 5, 6, 7);
-    float8 v = LD8(line + m - 1);
+    const float4 p = load4(line + m), next = load4(line + m + 4);
+    float8 v = (float8)(load4(line + m - 4).w, p, next.xyz);
     if (m == 0) v.s0 = v.s1;
     if (m + 6 >= n) v = select(v, (float8)(LD1(line, n - 1)), at >= n);
     return v;
@@ -83,14 +121,14 @@ __kernel void ops_pointwise(__global const data_t *src, ring_t rs, __global cons
                             int y0, int act, float slope) {
     const int x = 8 * (int)get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
     if (x >= R_W(rd)) return;
-    float8 v = LD8(src + ring_row(rs, y) + (size_t)c * R_PITCH(rs) + x);
+    float8 v = load8(src + ring_row(rs, y) + (size_t)c * R_PITCH(rs) + x);
     if (scales) {
         __global const float *s = scales + R_FLOATS(rscales) + c0 + c;
         v = fma(v, (float8)(s[0]), (float8)(s[R_C(rscales)]));
     }
     if (act == 1) v = select(v * slope, v, v >= 0.0f);
     if (act == 2) v = 1.0f / (1.0f + exp(-v));
-    if (res) v += LD8(res + ring_row(rr, y) + (size_t)c * R_PITCH(rr) + x);
+    if (res) v += load8(res + ring_row(rr, y) + (size_t)c * R_PITCH(rr) + x);
     put8(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), v);
 }
 

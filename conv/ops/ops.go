@@ -4,10 +4,10 @@ package ops
 
 import (
 	_ "embed"
-	"fmt"
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/conv/kerneltext"
 	"enhance/fuse"
 	"enhance/planar"
 )
@@ -20,8 +20,29 @@ var normCL string
 
 // Source is the text of all kernels of the package, without the prelude.
 func Source(c conv.Caps) string {
-	return opsCL + fmt.Sprintf("#define LS %d\n", reduceItems(c)) + normCL + "#undef LS\n"
+	return opsCL + kerneltext.Define(normCL, "LS", reduceItems(c), "MS", mergeItems(c), "SIDE", mergeSide(c), "ACROSS", across(c), "SLICES", slices(c))
 }
+
+// mergeItems is the number of work-items that merge the statistics of a plane,
+// for mergeSide channels.
+func mergeItems(c conv.Caps) int {
+	if c.CPU || c.MaxWorkGroup < 256 {
+		return reduceItems(c)
+	}
+	return 256
+}
+
+// across and slices are the sides of a group that merges pieces.
+func across(c conv.Caps) int { return min(32, max(c.MaxWorkGroup, 1)) }
+
+func slices(c conv.Caps) int {
+	if c.CPU || c.MaxWorkGroup < 8*across(c) {
+		return 1
+	}
+	return 8
+}
+
+func mergeSide(c conv.Caps) int { return min(2, mergeItems(c)) }
 
 // reduceItems is the number of work-items that share a reduction.
 func reduceItems(c conv.Caps) int {
@@ -39,7 +60,7 @@ func columns(c conv.Caps) int { return min(64, max(c.MaxWorkGroup, 1)) }
 type Ops struct {
 	caps                               conv.Caps
 	pool, upsample, pointwise, shuffle *clrt.Kernel
-	rowStats, affine                   *clrt.Kernel
+	rowStats, mergePieces, affine      *clrt.Kernel
 	q                                  *clrt.Queue
 }
 
@@ -50,7 +71,7 @@ func New(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Ops, error) {
 		name string
 		to   **clrt.Kernel
 	}{{"ops_max_pool", &o.pool}, {"ops_upsample", &o.upsample}, {"ops_pointwise", &o.pointwise},
-		{"ops_shuffle", &o.shuffle}, {"norm_row_stats", &o.rowStats}, {"norm_affine", &o.affine}} {
+		{"ops_shuffle", &o.shuffle}, {"norm_row_stats", &o.rowStats}, {"norm_merge_pieces", &o.mergePieces}, {"norm_affine", &o.affine}} {
 		kernel, err := p.Kernel(k.name)
 		if err != nil {
 			o.Close()
@@ -63,7 +84,7 @@ func New(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Ops, error) {
 
 // Close releases the kernels.
 func (o *Ops) Close() {
-	for _, k := range []*clrt.Kernel{o.pool, o.upsample, o.pointwise, o.shuffle, o.rowStats, o.affine} {
+	for _, k := range []*clrt.Kernel{o.pool, o.upsample, o.pointwise, o.shuffle, o.rowStats, o.mergePieces, o.affine} {
 		if k != nil {
 			k.Close()
 		}
@@ -78,7 +99,19 @@ func (o *Ops) samples(k *clrt.Kernel, side int, dst planar.Ring, y0, y1 int, arg
 	}
 	items := (dst.W + side - 1) / side
 	lx := min(columns(o.caps), items)
-	return o.q.LaunchQuiet(k, []int{(items + lx - 1) / lx * lx, dst.C, y1 - y0}, []int{lx, 1, 1})
+	ly := channels(o.caps, lx, dst.C)
+	return o.q.LaunchQuiet(k, []int{(items + lx - 1) / lx * lx, dst.C, y1 - y0}, []int{lx, ly, 1})
+}
+
+// channels is the local size across c channels beside lx work-items along a line:
+// groups of two or three warps keep too few bytes on their way on large GPUs,
+// which start only so many groups at a time.
+func channels(c conv.Caps, lx, all int) int {
+	ly := 1
+	for !c.CPU && all%(2*ly) == 0 && 2*ly*lx <= min(256, c.MaxWorkGroup) {
+		ly *= 2
+	}
+	return ly
 }
 
 // MaxPool makes rows [y0,y1) of dst, each sample the largest of a 2×2 block of src.
@@ -112,7 +145,8 @@ func (o *Ops) Shuffle(src, dst planar.Ring, y0, y1 int) error {
 	return o.samples(o.shuffle, 1, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0))
 }
 
-// RowStats writes the statistics of rows [y0,y1) of src to stats.
+// RowStats writes the statistics of rows [y0,y1) of src to stats, which has as
+// many channels.
 func (o *Ops) RowStats(src, stats planar.Ring, y0, y1 int) error {
 	if err := o.rowStats.SetArgs(src.Buf, src.Arg(), stats.Buf, stats.Arg(), int32(y0)); err != nil {
 		return err
@@ -121,12 +155,22 @@ func (o *Ops) RowStats(src, stats planar.Ring, y0, y1 int) error {
 	return o.q.LaunchQuiet(o.rowStats, []int{ls, src.C, y1 - y0}, []int{ls, 1, 1})
 }
 
-// Affine merges all rows of statistics of a plane into scales of channels
-// [c0,c0+n); params holds n weights, then n biases.
-func (o *Ops) Affine(stats planar.Ring, c0 int, params *clrt.Buffer, n int, eps float32, scales planar.Ring) error {
-	if err := o.affine.SetArgs(stats.Buf, stats.Arg(), int32(c0), params, int32(n), eps, scales.Buf, scales.Arg()); err != nil {
+// MergePieces writes the statistics of rows [y0,y1) to stats from those of their
+// pieces; the rows of a piece share its statistics evenly.
+func (o *Ops) MergePieces(buf *clrt.Buffer, p conv.Pieces, stats planar.Ring, y0, y1 int) error {
+	if err := o.mergePieces.SetArgs(buf, int32(p.Rows), int32(p.Columns), stats.Buf, stats.Arg(), int32(y0), int32(y1)); err != nil {
 		return err
 	}
-	ls := reduceItems(o.caps)
-	return o.q.LaunchQuiet(o.affine, []int{ls, n}, []int{ls, 1})
+	lx, n := across(o.caps), slices(o.caps)
+	return o.q.LaunchQuiet(o.mergePieces, []int{(stats.C + lx - 1) / lx * lx, (y1 - y0 + p.Rows - 1) / p.Rows * n}, []int{lx, n})
+}
+
+// Affine merges all rows of statistics of a plane into scales; params holds a
+// weight for each channel, then a bias for each, then an eps for each.
+func (o *Ops) Affine(stats planar.Ring, params *clrt.Buffer, scales planar.Ring) error {
+	if err := o.affine.SetArgs(stats.Buf, stats.Arg(), params, scales.Buf, scales.Arg()); err != nil {
+		return err
+	}
+	side, ms := mergeSide(o.caps), mergeItems(o.caps)
+	return o.q.LaunchQuiet(o.affine, []int{(stats.C + side - 1) / side * ms}, []int{ms})
 }

@@ -129,12 +129,19 @@ func (e *evaluator) conv(s *fuse.Step, o, y, x int) float64 {
 		all += v.C
 	}
 	sum, i := float64(e.params[s.Bias].Data[o]), o*all*s.K*s.K
+	scale := func(_ fuse.View, _ int, x float64) float64 { return x }
+	if s.Affine != fuse.None {
+		scale = func(v fuse.View, c int, x float64) float64 {
+			scales := e.vals[s.Affine][v.C0+c:]
+			return activate(x*scales[0]+scales[e.p.Tensors[s.Affine].C], s.Pre, float64(s.PreSlope))
+		}
+	}
 	for _, v := range s.Src {
 		for c := range v.C {
 			for ky := range s.K {
 				line := e.at(v, c, mirror(y+ky-s.K/2, h))
 				for kx := range s.K {
-					sum += float64(w[i]) * line[mirror(x+kx-s.K/2, width)]
+					sum += float64(w[i]) * scale(v, c, line[mirror(x+kx-s.K/2, width)])
 					i++
 				}
 			}
@@ -165,7 +172,8 @@ func (e *evaluator) rowStats(s *fuse.Step) {
 			for _, v := range line {
 				m2 += (v - mean) * (v - mean)
 			}
-			out[(c*t.H+y)*2], out[(c*t.H+y)*2+1] = mean, m2
+			at := ((s.Dst.C0+c)*t.H + y) * 2
+			out[at], out[at+1] = mean, m2
 		}
 	}
 }
