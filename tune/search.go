@@ -171,8 +171,12 @@ func (m *Meter) affordable(t *Task, o *Options) map[string]bool {
 		}
 		can[src] = true
 	}
+	start := time.Now()
 	for src := range can {
 		m.builder.get(src)
+	}
+	if fresh > 0 { // the defaults may have been in the cache: those were no measure
+		m.pace = max(m.pace, time.Since(start)/time.Duration(fresh))
 	}
 	return can
 }
