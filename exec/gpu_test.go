@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"runtime"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -116,7 +114,7 @@ func tableRow(t *testing.T, spec, prec string, mib int64) []float32 {
 	var took []float64
 	for range 4 {
 		start := time.Now()
-		if err := e.Run(context.Background(), photo{source{in}}, print{sink{out}}, nil); err != nil {
+		if err := e.Run(context.Background(), source{in}, sink{out}, nil); err != nil {
 			t.Fatal(err)
 		}
 		took = append(took, time.Since(start).Seconds())
@@ -126,38 +124,4 @@ func tableRow(t *testing.T, spec, prec string, mib int64) []float32 {
 		took[2]*1e3, took[0]*1e3, planned.Seconds()*1e3, opened.Seconds()*1e3, float64(e.Peak())/(1<<20), e.Peak() == job.Plan.Peak, job.Plan.Strategy, job.Plan.Cost.Launches,
 		float64(job.Plan.Cost.UploadBytes)/1e9, float64(job.Plan.Cost.DownloadBytes)/1e9, float64(job.Plan.HostBytes)/(1<<20))
 	return out.v
-}
-
-// photo is a Source, and print a Sink, that work on all cores as programs do.
-type (
-	photo struct{ source }
-	print struct{ sink }
-)
-
-func (p photo) Rows(y0, y1 int, put func(y int, planes [][]float32)) error {
-	var wg sync.WaitGroup
-	n := runtime.GOMAXPROCS(0)
-	for k := range n {
-		wg.Go(func() {
-			planes := make([][]float32, p.c)
-			for y := y0 + k; y < y1; y += n {
-				for c := range planes {
-					planes[c] = p.at(c, y)
-				}
-				put(y, planes)
-			}
-		})
-	}
-	wg.Wait()
-	return nil
-}
-
-func (p print) Rows(y0, y1 int, each func(do func(y int, planes [][]float32))) error {
-	each(func(y int, planes [][]float32) {
-		for c := range planes {
-			copy(p.at(c, y), planes[c])
-		}
-	})
-	p.rows += y1 - y0
-	return nil
 }
