@@ -32,13 +32,13 @@ func TestChoosePrecision(t *testing.T) {
 		want  Precision
 		text  string
 	}{
-		"Alone":         {[]precisionTrial{base}, FP32, "auto: fp32, nothing faster is above 50 dB"},
+		"Alone":         {[]precisionTrial{base}, FP32, "auto: fp32, nothing clearly faster is above 50 dB"},
 		"FastAndExact":  {[]precisionTrial{base, {TF32, 61, 0.5}, {FP16, 57.13, 0.25}}, FP16, "auto: fp16 at 57.1 dB, 4.0 times as fast as fp32 (tf32 at 61.0 dB, 2.0 times)"},
 		"FastIsInexact": {[]precisionTrial{base, {TF32, 61, 0.5}, {FP16, 49.9, 0.25}}, TF32, "auto: tf32 at 61.0 dB, 2.0 times as fast as fp32 (fp16 at 49.9 dB, 4.0 times)"},
-		"AtTheLimit":    {[]precisionTrial{base, {FP16, 50, 0.25}}, FP32, "auto: fp32, nothing faster is above 50 dB (fp16 at 50.0 dB, 4.0 times)"},
-		"HardlyFaster":  {[]precisionTrial{base, {FP16, 80, 0.95}}, FP32, "auto: fp32, nothing faster is above 50 dB (fp16 at 80.0 dB, 1.1 times)"},
+		"AtTheLimit":    {[]precisionTrial{base, {FP16, 50, 0.25}}, FP32, "auto: fp32, nothing clearly faster is above 50 dB (fp16 at 50.0 dB, 4.0 times)"},
+		"HardlyFaster":  {[]precisionTrial{base, {FP16, 80, 0.95}}, FP32, "auto: fp32, nothing clearly faster is above 50 dB (fp16 at 80.0 dB, 1.1 times)"},
 		"TF32IsEnough":  {[]precisionTrial{base, {TF32, 60, 0.5}, {FP16, 60, 0.48}}, TF32, "auto: tf32 at 60.0 dB, 2.0 times as fast as fp32 (fp16 at 60.0 dB, 2.1 times)"},
-		"NotANumber":    {[]precisionTrial{base, {FP16, math.NaN(), 0.1}}, FP32, "auto: fp32, nothing faster is above 50 dB (fp16 at NaN dB, 10.0 times)"},
+		"NotANumber":    {[]precisionTrial{base, {FP16, math.NaN(), 0.1}}, FP32, "auto: fp32, nothing clearly faster is above 50 dB (fp16 at NaN dB, 10.0 times)"},
 		"BitForBit":     {[]precisionTrial{base, {TF32, math.Inf(1), 0.5}}, TF32, "auto: tf32 at infinite dB, 2.0 times as fast as fp32"},
 	} {
 		got := choosePrecision(c.tried)

@@ -75,7 +75,7 @@ func (c *precisionChoice) String() string {
 		others = append(others, fmt.Sprintf("%s %s, %.1f times", t.precision, text, base.seconds/t.seconds))
 	}
 	if taken == "" {
-		taken = fmt.Sprintf("auto: fp32, nothing faster is above %d dB", enoughDecibels)
+		taken = fmt.Sprintf("auto: fp32, nothing clearly faster is above %d dB", enoughDecibels)
 	}
 	if len(others) > 0 {
 		taken += " (" + strings.Join(others, "; ") + ")"
