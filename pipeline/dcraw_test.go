@@ -43,7 +43,7 @@ func TestPatchesAgainstDcraw(t *testing.T) {
 	var out bytes.Buffer
 	j := pipeline.Job{Input: path, WB: pipeline.WhiteBalance{Mode: pipeline.WBAsShot}, Output: pipeline.Output{Writer: &out, Bits: 16}}
 	j.Exposure.EV = 1
-	im, rep := develop(t, session(t, pipeline.Settings{}), j)
+	im, rep := develop(t, session(t, pipeline.Settings{Model: "pynet-s"}), j)
 	compared := 0
 	for i := range 24 { // the lower chart: four rows of six
 		cx, cy := 711+108*(i%6), 622+102*(i/6)
