@@ -40,7 +40,7 @@ type ahead struct {
 	ended     chan struct{}
 }
 
-// newAhead starts decoding. The caller must close it before the photo.
+// newAhead starts decoding. Until it is closed nobody else may read the photo.
 func newAhead(ctx context.Context, p *raw.Photo, region raw.Rect, keep int, pool *samplePool, stages *trace.Stages) *ahead {
 	a := &ahead{ctx: ctx, photo: p, region: region, pool: pool, stages: stages, held: map[int][]uint16{}, ended: make(chan struct{})}
 	a.keep = aheadKeep(keep, region)

@@ -248,16 +248,16 @@ func TestNoisePlanes(t *testing.T) {
 	gains := [3]float64{2, 1, 1.5}
 	facts := &NoiseFacts{Levels: n, Denoise: 0.5}
 	g := layout(m, &conv)
+	stored := make([]uint16, m.Width*m.Height)
+	if err := p.ReadRows(0, m.Height, stored); err != nil {
+		t.Fatal(err)
+	}
 	a := newAhead(context.Background(), p, g.region, 0, nil, nil)
 	defer a.close()
 	src := newSource(a, g, &conv, newLevels(m, &conv, gains, facts))
 	planes := make([][]float32, 8)
 	for k := range planes {
 		planes[k] = make([]float32, g.w)
-	}
-	stored := make([]uint16, m.Width*m.Height)
-	if err := p.ReadRows(0, m.Height, stored); err != nil {
-		t.Fatal(err)
 	}
 	if err := src.Row(3, planes); err != nil {
 		t.Fatal(err)
