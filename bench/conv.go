@@ -8,6 +8,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/mma"
+	"enhance/conv/wgmma"
 	"enhance/planar"
 )
 
@@ -124,6 +125,7 @@ func Caps(dev *clrt.Device) (conv.Caps, error) {
 	}
 	c.Matrix = mma.Probe(cl)
 	c.TF32 = c.Matrix
+	c.Warpgroup = c.Matrix && wgmma.Probe(cl)
 	return c, cl.Close()
 }
 

@@ -47,7 +47,9 @@ const (
 
 // Build compiles an OpenCL C program for the context's device, or takes it
 // from the cache on disk. The source must be complete: a file that it includes
-// is not seen by the cache. The error of a failed compilation is a *BuildError.
+// is not seen by the cache. Lines of inline assembly that begin with "//@sm_90a "
+// are for Hopper GPUs (see ptx.go). The error of a failed compilation is a
+// *BuildError.
 func (c *Context) Build(source, options string) (*Program, error) {
 	if err := c.use(); err != nil {
 		return nil, err
@@ -88,7 +90,12 @@ func (c *Context) buildSource(source, options string) (*Program, error) {
 	if err := check(symCreateProgramWithSource, uintptr(code), ""); err != nil {
 		return nil, err
 	}
-	return c.finishBuild(id, options)
+	p, err := c.finishBuild(id, options)
+	if err != nil || !strings.Contains(source, latePTX) {
+		return p, err
+	}
+	defer p.Close()
+	return c.buildLate(p, options)
 }
 
 func (c *Context) buildBinary(binary []byte, options string) (*Program, error) {

@@ -35,6 +35,8 @@ type Caps struct {
 	// Matrix says that the device has matrix units that package conv/mma can use,
 	// TF32 that their tf32 products may stand in for float32 ones.
 	Matrix, TF32 bool
+	// Warpgroup says that package conv/wgmma can use them by the warpgroup.
+	Warpgroup bool
 }
 
 // CapsOf reads them off a device.

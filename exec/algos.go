@@ -7,6 +7,7 @@ import (
 
 	"enhance/conv"
 	"enhance/conv/mma"
+	"enhance/conv/wgmma"
 	"enhance/fuse"
 	"enhance/planar"
 	"enhance/winograd"
@@ -23,7 +24,7 @@ func Algorithms(c conv.Caps) []conv.Algo {
 	for _, p := range []mma.Precision{mma.FP16, mma.TF32, mma.FP32} {
 		all = append(all, mma.Algo(p))
 	}
-	return all
+	return append(all, wgmma.Algo())
 }
 
 // algoByName finds an algorithm, nil if there is none. Beyond the list there are

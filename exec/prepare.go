@@ -29,6 +29,8 @@ type Options struct {
 	// Matrix says that the device has matrix units (see mma.Probe); TF32 that
 	// float32 factors may be rounded to tf32 for them.
 	Matrix, TF32 bool
+	// Warpgroup says that it has Hopper's (see wgmma.Probe).
+	Warpgroup bool
 	// Discrete plans as for a device with memory of its own even where it shares
 	// the host's: tensors may then be spilled to the host.
 	Discrete bool
@@ -74,8 +76,7 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{Model: m, Program: p, Info: info, opt: opt, caps: conv.CapsOf(info)}
-	j.caps.Matrix, j.caps.TF32 = opt.Matrix, opt.TF32
+	j := &Job{Model: m, Program: p, Info: info, opt: opt, caps: opt.Caps(info)}
 	if err := j.chooseAlgos(); err != nil {
 		return nil, err
 	}

@@ -165,6 +165,8 @@ func (p *Peaks) roof(s *StepProfile) (share float64, bound string) {
 		rate = p.TF32
 	case strings.HasPrefix(s.Algo, "mma") && p.Matrix > 0:
 		rate = p.Matrix
+	case s.Algo == "wgmma": // above what mma.sync reaches; not measured
+		rate = 0
 	}
 	if rate > 0 && float64(s.FLOPs)/rate > least {
 		least, bound = float64(s.FLOPs)/rate, "compute"

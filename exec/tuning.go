@@ -10,6 +10,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/mma"
+	"enhance/conv/wgmma"
 	"enhance/fuse"
 	"enhance/model"
 	"enhance/planar"
@@ -24,7 +25,7 @@ const tuningGeneration = "1"
 // KernelHash names the kernel sources of this build, 16 hexadecimal digits.
 var KernelHash = sync.OnceValue(func() string {
 	h := sha256.New()
-	for _, text := range []string{tuningGeneration, planar.Source(planar.FP32), planar.Source(planar.FP16), conv.Sources(), mma.Sources(), winograd.Sources()} {
+	for _, text := range []string{tuningGeneration, planar.Source(planar.FP32), planar.Source(planar.FP16), conv.Sources(), mma.Sources(), wgmma.Sources(), winograd.Sources()} {
 		h.Write([]byte(text))
 		h.Write([]byte{0})
 	}
@@ -40,7 +41,7 @@ func TuningDevice(i *clrt.DeviceInfo) tune.Device {
 // Caps is what algorithms are told of a device under these options.
 func (o *Options) Caps(i *clrt.DeviceInfo) conv.Caps {
 	c := conv.CapsOf(i)
-	c.Matrix, c.TF32 = o.Matrix, o.TF32
+	c.Matrix, c.TF32, c.Warpgroup = o.Matrix, o.TF32, o.Warpgroup
 	return c
 }
 
@@ -174,6 +175,9 @@ func Candidates(c conv.Caps, s conv.Shape, p planar.Precision, e Effort) []conv.
 			transforms = winograd.Candidates(c, s, p)
 		}
 		add(mma.Algo(m))
+		if e == Thorough && wgmma.Suits(s) {
+			add(wgmma.Algo())
+		}
 		for i := range max(len(variants), len(transforms)) {
 			add(variants[min(i, len(variants)):min(i+1, len(variants))]...)
 			add(transforms[min(i, len(transforms)):min(i+1, len(transforms))]...)

@@ -2,6 +2,7 @@ package exec_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,30 @@ func TestTuneTasks(t *testing.T) {
 				if left, err := exec.TuneTasks(m, 736, 992, info, opt, effort, func(key string) bool { return seen[key] }); err != nil || len(left) != 0 {
 					t.Errorf("%s: %d tasks are left of known ones, %v", name, len(left), err)
 				}
+			}
+		}
+	}
+}
+
+// TestWarpgroups: where a device has warpgroup matrix units, a thorough search tries
+// them for large kernels in fp16; they are never the untried default.
+func TestWarpgroups(t *testing.T) {
+	large := conv.Shape{K: 7, SrcC: []int{192}, OutC: 64, H: 720, W: 992}
+	small := large
+	small.K = 3
+	for _, c := range []struct {
+		shape conv.Shape
+		p     planar.Precision
+		units bool
+		want  bool
+	}{{large, planar.FP16, true, true}, {large, planar.FP16, false, false}, {large, planar.FP32, true, false}, {small, planar.FP16, true, false}} {
+		caps := conv.CapsOf(kinds["gpu"])
+		caps.Matrix, caps.Warpgroup = true, c.units
+		for _, e := range []exec.Effort{exec.Quick, exec.Thorough} {
+			list := exec.Candidates(caps, c.shape, c.p, e)
+			at := slices.IndexFunc(list, func(a conv.Algo) bool { return a.Name() == "wgmma" })
+			if at == 0 || at > 0 != (c.want && e == exec.Thorough) {
+				t.Errorf("%v in %s, warpgroups %v, thorough %v: wgmma is candidate %d", c.shape, c.p, c.units, e, at)
 			}
 		}
 	}

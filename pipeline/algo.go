@@ -6,6 +6,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv/mma"
+	"enhance/conv/wgmma"
 	"enhance/exec"
 	"enhance/model"
 )
@@ -50,7 +51,7 @@ func (s *Session) engineOptions(budget int64) exec.Options {
 	return exec.Options{
 		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: budget, Algo: s.algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
-		Matrix: s.matrix != nil && *s.matrix, Discrete: s.discrete(), Profiler: s.set.Profiler,
+		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), Profiler: s.set.Profiler,
 	}
 }
 
@@ -68,7 +69,7 @@ func (s *Session) probe() error {
 		return err
 	}
 	found := mma.Probe(s.cl)
-	s.matrix = &found
+	s.matrix, s.hopper = &found, found && wgmma.Probe(s.cl)
 	return nil
 }
 

@@ -34,6 +34,7 @@ type Session struct {
 	cl       *clrt.Context
 	engine   *exec.Engine
 	matrix   *bool            // whether the device has matrix units; nil: not asked yet
+	hopper   bool             // whether those are Hopper's (see wgmma.Probe)
 	chosen   *precisionChoice // nil: not decided yet
 	table    *tune.Table      // what was measured on the device; nil: not asked yet, or not used
 	measured [2]int           // sides that the table was last completed for

@@ -10,7 +10,7 @@ var layers = [][]string{
 	{"fuse", "model/modeltest", "model/ref", "raw/dng"},
 	{"fuse/fusetest", "memplan", "planar", "raw"},
 	{"conv", "memplan/plantest"},
-	{"conv/convtest", "conv/mma", "conv/ops", "tune", "winograd"},
+	{"conv/convtest", "conv/mma", "conv/ops", "conv/wgmma", "tune", "winograd"},
 	{"exec"},
 	{"bench", "pipeline"},
 	{"eval"},

@@ -1,0 +1,197 @@
+package wgmma
+
+import (
+	_ "embed"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/conv/convtest"
+	"enhance/fuse"
+	"enhance/planar"
+)
+
+// accuracy is what the algorithm promises: binary16 rounds weights, and truncated
+// sums count as twice the rounding error.
+var accuracy = convtest.Accuracy{Growth: 2, Factor: 0x1p-11}
+
+func capsOf(d *clrt.Device) conv.Caps {
+	c := conv.CapsOf(d.Info())
+	c.Warpgroup = true
+	return c
+}
+
+// hopper is the first device, which must pass Probe.
+func hopper(t testing.TB) *clrt.Device {
+	t.Helper()
+	d := convtest.Device(t)
+	ctx, err := clrt.NewContext(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ctx.Close()
+	if !Probe(ctx) {
+		t.Skipf("SKIPPED, nothing was tested: Probe finds no warpgroup matrix units on %s", d.Info().Name)
+	}
+	return d
+}
+
+func TestContract(t *testing.T) {
+	dev := hopper(t)
+	caps := capsOf(dev)
+	for _, draw := range []struct {
+		name string
+		draw func(*rand.Rand) conv.Shape
+	}{{"any", convtest.AnyShape}, {"wide", wideShape}} {
+		t.Run(draw.name, func(t *testing.T) {
+			convtest.Run(t, convtest.Config{Algo: Algo(), Device: dev, Caps: &caps, Precision: planar.FP16, Accuracy: accuracy, Draw: draw.draw})
+		})
+	}
+}
+
+// TestVariants runs variants that no shape chooses.
+func TestVariants(t *testing.T) {
+	dev := hopper(t)
+	caps := capsOf(dev)
+	for _, v := range []variant{{block: 1, sets: 2, piece: 2, slots: 4}, {block: 2, sets: 1, piece: 4, slots: 2}, {block: 1, sets: 1, piece: 1, slots: 6}} {
+		t.Run(v.String(), func(t *testing.T) {
+			convtest.Run(t, convtest.Config{Algo: algo{&v}, Device: dev, Caps: &caps, Precision: planar.FP16, Accuracy: accuracy,
+				Draw: wideShape, Cases: convtest.Cases(3)})
+		})
+	}
+}
+
+// wideShape draws shapes as networks have them: many channels and outputs, in
+// several sources, planes larger than a tile.
+func wideShape(rng *rand.Rand) conv.Shape {
+	s := conv.Shape{K: 1 + 2*rng.IntN(5), Act: fuse.Act(rng.IntN(3)), H: 1 + rng.IntN(40), W: 5 + rng.IntN(70)}
+	for range 1 + rng.IntN(3) {
+		s.SrcC = append(s.SrcC, 4*(1+rng.IntN(12)))
+	}
+	s.OutC = 1 + rng.IntN(70)
+	return s
+}
+
+// TestProbeHere checks that asking does no harm, whatever the device.
+func TestProbeHere(t *testing.T) {
+	ctx, err := clrt.NewContext(convtest.Device(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ctx.Close()
+	found := Probe(ctx)
+	t.Logf("warpgroup matrix units on %s: %v", ctx.Device().Info().Name, found)
+	if ctx.Live() != 0 {
+		t.Errorf("probing left %d bytes on the device", ctx.Live())
+	}
+	if found && ctx.Device().Info().Type == clrt.CPU {
+		t.Error("found on a CPU")
+	}
+}
+
+//go:embed emulated_test.cl
+var emulatedCL string
+
+// emulated is the algorithm without Hopper's instructions, for any device. Loops
+// stay loops: unrolled they take a CPU's compiler minutes.
+type emulated struct{ algo }
+
+func (e emulated) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+	m, err := e.algo.New(c, s, p)
+	if err != nil {
+		return nil, err
+	}
+	return emulatedImpl{m.(*impl)}, nil
+}
+
+type emulatedImpl struct{ *impl }
+
+func (m emulatedImpl) Kernels() []conv.Kernel {
+	k := m.impl.Kernels()
+	for i := range k {
+		k[i].Source = strings.NewReplacer(instructionsCL, emulatedCL, "#pragma unroll\n", "", `_Pragma("unroll")`, "").Replace(k[i].Source)
+	}
+	return k
+}
+
+// TestEmulated holds everything but the order of copies and products to the
+// contract: the patch, the packed weights, the factors' places, the epilogue. A
+// CPU's compiler takes ten seconds for a shape; ENHANCE_LONG=1 has more of them.
+func TestEmulated(t *testing.T) {
+	dev := convtest.Device(t)
+	caps := capsOf(dev)
+	shapes := []conv.Shape{
+		{K: 5, SrcC: []int{12, 5}, OutC: 70, H: 18, W: 35, Act: fuse.LeakyReLU},
+		{K: 9, SrcC: []int{20}, OutC: 5, H: 35, W: 9, Act: fuse.Sigmoid},
+		{K: 1, SrcC: []int{40, 9}, OutC: 65, H: 20, W: 20},
+		{K: 3, SrcC: []int{8}, OutC: 24, H: 9, W: 50},
+	}
+	for _, s := range shapes[:min(len(shapes), convtest.Cases(1))] {
+		t.Run(s.String(), func(t *testing.T) {
+			convtest.Run(t, convtest.Config{Algo: emulated{}, Device: dev, Caps: &caps, Precision: planar.FP16, Accuracy: accuracy,
+				Draw: func(*rand.Rand) conv.Shape { return s }, Cases: 2, Families: 2})
+		})
+	}
+}
+
+// TestEmulatedProbe finds by the emulated kernel what Probe expects of the other.
+func TestEmulatedProbe(t *testing.T) {
+	ctx, err := clrt.NewContext(convtest.Device(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ctx.Close()
+	got, want, err := probe(ctx, emulated{algo{&probedVariant}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, want) {
+		t.Error("the results differ")
+	}
+	if slices.Max(want) == slices.Min(want) {
+		t.Error("all outputs are the same")
+	}
+}
+
+// TestRefuses says what New does not take.
+func TestRefuses(t *testing.T) {
+	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Warpgroup: true}
+	good := conv.Shape{K: 5, SrcC: []int{16}, OutC: 16, H: 8, W: 8}
+	for _, c := range []struct {
+		name   string
+		change func(*conv.Caps, *conv.Shape)
+		p      planar.Precision
+	}{
+		{"fp32 storage", func(*conv.Caps, *conv.Shape) {}, planar.FP32},
+		{"another device", func(c *conv.Caps, _ *conv.Shape) { c.Warpgroup = false }, planar.FP16},
+		{"even kernel", func(_ *conv.Caps, s *conv.Shape) { s.K = 4 }, planar.FP16},
+		{"large kernel", func(_ *conv.Caps, s *conv.Shape) { s.K = 11 }, planar.FP16},
+		{"narrow plane", func(_ *conv.Caps, s *conv.Shape) { s.W = 4 }, planar.FP16},
+		{"no channels", func(_ *conv.Caps, s *conv.Shape) { s.SrcC = nil }, planar.FP16},
+		{"small groups", func(c *conv.Caps, _ *conv.Shape) { c.MaxWorkGroup = 128 }, planar.FP16},
+	} {
+		caps, s := caps, good
+		c.change(&caps, &s)
+		if _, err := Algo().New(caps, s, c.p); err == nil {
+			t.Errorf("%s: not refused", c.name)
+		}
+	}
+	if _, err := Algo().New(caps, good, planar.FP16); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFits checks that every shape's variant fits.
+func TestFits(t *testing.T) {
+	for k := 1; k <= 9; k += 2 {
+		for _, outs := range []int{3, 16, 32, 33, 64, 128} {
+			s := conv.Shape{K: k, SrcC: []int{128}, OutC: outs, H: 100, W: 100}
+			if v := choose(s); v.localBytes(k) > localMem {
+				t.Errorf("%v: %v takes %d bytes of local memory", s, v, v.localBytes(k))
+			}
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package wgmma
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"enhance/conv"
+	"enhance/planar"
+)
+
+// TestPack finds every weight where the comment of Pack says, in each row of a
+// block, and nothing else.
+func TestPack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, s := range []conv.Shape{
+		{K: 3, SrcC: []int{5, 9}, OutC: 70, H: 9, W: 9},
+		{K: 5, SrcC: []int{16}, OutC: 20, H: 9, W: 9},
+		{K: 1, SrcC: []int{40}, OutC: 64, H: 9, W: 9},
+	} {
+		made, err := Algo().New(conv.Caps{MaxWorkGroup: 1024, Warpgroup: true}, s, planar.FP16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := made.(*impl)
+		weights, bias := randoms(rng, s.OutC*s.InC()*s.K*s.K), randoms(rng, s.OutC)
+		packed := m.Pack(weights, bias)
+		if len(packed) != m.PackedLen() {
+			t.Fatalf("%v: %d values, PackedLen says %d", s, len(packed), m.PackedLen())
+		}
+		halves := func(i int) uint16 { return uint16(math.Float32bits(packed[i/2]) >> (16 * (i % 2))) }
+		v, filled := m.variant, 0
+		for i := range 2 * m.biasAt() {
+			if halves(i)&0x7fff != 0 {
+				filled++
+			}
+		}
+		if want := s.OutC * s.InC() * s.K * s.K * v.block; filled > want || filled < want*99/100 {
+			t.Errorf("%v: %d weights that are not zero, want about %d", s, filled, want)
+		}
+		for o := range s.OutC {
+			if got := packed[m.biasAt()+o]; got != bias[o] {
+				t.Fatalf("%v: bias %d is %v, want %v", s, o, got, bias[o])
+			}
+			for place, c := range m.order {
+				if c < 0 {
+					continue
+				}
+				for i := range s.K * s.K * v.block {
+					r, ky, kx := i/(s.K*s.K), i/s.K%s.K, i%s.K
+					row := r*v.outputs() + o%v.outputs()
+					tap := (place/16*(s.K+v.block-1)+ky+r)*s.K + kx
+					at := 2*(o/v.outputs()*m.groupWords()) + tap*1024 + row/8*128 + place%16/8*64 + row%8*8 + place%8
+					if got, want := halves(at), planar.Half(weights[((o*s.InC()+c)*s.K+ky)*s.K+kx]); got != want {
+						t.Fatalf("%v: output %d, channel %d, row %d, column %d, row %d of the block: %#x, want %#x", s, o, c, ky, kx, r, got, want)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,127 @@
+// Package wgmma holds convolution on the warpgroup matrix units of NVIDIA's
+// Hopper GPUs: implicit GEMM by wgmma instructions (wgmma.cl says how the work is
+// laid out), which OpenCL's compiler does not know and clrt assembles late.
+//
+// [Probe] finds out whether a device has them, by computing something. Where it
+// holds, [Algo] gives the algorithm and [Suits] says for which shapes it is the
+// better choice. docs/mma.md has figures.
+package wgmma
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/fuse"
+	"enhance/planar"
+)
+
+// Algo is the convolution of activations stored as binary16 with weights rounded
+// to it and sums in float32, which the units truncate, for devices that pass
+// [Probe].
+func Algo() conv.Algo { return algo{} }
+
+// Suits reports whether the algorithm may beat mma.sync's: with small kernels
+// there is too little to do between fetches.
+func Suits(s conv.Shape) bool { return s.K >= 5 && s.W > planar.Rim && s.InC() >= 16 && s.OutC > 16 }
+
+type algo struct{ variant *variant } // nil: the one that suits the shape
+
+func (algo) Name() string { return "wgmma" }
+
+func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+	if !c.Warpgroup {
+		return nil, errors.New("conv: wgmma needs the warpgroup matrix units of NVIDIA's Hopper GPUs")
+	}
+	if p != planar.FP16 {
+		return nil, fmt.Errorf("conv: wgmma needs activations stored as %s, not %s", planar.FP16, p)
+	}
+	if s.K%2 == 0 || s.K/2 > planar.Rim {
+		return nil, fmt.Errorf("conv: wgmma does odd kernels up to %d×%[1]d, not %d×%[2]d", 2*planar.Rim+1, s.K)
+	}
+	if s.W <= planar.Rim {
+		return nil, fmt.Errorf("conv: wgmma does planes of more than %d columns, not %d", planar.Rim, s.W)
+	}
+	if s.InC() < 1 || s.OutC < 1 || len(s.SrcC) > conv.MaxSources {
+		return nil, fmt.Errorf("conv: wgmma: shape %v of %d sources is not a convolution", s, len(s.SrcC))
+	}
+	v := choose(s)
+	if a.variant != nil {
+		v = *a.variant
+	}
+	if n := v.localBytes(s.K); n > localMem {
+		return nil, fmt.Errorf("conv: wgmma needs %d bytes of local memory, there are %d", n, localMem)
+	}
+	if group > c.MaxWorkGroup {
+		return nil, fmt.Errorf("conv: wgmma needs work-groups of %d, the device allows %d", group, c.MaxWorkGroup)
+	}
+	return &impl{shape: s, variant: v, order: channelOrder(s.SrcC)}, nil
+}
+
+//go:embed wgmma.cl
+var kernelCL string
+
+//go:embed instructions.cl
+var instructionsCL string
+
+type impl struct {
+	shape   conv.Shape
+	variant variant
+	order   []int // source channel of each of the stages' places, -1 for none
+}
+
+func (m *impl) name() string {
+	return fmt.Sprintf("conv_wgmma_k%d_%s_act%d", m.shape.K, m.variant, m.shape.Act)
+}
+
+func (m *impl) Kernels() []conv.Kernel {
+	v := m.variant
+	act := map[fuse.Act]int{fuse.LeakyReLU: 1, fuse.Sigmoid: 2}[m.shape.Act]
+	var def, undef strings.Builder
+	for _, d := range []struct {
+		name  string
+		value any
+	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"BLOCK", v.block}, {"SETS", v.sets}, {"PIECE", v.piece},
+		{"SLOTS", v.slots}, {"ACT", act}} {
+		fmt.Fprintf(&def, "#define %s %v\n", d.name, d.value)
+		fmt.Fprintf(&undef, "#undef %s\n", d.name)
+	}
+	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + def.String() + kernelCL + undef.String()}}
+}
+
+func (m *impl) Granule() int      { return 1 }
+func (m *impl) Scratch(int) int64 { return 0 }
+
+func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
+	args, global, local := m.launch(packed, a)
+	if err := k[0].SetArgs(args...); err != nil {
+		return err
+	}
+	return q.LaunchQuiet(k[0], global, local)
+}
+
+// launch lists the kernel's arguments and sizes.
+func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args []any, global, local []int) {
+	args = make([]any, 0, 18)
+	for i := range conv.MaxSources {
+		src := a.Src[0].Slice(0, 0)
+		if i < len(a.Src) {
+			src = a.Src[i]
+		}
+		args = append(args, src.Buf, src.Arg())
+	}
+	args = append(args, packed, int32(m.stages()), int32(m.biasAt()))
+	if a.Res.Buf != nil {
+		args = append(args, a.Res.Buf, a.Res.Arg())
+	} else {
+		args = append(args, nil, a.Dst.Arg())
+	}
+	args = append(args, a.Dst.Buf, a.Dst.Arg(), int32(a.Y0), int32(a.Y1), a.Slope)
+	tiles := ceilDiv(a.Y1-a.Y0, m.variant.tileH())
+	return args, []int{m.groups() * group, ceilDiv(a.Dst.W, tileW), tiles}, []int{group, 1, 1}
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
