@@ -199,8 +199,12 @@ func budgetLine(r *pipeline.Report) string {
 // writeDone says what happened, after the work, but for the warnings already said.
 func writeDone(w io.Writer, r *pipeline.Report, said map[string]bool) {
 	s := &r.Seconds
-	fmt.Fprintf(w, "%-8s%.2f s: plan %.2f, prepare %.2f, run %.2f, finish %.2f (busy inside: decode %.2f, develop %.2f, encode %.2f)\n",
-		"time", s.Total, s.Plan, s.Prepare, s.Run, s.Finish, s.Decode, s.Develop, s.Encode)
+	wait := ""
+	if s.Wait >= 0.005 { // for photos before
+		wait = fmt.Sprintf("wait %.2f, ", s.Wait)
+	}
+	fmt.Fprintf(w, "%-8s%.2f s: %splan %.2f, prepare %.2f, run %.2f, finish %.2f (busy inside: decode %.2f, develop %.2f, encode %.2f)\n",
+		"time", s.Total, wait, s.Plan, s.Prepare, s.Run, s.Finish, s.Decode, s.Develop, s.Encode)
 	if m := &r.Memory; m.Measured {
 		kind := "device"
 		if r.Device.Info != nil && r.Device.Info.Type == clrt.GPU {
