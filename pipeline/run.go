@@ -101,6 +101,7 @@ func (r *run) awaitTurn() error {
 
 // decide plans the run.
 func (r *run) decide() error {
+	defer r.stages().Begin("plan")()
 	r.report.Plan.Budget, r.report.Plan.BudgetWhy = r.budget, r.budgetWhy
 	r.report.Plan.Precision = r.precision().String()
 	if err := r.makePlan(); err != nil {
@@ -203,6 +204,7 @@ func (r *run) make(out *target, w, h int) error {
 		return err
 	}
 	finish := time.Now()
+	defer r.stages().Begin("finish")()
 	if err := dev.finish(); err != nil {
 		return err
 	}
@@ -232,12 +234,15 @@ func (r *run) judge() (err error) {
 // onDevice runs the network through OpenCL.
 func (r *run) onDevice(src *source, dev *developer) error {
 	start := time.Now()
-	if err := r.openEngine(); err != nil {
+	end := r.stages().Begin("prepare")
+	err := r.openEngine()
+	end()
+	if err != nil {
 		return err
 	}
 	r.report.Seconds.Prepare = time.Since(start).Seconds()
 	start = time.Now()
-	err := r.engine.Run(r.ctx, src, dev, r.job.Progress)
+	err = r.engine.Run(r.ctx, src, dev, r.job.Progress)
 	r.report.Seconds.Run = time.Since(start).Seconds()
 	peak := r.engine.Peak()
 	r.report.Memory = MemoryFacts{Measured: true, Peak: peak, AsPlanned: peak == r.report.Plan.Peak}
