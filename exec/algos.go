@@ -298,13 +298,17 @@ func (j *Job) chooseAlgo(i int, shape conv.Shape) (err error) {
 	if j.opt.Algo != nil {
 		algo = j.opt.Algo(j.Program.Steps[i].Name, shape)
 	}
-	if algo == nil {
+	switch {
+	case algo != nil:
+	case takesNorm(j.Program, i, j.caps, shape, j.opt.Precision):
+		algo, why = AutoAlgo(j.caps, shape, j.opt.Precision)
+	default:
 		if algo, impl, why = j.tuned(shape); algo != nil {
 			j.fromTable++
-		} else {
-			algo, why = AutoAlgo(j.caps, shape, j.opt.Precision)
-			j.fromRule++
+			break
 		}
+		algo, why = AutoAlgo(j.caps, shape, j.opt.Precision)
+		j.fromRule++
 	}
 	if impl == nil {
 		if impl, err = algo.New(j.caps, shape, j.opt.Precision); err != nil {

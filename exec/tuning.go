@@ -74,6 +74,32 @@ func (j *Job) tuned(s conv.Shape) (conv.Algo, conv.Impl, string) {
 	return algo, impl, "tuned: measured faster than the default on this device"
 }
 
+// takesNorm reports whether the automatic choice for convolution i of a program may
+// take the norm beside it along, its statistics in the store or its scales in the
+// load. Tuning measures and checks plain convolutions: another choice would run in a
+// form that was not checked, or lose what that form saves. So it leaves these alone.
+func takesNorm(p *fuse.Program, i int, c conv.Caps, shape conv.Shape, precision planar.Precision) bool {
+	s, beside := &p.Steps[i], false
+	for k := range p.Steps {
+		n := &p.Steps[k]
+		beside = beside || n.Kind == fuse.RowStats && n.Src[0] == s.Dst
+		for _, v := range s.Src {
+			beside = beside || n.Kind == fuse.Pointwise && n.Affine != fuse.None && n.Dst.Tensor == v.Tensor
+		}
+	}
+	if !beside {
+		return false
+	}
+	algo, _ := AutoAlgo(c, shape, precision)
+	impl, err := algo.New(c, shape, precision)
+	if err != nil {
+		return false
+	}
+	_, scales := impl.(conv.Scaling)
+	_, sums := impl.(conv.Summing)
+	return scales || sums
+}
+
 // Tuning says whether a job's automatic choices came from a table.
 type Tuning struct {
 	// State is "tuned" if all of them did, "defaults" if none, "partly tuned", or
@@ -114,7 +140,7 @@ const (
 )
 
 // TuneTasks lists the distinct convolutions of a network whose algorithm is chosen
-// automatically and of which known, if set, does not say that they are, those with
+// automatically, which take no norm along (see takesNorm), and of which known, if set, does not say that they are, those with
 // the most work first, with the algorithms worth measuring.
 func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options, e Effort, known func(key string) bool) ([]tune.Task, error) {
 	p, err := fuse.Fuse(m.Graph, h, w)
@@ -131,7 +157,7 @@ func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options, e E
 			continue
 		}
 		shape := ShapeOf(p, s)
-		if opt.Algo != nil && opt.Algo(s.Name, shape) != nil {
+		if opt.Algo != nil && opt.Algo(s.Name, shape) != nil || takesNorm(p, i, caps, shape, opt.Precision) {
 			continue
 		}
 		key := tune.Key(shape, precision)

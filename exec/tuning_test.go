@@ -227,3 +227,59 @@ func TestKernelHash(t *testing.T) {
 		t.Errorf("%q, %q", a, b)
 	}
 }
+
+// TestNormsKeepTheRule: on matrix units convolutions beside a norm take it along in
+// forms that tuning does not check, so that no table changes their algorithm.
+func TestNormsKeepTheRule(t *testing.T) {
+	m, err := model.Load("pynet-random:norms,width=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := kinds["gpu"]
+	opt := exec.Options{Precision: planar.FP16, Matrix: true}
+	plain, err := exec.Prepare(m, 64, 64, info, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string]exec.StepFacts{}
+	for _, f := range plain.Explain() {
+		if f.Kind == fuse.Conv.String() { // steps of its norm have the same name
+			byName[f.Name] = f
+		}
+	}
+	// A table for every shape there is, whether a task or not.
+	p, err := fuse.Fuse(m.Graph, 64, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const other = "direct-naive"
+	opt.Tuned = tune.New(exec.TuningDevice(info))
+	norms := 0
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.Kind == fuse.Conv {
+			key := tune.Key(exec.ShapeOf(p, s), "fp16")
+			opt.Tuned.Choices[key] = tune.Choice{Algo: other, Default: "mma", Seconds: 1, Before: 2}
+		}
+	}
+	job, err := exec.Prepare(m, 64, 64, info, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(job.Program.Steps) != len(plain.Program.Steps) {
+		t.Errorf("%d steps with a table, %d without: a norm is no longer taken along", len(job.Program.Steps), len(plain.Program.Steps))
+	}
+	for i, f := range job.Explain() {
+		s := &job.Program.Steps[i]
+		beside := s.Kind == fuse.Conv && (s.Affine != fuse.None || i+1 < len(job.Program.Steps) && job.Program.Steps[i+1].Kind == fuse.RowStats && job.Program.Steps[i+1].Src[0] == s.Dst)
+		beside = beside && strings.HasPrefix(byName[f.Name].Algo, "mma") // others take no norms along
+		switch {
+		case beside && f.Algo != byName[f.Name].Algo:
+			t.Errorf("%s is beside a norm and has %s, without a table %s", f.Name, f.Algo, byName[f.Name].Algo)
+		case beside:
+			norms++
+		}
+	}
+	if norms == 0 || job.Tuning().State != "tuned" {
+		t.Errorf("%d convolutions beside norms, %+v: nothing was tested", norms, job.Tuning())
+	}
+}
