@@ -5,9 +5,10 @@
 // bias, activation and residual along, a concatenation of convolutions becomes
 // slices of one stored tensor, and any other concatenation becomes a list of
 // sources that the consumer reads in order, so that nothing is ever copied to
-// be joined. Instance normalisation becomes three steps: per-row statistics,
-// their merge into a scale and shift per channel, and a pointwise step that
-// applies them.
+// be joined. Instance normalisation becomes three steps: per-row statistics right
+// behind the step that makes the rows, their merge into a scale and shift per
+// channel, and a pointwise step that applies them, which [Program.Absorb] puts into
+// the convolution that reads the result where that can do it.
 //
 // The package knows neither memory nor devices. Package memplan decides when
 // each step runs over which rows and where the rows live; package exec runs it.
