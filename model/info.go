@@ -3,6 +3,9 @@ package model
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -31,6 +34,8 @@ type Info struct {
 	PeakActivations int64   `json:"peak_activations"` // samples; see Graph.PeakActivations
 	PeakNode        string  `json:"peak_node"`        // where that is
 	Layers          []Layer `json:"layers"`           // convolutions in order
+
+	Meta map[string]string `json:"meta,omitempty"` // of the weights file
 }
 
 // Info computes a model's costs for a mosaic of photoH rows and photoW columns,
@@ -45,7 +50,7 @@ func (m *Model) Info(photoH, photoW int) (*Info, error) {
 		return nil, err
 	}
 	g := m.Graph
-	info := &Info{Arch: m.Arch, PhotoH: photoH, PhotoW: photoW, Input: shapes[0], Output: shapes[g.Out]}
+	info := &Info{Arch: m.Arch, Meta: m.Meta, PhotoH: photoH, PhotoW: photoW, Input: shapes[0], Output: shapes[g.Out]}
 	sizes := make(map[string]int64)
 	for _, p := range g.Params() {
 		sizes[p.Name] = elems(p.Shape)
@@ -67,8 +72,8 @@ func (m *Model) Info(photoH, photoW int) (*Info, error) {
 	return info, err
 }
 
-// WriteText writes the costs as a table, with a line for each convolution if
-// layers is true. Bytes are decimal: 1 GB is 10^9 bytes.
+// WriteText writes the costs as a table, then how the weights were trained as far
+// as their file says, and a line for each convolution if layers is true. Bytes are decimal: 1 GB is 10^9 bytes.
 func (i *Info) WriteText(w io.Writer, layers bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
@@ -82,6 +87,11 @@ func (i *Info) WriteText(w io.Writer, layers bool) error {
 	line("network output", "%s", i.Output)
 	line("work", "%.2f TFLOP", float64(i.FLOPs)/1e12)
 	line("activations", "%s fp32, %s fp16 at most, at %s", decimalBytes(4*i.PeakActivations), decimalBytes(2*i.PeakActivations), i.PeakNode)
+	for _, key := range slices.Sorted(maps.Keys(i.Meta)) {
+		if strings.HasPrefix(key, "train.") || key == metaConfig {
+			line(key, "%s", i.Meta[key])
+		}
+	}
 	if err := t.Flush(); err != nil || !layers {
 		return err
 	}
