@@ -13,7 +13,8 @@
 //
 // A stage is the patch of two chunks of source channels in local memory, eight
 // 32-bit words per pixel: 2×8 channels of binary16, or 2×4 of float32. SETS of
-// them are fetched together; meanwhile other work-groups compute. On the way in it is transposed from planar lines. Of a pixel's words lane t of a quad
+// them are fetched one after the other; meanwhile other work-groups compute. On the
+// way in they are transposed from planar lines. Of a pixel's words lane t of a quad
 // takes 2t and 2t+1 in one load, the two registers of a fragment. Columns of a
 // patch row are sorted by their remainder modulo 4, CLASS words apart. All reads
 // and writes are so free of bank conflicts: a half-warp reads 4 pixels, and eight
@@ -27,7 +28,7 @@
 //
 // Expects the prelude and NAME; KS; MODE 0 (binary16), 1 (tf32) or 2 (tf32 in
 // three products: both factors split in a large and a small part); MT, WO, WR,
-// ROWS; PIECE; SETS (stages fetched at a time, each its patch); ACT; SUMS (leaves
+// ROWS; PIECE; SETS (stages between two computations, each its patch); ACT; SUMS (leaves
 // statistics of its tiles: see conv.Summing; without activation and residual);
 // SCALED (takes in the norm of its source: see conv.Scaling) and PRE, the activation
 // that follows.
