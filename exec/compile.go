@@ -1,23 +1,29 @@
 package exec
 
 import (
+	"errors"
+
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/ops"
 	"enhance/planar"
 )
 
-// compile builds a program for each distinct convolution and one for all else.
-// Programs are as small as that so that they compile side by side, and are found
-// in the cache by other networks and after tuning.
-func (e *Engine) compile() error {
-	sources := []string{planar.Source(e.opt.Precision) + ops.Source(e.caps)}
-	place, of := map[string]int{}, make([]int, len(e.convs))
-	for i, c := range e.convs {
+// buildOptions are those of all programs.
+const buildOptions = "-cl-std=CL1.2"
+
+// sources are a program for each distinct convolution and, first, one for all else,
+// and which of them is each step's. Programs are as small as that so that they
+// compile side by side, and are found in the cache by other networks and after
+// tuning.
+func (j *Job) sources() (sources []string, of []int) {
+	sources = []string{planar.Source(j.opt.Precision) + ops.Source(j.caps)}
+	place, of := map[string]int{}, make([]int, len(j.convs))
+	for i, c := range j.convs {
 		if c == nil {
 			continue
 		}
-		src := conv.ProgramSource(c, e.opt.Precision)
+		src := conv.ProgramSource(c, j.opt.Precision)
 		at, ok := place[src]
 		if !ok {
 			at = len(sources)
@@ -25,8 +31,24 @@ func (e *Engine) compile() error {
 		}
 		of[i] = at
 	}
-	var err error
-	if e.progs, err = e.ctx.BuildAll(sources, "-cl-std=CL1.2"); err != nil {
+	return sources, of
+}
+
+// Compile compiles the job's kernels into the cache, so that Open finds them there,
+// and returns how many programs they are.
+func (j *Job) Compile(ctx *clrt.Context) (programs int, err error) {
+	sources, _ := j.sources()
+	progs, err := ctx.BuildAll(sources, buildOptions)
+	for _, p := range progs {
+		err = errors.Join(err, p.Close())
+	}
+	return len(sources), err
+}
+
+// compile builds the engine's programs and finds its kernels.
+func (e *Engine) compile() (err error) {
+	sources, of := e.sources()
+	if e.progs, err = e.ctx.BuildAll(sources, buildOptions); err != nil {
 		return err
 	}
 	if e.ops, err = ops.New(e.progs[0], e.q, e.caps); err != nil {

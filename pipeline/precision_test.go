@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/exec"
+	"enhance/model"
 	"enhance/profile"
 )
 
@@ -219,6 +221,47 @@ func TestNoCacheFolder(t *testing.T) {
 	}
 	if _, err := s.Tune(t.Context(), 128, 128, 1); err == nil || !strings.Contains(err.Error(), "cache") {
 		t.Errorf("explicit tuning with nowhere to keep it: %v", err)
+	}
+}
+
+// TestFirstUse tunes before the first run, once: a dry run does not, a second
+// session finds the same choices, and another size is measured when it comes.
+func TestFirstUse(t *testing.T) {
+	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+	set := Settings{Model: "pynet-random:first,width=4,level=4"}
+	run := func(rows int, dry bool) (exec.Tuning, int) {
+		t.Helper()
+		s, told, _ := session(t, set)
+		s.tuneCPU = true
+		in := Tensor{Shape: model.Shape{C: 4, H: rows, W: 64}, Data: model.FormulaTensor("first", "input", 4*rows*64)}
+		_, rep, err := s.RunTensor(t.Context(), TensorJob{Input: in, DryRun: dry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !dry && !rep.Memory.AsPlanned {
+			t.Errorf("the peak is not as planned: %+v", rep.Memory)
+		}
+		return rep.Plan.Tuning, len(*told)
+	}
+	if got, told := run(64, true); got.State != "defaults" || told != 0 {
+		t.Errorf("a dry run: %+v, told %d", got, told)
+	}
+	first, told := run(64, false)
+	if first.State != "tuned" || first.Hash == "" || told != 2 {
+		t.Errorf("the first run: %+v, told %d", first, told)
+	}
+	if again, told := run(64, false); again != first || told != 0 {
+		t.Errorf("the second run: %+v, told %d, the first %+v", again, told, first)
+	}
+	if other, told := run(512, false); other.State != "tuned" || told != 2 {
+		t.Errorf("another size: %+v, told %d", other, told)
+	}
+	if again, told := run(64, false); again != first || told != 0 {
+		t.Errorf("after another size: %+v, told %d, the first %+v", again, told, first)
+	}
+	set.NoTune = true
+	if got, told := run(64, false); got.State != "defaults" || told != 0 {
+		t.Errorf("with NoTune: %+v, told %d", got, told)
 	}
 }
 

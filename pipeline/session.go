@@ -38,6 +38,7 @@ type Session struct {
 	chosen   *precisionChoice // nil: not decided yet
 	table    *tune.Table      // what was measured on the device; nil: not asked yet, or not used
 	measured [2]int           // sides that the table was last completed for
+	tuneCPU  bool             // in tests: a CPU is tuned at its first use as a GPU is
 	rates    *exec.Rates      // for the prices of plans; nil: not measured
 	h, w     int              // what the engine is for
 

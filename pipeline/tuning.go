@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 )
 
 // firstTuning is how long the tuning at a device's first use may take, compiling the
-// default kernels, which the run needs in any case, included: on an H200 that is five
-// to six seconds. What was not measured by then keeps its default, for good:
+// kernels of the defaults, which the run needs in any case, included: on an H200 that
+// is five to six seconds. What was not measured by then keeps its default, for good:
 // results must not change from one run to the next.
 const firstTuning = 7 * time.Second
 
@@ -50,7 +51,7 @@ func (s *Session) useTuning(ctx context.Context, h, w int, run bool) error {
 		}
 		s.table = table
 	}
-	if !run || s.info.Type == clrt.CPU || s.measured == [2]int{h, w} {
+	if !run || s.info.Type == clrt.CPU && !s.tuneCPU || s.measured == [2]int{h, w} {
 		return nil
 	}
 	s.measured = [2]int{h, w}
@@ -58,7 +59,10 @@ func (s *Session) useTuning(ctx context.Context, h, w int, run bool) error {
 	if err != nil || len(tasks) == 0 {
 		return err
 	}
-	_, err = s.measureInto(ctx, store, tasks, time.Now().Add(firstTuning), false)
+	how := search{first: true, until: time.Now().Add(firstTuning)}
+	if how.pace, err = s.compileFirst(h, w); err == nil {
+		_, err = s.measureInto(ctx, store, tasks, how)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -74,6 +78,22 @@ func (s *Session) tuneTasks(h, w int, e exec.Effort, t *tune.Table) ([]tune.Task
 	return exec.TuneTasks(s.model, h, w, s.info, s.engineOptions(s.budget), e, known)
 }
 
+// compileFirst compiles what a run by the present choices needs, for later from the
+// cache, so that the time left for tuning is known, and the pace of compiling.
+func (s *Session) compileFirst(h, w int) (pace time.Duration, err error) {
+	start := time.Now()
+	job, err := s.prepare(s.model, h, w, s.budget)
+	if err != nil {
+		return 0, err
+	}
+	cl, err := clrt.NewContext(s.choice.Device)
+	if err != nil {
+		return 0, err
+	}
+	n, err := job.Compile(cl)
+	return time.Since(start) / time.Duration(n), errors.Join(err, cl.Close())
+}
+
 // missing are the tasks that a table has nothing about.
 func missing(tasks []tune.Task, t *tune.Table) []tune.Task {
 	var out []tune.Task
@@ -85,9 +105,17 @@ func missing(tasks []tune.Task, t *tune.Table) []tune.Task {
 	return out
 }
 
-// measureInto measures tasks under the store's lock, those that the table has
-// only if again is set, and adds them to it. Afterwards s.table is what is kept.
-func (s *Session) measureInto(ctx context.Context, store tune.Store, tasks []tune.Task, until time.Time, again bool) ([]tune.Outcome, error) {
+// search says how tasks are measured.
+type search struct {
+	first bool          // at a device's first use: the table is completed, nothing in it replaced
+	until time.Time     // when to stop; zero: when done
+	pace  time.Duration // of one compilation, as far as known
+}
+
+// measureInto measures tasks under the store's lock and adds what it finds to the
+// table: at a first use also that there was no time for some, which settles them.
+// Afterwards s.table is what is kept.
+func (s *Session) measureInto(ctx context.Context, store tune.Store, tasks []tune.Task, how search) ([]tune.Outcome, error) {
 	if err := s.closeEngine(); err != nil { // its memory counts too
 		return nil, err
 	}
@@ -98,14 +126,14 @@ func (s *Session) measureInto(ctx context.Context, store tune.Store, tasks []tun
 	defer release()
 	table, _ := store.Load() // another process may have been here
 	s.table = table
-	if !again {
+	if how.first {
 		if tasks = missing(tasks, table); len(tasks) == 0 {
 			return nil, nil
 		}
 		s.tell(fmt.Sprintf("measuring %d kinds of convolution (%s) on %s, once for this device", len(tasks), s.precision(), s.deviceFacts().Name))
 	}
 	start := time.Now()
-	found, err := s.measureTasks(ctx, tasks, until)
+	found, err := s.measureTasks(ctx, tasks, how)
 	if err != nil {
 		return found, err
 	}
@@ -115,7 +143,7 @@ func (s *Session) measureInto(ctx context.Context, store tune.Store, tasks []tun
 	}
 	fresh.Notes = table.Notes
 	for i := range found {
-		if c := found[i].Choice; c.Measured() || !again {
+		if c := found[i].Choice; c.Measured() || how.first {
 			fresh.Choices[found[i].Key] = c
 		}
 	}
@@ -148,7 +176,7 @@ func tuningSummary(found []tune.Outcome) string {
 }
 
 // measureTasks measures in a context of its own, within the budget.
-func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, until time.Time) (found []tune.Outcome, err error) {
+func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, how search) (found []tune.Outcome, err error) {
 	cl, err := clrt.NewContext(s.choice.Device)
 	if err != nil {
 		return nil, err
@@ -161,7 +189,7 @@ func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, until tim
 	}
 	defer m.Close()
 	done := 0
-	o := tune.Options{Until: until, Done: func(out *tune.Outcome) {
+	o := tune.Options{Until: how.until, Pace: how.pace, Done: func(out *tune.Outcome) {
 		done++
 		s.debug(outcomeText(out))
 		if s.set.Tuning != nil {
@@ -229,12 +257,12 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 		if err != nil {
 			return r, err
 		}
-		var until time.Time
+		var how search
 		if within > 0 {
-			until = time.Now().Add(within)
+			how.until = time.Now().Add(within)
 		}
 		s.tell(fmt.Sprintf("%s: %d kinds of convolution", p, len(tasks)))
-		found, err := s.measureInto(ctx, s.tuningStore(), tasks, until, true)
+		found, err := s.measureInto(ctx, s.tuningStore(), tasks, how)
 		if err != nil {
 			return r, err
 		}

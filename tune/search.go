@@ -59,6 +59,8 @@ type Outcome struct {
 type Options struct {
 	// Until, if set, is when to stop: what was not measured then keeps its default.
 	Until time.Time
+	// Pace is what a compilation takes among others, as far as the caller knows.
+	Pace time.Duration
 	// Done, if set, is told of each outcome.
 	Done func(o *Outcome)
 }
@@ -137,8 +139,9 @@ func (m *Meter) compileDefaults(ctx context.Context, tasks []Task, o *Options) {
 		}
 		m.builder.get(src) // an error comes again when it is used
 	}
+	m.pace = o.Pace
 	if n := len(sources); n > 0 {
-		m.pace = time.Since(start) / time.Duration(n)
+		m.pace = max(m.pace, time.Since(start)/time.Duration(n))
 	}
 }
 
