@@ -1,6 +1,10 @@
 package memplan
 
-import "math"
+import (
+	"math"
+
+	"enhance/fuse"
+)
 
 // pace is how fast a section advances: rows of its highest sink in one tick. A
 // section that eases begins and ends with lower ticks, whose transfers, which
@@ -146,6 +150,11 @@ func (s *simulation) carry(front int64, done, end []int) {
 		// All writers of a tensor precede its readers, so each of them finds
 		// the same final need and they advance together.
 		need := s.need[ring]
+		if in := s.inputs[i-s.first][0]; step.Kind == fuse.RowStats && in.made >= 0 {
+			// At once, whoever wants the rows: their convolution may leave statistics in
+			// scratch, for this step alone.
+			need = max(need, s.need[in.made])
+		}
 		if g > 1 {
 			need = int(ceilDiv(int64(need), int64(g))) * g
 		}
