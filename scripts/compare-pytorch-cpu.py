@@ -1,7 +1,8 @@
 """Times whole networks by enhance and by PyTorch on the same cores, in turns, and
 prints a table: medians of --rounds runs, each in a process of its own after one
 that does not count, and the most memory that a process ever had resident
-(getrusage), compilers and libraries included.
+(getrusage), compilers and libraries included. Processor seconds are of one run, ours
+then theirs, and hold still when other programs share the cores.
 
     make compare-cpu                      (needs bin/enhance, PyTorch and an OpenCL CPU device)
     python3 scripts/compare-pytorch-cpu.py [--rounds N] [--only pynet-s] [-- OPTIONS OF enhance bench net]
@@ -40,13 +41,13 @@ def enhance(model, rows, cols, threads, options):
     report, peak = run(args + options)
     if report["non_finite"]:
         sys.exit(f"{model}: {report['non_finite']} samples of the result are not finite")
-    return report["seconds"], peak, report["device"]["name"]
+    return report["seconds"], peak, report["device"]["name"], report["cpu_seconds"]
 
 
 def torch(name, rows, cols, threads, hold=False):
     args = [sys.executable, TORCH, "--threads", str(threads), "time", name, f"{rows // 2}x{cols // 2}", "--runs", "1"]
     report, peak = run(args + ["--hold"] * hold)
-    return report["seconds"], peak, report["torch"]
+    return report["seconds"], peak, report["torch"], report["cpu_seconds"]
 
 
 def span(v):
@@ -55,8 +56,8 @@ def span(v):
 
 def compare(net, args):
     name, model, rows, cols = net
-    _, _, device = enhance(model, rows, cols, args.threads, args.options)  # compiles what is not in the cache
-    _, held, version = torch(name, rows, cols, args.threads, hold=True)
+    _, _, device, _ = enhance(model, rows, cols, args.threads, args.options)  # compiles what is not in the cache
+    _, held, version, _ = torch(name, rows, cols, args.threads, hold=True)
     ours, theirs = [], []
     for _ in range(args.rounds):
         ours.append(enhance(model, rows, cols, args.threads, args.options))
@@ -65,7 +66,8 @@ def compare(net, args):
     seconds, peers = [r[0] for r in ours], [r[0] for r in theirs]
     peak, peer = max(r[1] for r in ours), max(r[1] for r in theirs)
     ratio = statistics.median(peers) / statistics.median(seconds)
-    cells = [name, f"{cols}×{rows}", span(seconds), span(peers), f"{ratio:.2f}", f"{peak / 1e6:.0f}", f"{peer / 1e6:.0f}, {held / 1e6:.0f}"]
+    busy, busier = statistics.median(r[3] for r in ours), statistics.median(r[3] for r in theirs)
+    cells = [name, f"{cols}×{rows}", span(seconds), span(peers), f"{ratio:.2f}", f"{busy:.2f}, {busier:.2f}", f"{peak / 1e6:.0f}", f"{peer / 1e6:.0f}, {held / 1e6:.0f}"]
     return device, version, "| " + " | ".join(cells) + " |"
 
 
@@ -82,8 +84,8 @@ def main():
             device, version, line = compare(net, args)
             lines.append(line)
     print(f"{device}; PyTorch {version}; {args.threads} threads; medians of {args.rounds} (fastest to slowest)\n")
-    print("| network | mosaic | enhance, s | PyTorch, s | ratio | enhance, MB | PyTorch, MB (freed, held) |")
-    print("|---|---|---|---|---|---|---|")
+    print("| network | mosaic | enhance, s | PyTorch, s | ratio | processor s | enhance, MB | PyTorch, MB (freed, held) |")
+    print("|---|---|---|---|---|---|---|---|")
     print("\n".join(lines))
 
 

@@ -12,7 +12,7 @@ the next reader needs them: each level is a function of its own.
 
     pynet.py check              compare with testdata/golden, exit 1 if it differs
     pynet.py time MODEL HxW     MODEL pynet or pynet-s; packed sides; prints JSON:
-                                seconds of each run, median, peak resident bytes
+                                seconds of each run, median, processor seconds, peak resident bytes
 Needs torch and numpy; --threads sets torch's (time: 2 by default)."""
 import argparse
 import json
@@ -291,6 +291,11 @@ def check():
     return good
 
 
+def cpu_seconds():
+    """Processor seconds of the process so far, of all its threads."""
+    return sum(os.times()[:2])
+
+
 def peak_resident():
     """The largest resident set the process ever had, in bytes (Linux)."""
     import resource
@@ -306,16 +311,17 @@ def measure(model, size, runs, hold):
         for module in net.modules():
             if isinstance(module, (Block, Up)):
                 module.register_forward_hook(lambda _, inputs, y: held.extend((*inputs, y)))
-    x, took = packed("bench", h, w), []
+    x, took, cpu = packed("bench", h, w), [], []
     with torch.no_grad():
         for _ in range(runs + 1):
-            start = time.perf_counter()
+            start, before = time.perf_counter(), cpu_seconds()
             y = net(x)
             took.append(time.perf_counter() - start)
+            cpu.append(cpu_seconds() - before)
             del y
             held.clear()
     return {"model": model, "torch": torch.__version__, "threads": torch.get_num_threads(), "runs": took[1:],
-            "seconds": statistics.median(took[1:]), "peak_resident": peak_resident()}
+            "seconds": statistics.median(took[1:]), "cpu_seconds": statistics.median(cpu[1:]), "peak_resident": peak_resident()}
 
 
 def main():
