@@ -135,6 +135,7 @@ func (d *developer) Rows(y0, y1 int, each func(do func(y int, planes [][]float32
 	d.develop += time.Since(start)
 	if bad != nil {
 		d.err = bad
+		d.free <- codes // abandon waits for all of them
 		return bad
 	}
 	d.queue <- batchOfRows{end - first, codes}
