@@ -2,6 +2,7 @@ package exec_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"enhance/clrt"
@@ -93,31 +94,54 @@ func minimum(t *testing.T, m *model.Model, h, w int, opt exec.Options) int64 {
 	return be.Minimum
 }
 
+// gpu is a GPU with memory of its own, for plans that are not run.
+var gpu = &clrt.DeviceInfo{Type: clrt.GPU, GlobalMem: 12 << 30, MaxAlloc: 3 << 30, LocalMem: 48 << 10, MaxWorkGroup: 1024,
+	ComputeUnits: 28, MaxClockMHz: 1780, BaseAlign: 512, NativeVectorFloat: 1}
+
+// TestMinimumByHeight: on a device with memory of its own the smallest budget does
+// not grow with the height of the photo, but for the statistics of norms, which
+// are 8 bytes for a row of a channel.
+func TestMinimumByHeight(t *testing.T) {
+	for _, c := range []struct {
+		model  string
+		matrix bool
+		perRow int64 // bytes that it may grow by
+	}{{"pynet-s", false, 0}, {"pynet-s", true, 0}, {"pynet-random:height", true, 2 * 8 * 128}, {"pynet-random:height", false, 2 * 8 * 128}} {
+		m, err := model.Load(c.model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const low = 1440
+		least := func(h int) int64 {
+			_, err := exec.Prepare(m, h, 1984, gpu, exec.Options{Precision: planar.FP16, Matrix: c.matrix, Budget: 1})
+			var be *memplan.BudgetError
+			if !errors.As(err, &be) {
+				t.Fatalf("%s: a budget of one byte gives %v", c.model, err)
+			}
+			return be.Minimum
+		}
+		base := least(low)
+		if more := least(2*low) - base; more > c.perRow*low {
+			t.Errorf("%s, matrix %v: %d bytes for %d rows, %d more for %d", c.model, c.matrix, base, low, more, 2*low)
+		}
+	}
+}
+
 // BenchmarkPrepare plans PyNET for a 12 MP photo on a GPU with its own memory.
 func BenchmarkPrepare(b *testing.B) {
-	info := &clrt.DeviceInfo{Type: clrt.GPU, GlobalMem: 12 << 30, MaxAlloc: 3 << 30, LocalMem: 48 << 10, MaxWorkGroup: 1024,
-		ComputeUnits: 28, MaxClockMHz: 1780, BaseAlign: 512, NativeVectorFloat: 1}
 	m, err := model.Load("pynet-random:gold")
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, budget := range []int64{0, 1 << 30, 512 << 20} {
-		b.Run(byteName(budget), func(b *testing.B) {
+	for _, mib := range []int64{0, 1024, 512, 256, 128, 64} {
+		b.Run(fmt.Sprintf("%dM", mib), func(b *testing.B) {
+			start := cpuSeconds()
 			for b.Loop() {
-				if _, err := exec.Prepare(m, 1440, 1984, info, exec.Options{Precision: planar.FP16, Budget: budget}); err != nil {
+				if _, err := exec.Prepare(m, 1440, 1984, gpu, exec.Options{Precision: planar.FP16, Matrix: true, Budget: mib << 20}); err != nil {
 					b.Fatal(err)
 				}
 			}
+			b.ReportMetric((cpuSeconds()-start)*1e3/float64(b.N), "cpu-ms/op")
 		})
 	}
-}
-
-func byteName(n int64) string {
-	switch n {
-	case 0:
-		return "unlimited"
-	case 1 << 30:
-		return "1G"
-	}
-	return "512M"
 }

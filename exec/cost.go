@@ -62,6 +62,9 @@ func (j *Job) price(r *memplan.Request) {
 // longer than their share, those of convolutions of 128 channels 40.
 const startSeconds = 12e-6
 
+// Rated reports whether the plan's prices rest on measured rates of the device.
+func (j *Job) Rated() bool { return j.opt.Rates != nil }
+
 // convSeconds is what one row of step i takes on a busy device if it is a
 // convolution, else 0: by the rate that tuning measured, or by rate operations per second.
 func (j *Job) convSeconds(i int, rate float64) float64 {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"enhance/clrt"
@@ -19,6 +20,7 @@ import (
 	"enhance/model/modeltest"
 	"enhance/model/ref"
 	"enhance/planar"
+	"enhance/profile"
 )
 
 // menu is the naive algorithm with the kernels of all sides in every program, so
@@ -178,13 +180,21 @@ type picture struct {
 	norms bool    // a convolution takes in a norm and leaves statistics
 }
 
-// TestRandomNetworks runs random networks under every kind of plan. All must
-// give the same bytes with exactly the predicted peak, close to the reference.
+// TestRandomNetworks runs random networks of random sizes under every kind of plan,
+// within random budgets and the limits of random device profiles. All must give
+// the same bytes with exactly the predicted peak, close to the reference.
+// ENHANCE_CASES sets how many.
 func TestRandomNetworks(t *testing.T) {
 	dev := device(t)
 	n := uint64(20)
 	if os.Getenv("ENHANCE_LONG") == "1" {
-		n *= 10
+		n = 500
+	}
+	if v := os.Getenv("ENHANCE_CASES"); v != "" {
+		var err error
+		if n, err = strconv.ParseUint(v, 10, 32); err != nil {
+			t.Fatalf("ENHANCE_CASES: %v", err)
+		}
 	}
 	checked, spilled, norms := 0, 0, 0
 	for seed := range n {
@@ -203,6 +213,7 @@ func TestRandomNetworks(t *testing.T) {
 		if seed%2 == 1 { // a device with memory of its own, whose plans may spill
 			p.info.Type, p.info.Unified = clrt.Accelerator, false
 		}
+		p.limit(rand.New(rand.NewPCG(seed, 12)))
 		p.plans(rng)
 		if p.close() {
 			checked++
@@ -227,6 +238,25 @@ func TestRandomNetworks(t *testing.T) {
 	t.Logf("%d networks compared with the reference, %d run with spilling, %d with norms in convolutions", checked, spilled, norms)
 }
 
+// limit takes the limits of a random profile, or none. What shares its memory is
+// the test's to say.
+func (p *picture) limit(rng *rand.Rand) {
+	p.Helper()
+	names := profile.Names()
+	k := rng.IntN(len(names) + 1)
+	if k == len(names) {
+		return
+	}
+	limits, err := profile.Load(names[k])
+	if err != nil {
+		p.Fatal(err)
+	}
+	unified := p.info.Unified
+	p.info = limits.Limit(p.info)
+	p.info.Unified = unified
+	p.name += " on " + names[k]
+}
+
 // plans runs whole planes, forced tick heights and budgets.
 func (p *picture) plans(rng *rand.Rand) {
 	p.Helper()
@@ -244,7 +274,7 @@ func (p *picture) plans(rng *rand.Rand) {
 		p.Errorf("%s: a budget of one byte gives %v", p.name, err)
 		return
 	}
-	for _, b := range []int64{be.Minimum, be.Minimum + max(0, free.Peak-be.Minimum)/2} {
+	for _, b := range []int64{be.Minimum, be.Minimum + rng.Int64N(max(0, free.Peak-be.Minimum)+1)} {
 		plan := p.run(fmt.Sprintf("budget %d", b), func(o *exec.Options) { o.Budget = b })
 		if plan.Peak > b {
 			p.Errorf("%s: a peak of %d for a budget of %d", p.name, plan.Peak, b)

@@ -12,6 +12,10 @@ import (
 type BudgetError struct {
 	Budget  int64
 	Minimum int64 // the smallest budget that works for this program and device
+	// Kept is how many of these bytes are whole maps that later sections read, at
+	// the step Where, where all rings together are largest.
+	Kept  int64
+	Where string
 }
 
 func (e *BudgetError) Error() string {
@@ -68,7 +72,20 @@ func Make(req *Request) (*Plan, error) {
 	if smallest == nil {
 		return nil, allocErr
 	}
-	return nil, &BudgetError{Budget: req.Budget, Minimum: smallest.Peak}
+	kept, where := smallest.mostKept()
+	return nil, &BudgetError{Budget: req.Budget, Minimum: smallest.Peak, Kept: kept, Where: where}
+}
+
+// mostKept gives the bytes of whole maps in the section that holds most, and its
+// last step.
+func (p *Plan) mostKept() (kept int64, where string) {
+	most := int64(-1)
+	for _, f := range p.Table() {
+		if n := f.Kept + f.Rings; n > most {
+			most, kept, where = n, f.Kept, f.Last
+		}
+	}
+	return kept, where
 }
 
 // considerSections plans section by section: with all parameters on the device,

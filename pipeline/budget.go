@@ -18,8 +18,11 @@ type BudgetError struct {
 	Model     string
 	Precision string
 	Device    string
-	Lower     []Remedy
-	Err       error // the planner's
+	// Maps says what holds most of the minimum, where that is whole maps between
+	// sections of the network; "" otherwise.
+	Maps  string
+	Lower []Remedy
+	Err   error // the planner's
 }
 
 // Remedy is a change that lowers the smallest budget.
@@ -30,6 +33,9 @@ type Remedy struct {
 
 func (e *BudgetError) Error() string {
 	s := fmt.Sprintf("a budget of %d bytes is too small for this photo with %s (%s) on %s, which need at least %d", e.Budget, e.Model, e.Precision, e.Device, e.Minimum)
+	if e.Maps != "" {
+		s += ", " + e.Maps
+	}
 	if less := e.Remedies(); less != "" {
 		s += ": less would do with " + less
 	}
@@ -66,6 +72,12 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 	if s.info == nil {
 		e.Precision = "fp32"
 		return e
+	}
+	if small.Kept > small.Minimum/2 {
+		e.Maps = fmt.Sprintf("%s of them for whole maps between sections (at %s)", Bytes(small.Kept), small.Where)
+		if s.shared() {
+			e.Maps += ", which cannot wait in host memory because the device shares it"
+		}
 	}
 	try := func(change string, m *model.Model, p Precision) {
 		opt := s.engineOptions(1)

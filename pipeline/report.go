@@ -99,10 +99,15 @@ type PlanFacts struct {
 	BudgetWhy string      `json:"budget_why"`
 	HostBytes int64       `json:"host_bytes"` // of tensors spilled to the host
 
-	Upload     int64   `json:"upload_bytes"` // to the device, in all
-	Download   int64   `json:"download_bytes"`
-	Recomputed int64   `json:"recomputed_flops"`  // of FLOPs; 0: rows are computed once
-	Predicted  float64 `json:"predicted_seconds"` // by the planner's cost model
+	Upload     int64 `json:"upload_bytes"` // to the device, in all
+	Download   int64 `json:"download_bytes"`
+	Recomputed int64 `json:"recomputed_flops"` // of FLOPs; 0: rows are computed once
+	// By the planner's prices: the whole run, its kernels alone, and its bytes alone
+	// over the link. Rated says that the device's rates were measured.
+	Predicted float64 `json:"predicted_seconds"`
+	Work      float64 `json:"work_seconds"`
+	Link      float64 `json:"link_seconds"`
+	Rated     bool    `json:"rated"`
 
 	// Table has the plan's sections; of dry runs only.
 	Table []SectionFacts `json:"table,omitempty"`
@@ -167,6 +172,7 @@ func (f *PlanFacts) fill(job *exec.Job) {
 	f.Full = p
 	f.Precision, f.Tuning = precisionOf(job).String(), job.Tuning()
 	f.Upload, f.Download, f.Predicted = p.Cost.UploadBytes, p.Cost.DownloadBytes, p.Cost.Seconds
+	f.Work, f.Link, f.Rated = p.Cost.WorkSeconds, p.Cost.LinkSeconds, job.Rated()
 	f.Recomputed, f.Rows, f.Ticks, f.Table = 0, 0, 0, nil
 	for _, s := range p.Table() {
 		f.Recomputed += s.Recomputed

@@ -17,9 +17,11 @@ const planTableHelp = `enhance plan-table photo.dng [-m MODEL] [--measure]
 enhance plan-table --size HxW [-m MODEL] [--device-profile NAME]
 
 Prints a table (Markdown) of budgets, 64M to 4G, none, and the smallest that works:
-the peak of device memory, the strategy, launches, transfers, host memory and the
-predicted time. Budgets that lead to one plan share a line. With --measure the photo is developed within each budget, and
-thrown away, and its time printed too.
+the peak of device memory, the strategy, launches, transfers, host memory, and three
+predictions: what the kernels take (work), what the bytes take over the link, and the
+whole run, which overlaps them. Budgets that lead to one plan share a line. With
+--measure the photo is developed within each budget, and thrown away, and its time
+printed too.
 `
 
 func runPlanTable(e *env, args []string) int {
@@ -81,7 +83,7 @@ func writePlanTable(w io.Writer, t *pipeline.PlanTable, measured bool) error {
 	fmt.Fprintf(w, "%s, %dx%d packed, %s on %s\n\n", t.Input, t.Packed[0], t.Packed[1], t.Model.Name, deviceName(&t.Device))
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 1, ' ', tabwriter.AlignRight)
-	head, rule := "|\t`--mem` |\tpeak |\tstrategy |\tlaunches |\tup |\tdown |\tin host memory |\tpredicted s |\t", "|\t---: |\t---: |\t:--- |\t---: |\t---: |\t---: |\t---: |\t---: |\t"
+	head, rule := "|\t`--mem` |\tpeak |\tstrategy |\tlaunches |\tup |\tdown |\tin host memory |\twork s |\tlink s |\tpredicted s |\t", "|\t---: |\t---: |\t:--- |\t---: |\t---: |\t---: |\t---: |\t---: |\t---: |\t---: |\t"
 	if measured {
 		head, rule = head+"measured s |\t", rule+"---: |\t"
 	}
@@ -96,15 +98,15 @@ func writePlanTable(w io.Writer, t *pipeline.PlanTable, measured bool) error {
 			name += " to " + budgetName(&t.Rows[i])
 		}
 		if r.TooSmall {
-			fmt.Fprintf(tw, "|\t%s |\t- |\ttoo small |\t- |\t- |\t- |\t- |\t- |\t", name)
+			fmt.Fprintf(tw, "|\t%s |\t- |\ttoo small |\t- |\t- |\t- |\t- |\t- |\t- |\t- |\t", name)
 			if measured {
 				fmt.Fprint(tw, "- |\t")
 			}
 			fmt.Fprintln(tw)
 			continue
 		}
-		fmt.Fprintf(tw, "|\t%s |\t%s |\t%s |\t%d |\t%s |\t%s |\t%s |\t%s |\t", name, short(r.Peak), strategyOf(r), r.Launches,
-			short(r.Upload), short(r.Download), short(r.HostBytes), significant(r.Predicted))
+		fmt.Fprintf(tw, "|\t%s |\t%s |\t%s |\t%d |\t%s |\t%s |\t%s |\t%s |\t%s |\t%s |\t", name, short(r.Peak), strategyOf(r), r.Launches,
+			short(r.Upload), short(r.Download), short(r.HostBytes), significant(r.Work), significant(r.Link), significant(r.Predicted))
 		if measured {
 			fmt.Fprintf(tw, "%s |\t", significant(r.Measured))
 		}

@@ -16,8 +16,8 @@ func writeSections(w io.Writer, r *pipeline.Report) {
 	if !r.DryRun || p.Full == nil {
 		return
 	}
-	fmt.Fprintf(w, "%-8s%s up, %s down, recomputed %.1f %%, predicted %s s\n", "", pipeline.Bytes(p.Upload), pipeline.Bytes(p.Download),
-		100*float64(p.Recomputed)/float64(max(p.FLOPs, 1)), significant(p.Predicted))
+	fmt.Fprintf(w, "%-8s%s up, %s down, recomputed %.1f %%, predicted %s s (work %s s, link %s s)\n", "", pipeline.Bytes(p.Upload), pipeline.Bytes(p.Download),
+		100*float64(p.Recomputed)/float64(max(p.FLOPs, 1)), significant(p.Predicted), significant(p.Work), significant(p.Link))
 	fmt.Fprintf(w, "%-8sabout %s planned", "host", pipeline.Bytes(r.Host.Need))
 	for i, u := range r.Host.Planned {
 		fmt.Fprintf(w, "%s %s %s", []string{":", ","}[min(i, 1)], pipeline.Bytes(u.Bytes), u.Purpose)
