@@ -95,6 +95,9 @@ func tableRow(t *testing.T, spec, prec string, mib int64) []float32 {
 			t.Fatal(err)
 		}
 	}
+	if opt.Rates, err = exec.MeasureRates(ctx, dev.Info().Unified || dev.Info().Type == clrt.CPU, opt.Budget); err != nil {
+		t.Fatal(err)
+	}
 	start := time.Now()
 	job, err := exec.Prepare(m, h, w, dev.Info(), opt)
 	if err != nil {
@@ -120,8 +123,10 @@ func tableRow(t *testing.T, spec, prec string, mib int64) []float32 {
 		took = append(took, time.Since(start).Seconds())
 	}
 	slices.Sort(took[1:])
-	t.Logf("%-28s %-13s %5d MiB: %8.1f ms (first %.0f, plan %.0f, open %.0f), peak %7.1f MiB as planned %v, %s, %d launches, up %.1f GB, down %.1f GB, host %.0f MiB", spec, prec, mib,
-		took[2]*1e3, took[0]*1e3, planned.Seconds()*1e3, opened.Seconds()*1e3, float64(e.Peak())/(1<<20), e.Peak() == job.Plan.Peak, job.Plan.Strategy, job.Plan.Cost.Launches,
-		float64(job.Plan.Cost.UploadBytes)/1e9, float64(job.Plan.Cost.DownloadBytes)/1e9, float64(job.Plan.HostBytes)/(1<<20))
+	c := &job.Plan.Cost
+	t.Logf("%-28s %-13s %5d MiB: %8.1f ms (first %.0f, plan %.0f, open %.0f), predicted %.0f (work %.0f, link %.0f), peak %7.1f MiB as planned %v, %s, %d launches, up %.1f GB, down %.1f GB, host %.0f MiB", spec, prec, mib,
+		took[2]*1e3, took[0]*1e3, planned.Seconds()*1e3, opened.Seconds()*1e3, c.Seconds*1e3, c.WorkSeconds*1e3, c.LinkSeconds*1e3,
+		float64(e.Peak())/(1<<20), e.Peak() == job.Plan.Peak, job.Plan.Strategy, c.Launches,
+		float64(c.UploadBytes)/1e9, float64(c.DownloadBytes)/1e9, float64(job.Plan.HostBytes)/(1<<20))
 	return out.v
 }
