@@ -29,7 +29,7 @@ var builtins = []Builtin{
 }
 
 // Default is the model that is used if none is named.
-const Default = "pynet-s"
+const Default = "fast"
 
 // Builtins lists the models that come with the program.
 func Builtins() []Builtin { return append([]Builtin(nil), builtins...) }

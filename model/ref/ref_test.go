@@ -117,7 +117,7 @@ func TestRunKeepsShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := model.Load("")
+	whole, err := model.Load("pynet-s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestRunKeepsShared(t *testing.T) {
 }
 
 func TestRunRefuses(t *testing.T) {
-	m, err := model.Load("")
+	m, err := model.Load("pynet-s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestRunRefuses(t *testing.T) {
 }
 
 func TestRunStops(t *testing.T) {
-	m, err := model.Load("")
+	m, err := model.Load("pynet-s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestRunStops(t *testing.T) {
 }
 
 func TestRunProgress(t *testing.T) {
-	m, err := model.Load("")
+	m, err := model.Load("pynet-s")
 	if err != nil {
 		t.Fatal(err)
 	}
