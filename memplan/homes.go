@@ -1,0 +1,198 @@
+package memplan
+
+import (
+	"math"
+	"sort"
+
+	"enhance/fuse"
+)
+
+// This file searches what stays on the device and how fast sections advance.
+
+// heights are the tick heights that sections are tried with.
+var heights = []int{math.MaxInt32, 512, 256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 2, 1}
+
+// lowTick is the height below which ticks only save memory.
+const lowTick = 16
+
+// quickest is the pace of section k with ticks of rows rows that takes the least time.
+func (s *sectioning) quickest(k, rows int) (pace, measured) {
+	p := pace{rows: rows}
+	m := s.measure(k, p)
+	if s.req.Unified || rows < lowTick || rows >= s.frames[k].highest && rows > heights[1] {
+		return p, m
+	}
+	q := pace{rows: rows, ease: true}
+	if e := s.measure(k, q); e.seconds < m.seconds {
+		return q, e
+	}
+	return p, m
+}
+
+// plan chooses homes and paces such that what is live in every section fits
+// limit, as far as it can.
+func (s *sectioning) plan(limit int64) (*Plan, error) {
+	p := s.req.Program
+	s.keep = make([]bool, len(p.Tensors))
+	for t := range s.keep {
+		s.keep[t] = t != p.Input && t != p.Output
+	}
+	room := limit - s.fixed
+	paces := make([]pace, s.n)
+	for k := range s.n {
+		paces[k] = s.comfortable(k)
+	}
+	s.fit(paces, room)
+	for k := range s.n {
+		paces[k] = s.fastest(k, paces[k], room)
+	}
+	s.recall(paces, room)
+	d := s.draft()
+	copy(d.paces, paces)
+	return d.finish("sections")
+}
+
+// fit moves tensors to the host and lowers ticks until every section fits room
+// or has nothing left to give.
+func (s *sectioning) fit(paces []pace, room int64) {
+	stuck := make([]bool, s.n)
+	for {
+		worst, over := -1, int64(0)
+		for k := range s.n {
+			if o := s.kept(k) + s.measure(k, paces[k]).bytes - room; o > over && !stuck[k] {
+				worst, over = k, o
+			}
+		}
+		if worst < 0 {
+			return
+		}
+		if t := s.evict(worst, room, paces); t >= 0 {
+			s.keep[t] = false
+			continue
+		}
+		stuck[worst] = paces[worst].rows <= heights[len(heights)-1]
+		paces[worst] = s.lower(worst, paces[worst])
+	}
+}
+
+// comfortable is the slowest pace at which section k is about as fast as it gets.
+func (s *sectioning) comfortable(k int) pace {
+	best := math.Inf(1)
+	for _, h := range heights {
+		if h >= lowTick { // lower ticks only where the budget asks for them
+			_, m := s.quickest(k, h)
+			best = min(best, m.seconds)
+		}
+	}
+	var p pace
+	for _, h := range heights {
+		if h < lowTick {
+			break
+		}
+		if q, m := s.quickest(k, h); p.rows == 0 || m.seconds <= 1.05*best {
+			p = q
+		}
+	}
+	return p
+}
+
+func (s *sectioning) lower(k int, p pace) pace {
+	for _, h := range heights {
+		if h < min(p.rows, s.frames[k].highest) {
+			q, _ := s.quickest(k, h)
+			return q
+		}
+	}
+	return pace{rows: heights[len(heights)-1]}
+}
+
+// fastest is the pace of section k with the least time that fits.
+func (s *sectioning) fastest(k int, p pace, room int64) pace {
+	best := s.measure(k, p)
+	kept := s.kept(k)
+	for _, h := range heights {
+		if h < min(p.rows, lowTick) {
+			break
+		}
+		if q, m := s.quickest(k, h); m.seconds < 0.995*best.seconds && kept+m.bytes <= room {
+			best, p = m, q
+		}
+	}
+	return p
+}
+
+// recall takes tensors back from the host if lower ticks make room for them and
+// that saves time.
+func (s *sectioning) recall(paces []pace, room int64) {
+	p := s.req.Program
+	var away []int
+	for t := range s.keep {
+		if !s.keep[t] && s.first[t] >= 0 && s.first[t] < s.last[t] && t != p.Output {
+			away = append(away, t)
+		}
+	}
+	worth := func(t int) float64 { return float64(1+s.reads[t]) / float64(1+s.last[t]-s.first[t]) }
+	sort.SliceStable(away, func(a, b int) bool { return worth(away[a]) > worth(away[b]) })
+	for _, t := range away {
+		s.keep[t] = true
+		var then []pace
+		gain := 0.0
+		for k := s.first[t]; k <= s.last[t]; k++ {
+			q, ok := s.best(k, room)
+			if !ok {
+				break
+			}
+			s.keep[t] = false
+			gain += s.measure(k, paces[k]).seconds
+			s.keep[t] = true
+			gain -= s.measure(k, q).seconds
+			then = append(then, q)
+		}
+		if s.keep[t] = len(then) == s.last[t]-s.first[t]+1 && gain > 0; s.keep[t] {
+			copy(paces[s.first[t]:], then)
+		}
+	}
+}
+
+// best is the pace of section k with the least time of all that fit.
+func (s *sectioning) best(k int, room int64) (p pace, ok bool) {
+	kept, least := s.kept(k), math.Inf(1)
+	if kept > room {
+		return p, false
+	}
+	for _, h := range heights {
+		if h < lowTick {
+			break
+		}
+		if q, m := s.quickest(k, h); m.seconds < least && kept+m.bytes <= room {
+			p, least, ok = q, m.seconds, true
+		}
+	}
+	return p, ok
+}
+
+// evict picks the tensor whose move to the host relieves overfull sections most
+// for what its transfers cost, or -1.
+func (s *sectioning) evict(worst int, room int64, paces []pace) int {
+	if s.req.Unified {
+		return -1
+	}
+	over := make([]int64, s.n)
+	for k := range over {
+		over[k] = s.kept(k) + s.measure(k, paces[k]).bytes - room
+	}
+	best, score := -1, 0.0
+	for _, t := range s.external[worst] {
+		if !s.keep[t] || s.req.Program.Tensors[t].Storage != fuse.Activation {
+			continue
+		}
+		relief := 0.0
+		for k := s.first[t]; k <= s.last[t]; k++ {
+			relief += float64(min(max(over[k], 0), s.bytes(t)))
+		}
+		if v := relief / (float64(s.bytes(t)) * float64(1+s.reads[t])); v > score {
+			best, score = t, v
+		}
+	}
+	return best
+}
