@@ -69,7 +69,7 @@ func benchShape(b *testing.B, dev *clrt.Device, a algo, s conv.Shape) {
 	defer ctx.Close()
 	q, err := ctx.NewQueue()
 	must(err)
-	made, err := a.New(conv.CapsOf(dev.Info()), s, a.precision.Storage())
+	made, err := a.New(*capsOf(dev), s, a.precision.Storage())
 	must(err)
 	m := made.(*impl)
 	p := a.precision.Storage()

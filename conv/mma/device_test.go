@@ -43,10 +43,17 @@ func TestContract(t *testing.T) {
 			draw func(*rand.Rand) conv.Shape
 		}{{"any", convtest.AnyShape}, {"wide", wideShape}} {
 			t.Run(p.String()+"/"+draw.name, func(t *testing.T) {
-				convtest.Run(t, convtest.Config{Algo: Algo(p), Device: dev, Precision: p.Storage(), Accuracy: accuracy[p], Draw: draw.draw})
+				convtest.Run(t, convtest.Config{Algo: Algo(p), Device: dev, Caps: capsOf(dev), Precision: p.Storage(), Accuracy: accuracy[p], Draw: draw.draw})
 			})
 		}
 	}
+}
+
+// capsOf are the device's, with the matrix units that matrixDevice found.
+func capsOf(dev *clrt.Device) *conv.Caps {
+	c := conv.CapsOf(dev.Info())
+	c.Matrix, c.TF32 = true, true
+	return &c
 }
 
 // TestVariants runs variants that no shape chooses, or only large ones do.
@@ -55,7 +62,7 @@ func TestVariants(t *testing.T) {
 	for _, v := range trialVariants {
 		for _, p := range []Precision{FP16, TF32, FP32} {
 			t.Run(p.String()+"/"+(&impl{variant: v}).name(), func(t *testing.T) {
-				convtest.Run(t, convtest.Config{Algo: algo{p, &v}, Device: dev, Precision: p.Storage(), Accuracy: accuracy[p], Draw: wideShape, Cases: convtest.Cases(3)})
+				convtest.Run(t, convtest.Config{Algo: algo{p, &v}, Device: dev, Caps: capsOf(dev), Precision: p.Storage(), Accuracy: accuracy[p], Draw: wideShape, Cases: convtest.Cases(3)})
 			})
 		}
 	}
@@ -97,13 +104,14 @@ func TestProbeHere(t *testing.T) {
 
 // TestRefuses says what New does not take.
 func TestRefuses(t *testing.T) {
-	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024}
+	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Matrix: true}
 	good := conv.Shape{K: 3, SrcC: []int{16}, OutC: 16, H: 8, W: 8}
 	for _, c := range []struct {
 		name   string
 		change func(*conv.Caps, *conv.Shape)
 		p      planar.Precision
 	}{
+		{"no matrix units", func(c *conv.Caps, _ *conv.Shape) { c.Matrix = false }, planar.FP16},
 		{"fp32 storage", func(*conv.Caps, *conv.Shape) {}, planar.FP32},
 		{"even kernel", func(_ *conv.Caps, s *conv.Shape) { s.K = 4 }, planar.FP16},
 		{"large kernel", func(_ *conv.Caps, s *conv.Shape) { s.K = 11 }, planar.FP16},

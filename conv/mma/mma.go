@@ -84,6 +84,9 @@ func (a algo) Name() string {
 }
 
 func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+	if !c.Matrix {
+		return nil, fmt.Errorf("conv: %s needs matrix units, as NVIDIA GPUs have", a.Name())
+	}
 	if p != a.precision.Storage() {
 		return nil, fmt.Errorf("conv: %s needs activations stored as %s, not %s", a.Name(), a.precision.Storage(), p)
 	}
