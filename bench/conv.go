@@ -260,42 +260,7 @@ func (r *rig) launch(rows int) error {
 
 // run computes rows rows and returns the device's seconds.
 func (r *rig) run(rows int) (float64, error) {
-	return deviceSeconds(r.q, func() error { return r.launch(rows) })
-}
-
-// deviceSeconds times what enqueue enqueues, from marker to marker.
-func deviceSeconds(q *clrt.Queue, enqueue func() error) (float64, error) {
-	if err := q.Finish(); err != nil {
-		return 0, err
-	}
-	first, err := q.Marker()
-	if err != nil {
-		return 0, err
-	}
-	defer first.Close()
-	if err := enqueue(); err != nil {
-		return 0, err
-	}
-	last, err := q.Marker()
-	if err != nil {
-		return 0, err
-	}
-	defer last.Close()
-	if err := q.Finish(); err != nil {
-		return 0, err
-	}
-	_, _, _, from, err := first.Times()
-	if err != nil {
-		return 0, err
-	}
-	_, _, _, to, err := last.Times()
-	if err != nil {
-		return 0, err
-	}
-	if to <= from {
-		return 0, fmt.Errorf("the device's clock says that the work took %d ns", int64(to)-int64(from))
-	}
-	return float64(to-from) / 1e9, nil
+	return r.q.Seconds(func() error { return r.launch(rows) })
 }
 
 // repeat runs rows rows once without counting, so that caches, clocks and page

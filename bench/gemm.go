@@ -146,7 +146,7 @@ func measureGEMM(ctx context.Context, cl *clrt.Context, q *clrt.Queue, c GEMMCas
 	p := v.Open(cl)
 	defer p.Close()
 	run := func() (float64, error) {
-		return deviceSeconds(q, func() error { return p.Run(q, c.M, c.N, c.K, ops.a, ops.b, ops.c, nil) })
+		return q.Seconds(func() error { return p.Run(q, c.M, c.N, c.K, ops.a, ops.b, ops.c, nil) })
 	}
 	if _, err := run(); err != nil {
 		return err

@@ -274,45 +274,9 @@ func (r *rig) launch(from, to int) error {
 
 // time runs all rows once, by the device's clock, and keeps the best time.
 func (r *rig) time() (seconds float64, err error) {
-	seconds, err = DeviceSeconds(r.q, func() error { return r.launch(0, r.rows) })
+	seconds, err = r.q.Seconds(func() error { return r.launch(0, r.rows) })
 	if err == nil && (r.seconds == 0 || seconds < r.seconds) {
 		r.seconds = seconds
 	}
 	return seconds, err
-}
-
-// DeviceSeconds times what enqueue puts into an idle queue, from a marker before
-// it to one after it, by the device's clock.
-func DeviceSeconds(q *clrt.Queue, enqueue func() error) (float64, error) {
-	if err := q.Finish(); err != nil {
-		return 0, err
-	}
-	first, err := q.Marker()
-	if err != nil {
-		return 0, err
-	}
-	defer first.Close()
-	if err := enqueue(); err != nil {
-		return 0, err
-	}
-	last, err := q.Marker()
-	if err != nil {
-		return 0, err
-	}
-	defer last.Close()
-	if err := q.Finish(); err != nil {
-		return 0, err
-	}
-	_, _, _, from, err := first.Times()
-	if err != nil {
-		return 0, err
-	}
-	_, _, _, to, err := last.Times()
-	if err != nil {
-		return 0, err
-	}
-	if to <= from {
-		return 0, fmt.Errorf("the device's clock says that the work took %d ns", int64(to)-int64(from))
-	}
-	return float64(to-from) / 1e9, nil
 }
