@@ -169,9 +169,6 @@ func (b *Batch) Abandon() {
 	}
 }
 
-// Sessions are the batch's, in the order of the selectors.
-func (b *Batch) Sessions() []*Session { return b.sessions }
-
 // Note says what the reader should know about the devices together, "" for nothing.
 func (b *Batch) Note() string {
 	first := b.sessions[0].deviceFacts()
