@@ -183,7 +183,13 @@ func define(text string, defs ...any) string { return kerneltext.Define(text, de
 // direct lists the arguments that the direct kernels share, up to y0; bias is its
 // offset in weights.
 func (a *Args) direct(weights *clrt.Buffer, bias int32, rest ...any) []any {
-	args := make([]any, 0, 20)
+	return append(append(append(a.Sources(), weights, bias), a.Targets()...), rest...)
+}
+
+// Sources lists the kernel arguments for the sources, buffer and ring of each of
+// MaxSources, absent ones with no channels. There is room for a kernel's others.
+func (a *Args) Sources() []any {
+	args := make([]any, 0, 32)
 	for i := range MaxSources {
 		src := a.Src[0].Slice(0, 0)
 		if i < len(a.Src) {
@@ -191,11 +197,14 @@ func (a *Args) direct(weights *clrt.Buffer, bias int32, rest ...any) []any {
 		}
 		args = append(args, src.Buf, src.Arg())
 	}
-	args = append(args, weights, bias)
+	return args
+}
+
+// Targets lists the kernel arguments for the residual, a nil buffer if there is
+// none, and the destination.
+func (a *Args) Targets() []any {
 	if a.Res.Buf != nil {
-		args = append(args, a.Res.Buf, a.Res.Arg())
-	} else {
-		args = append(args, nil, a.Dst.Arg())
+		return []any{a.Res.Buf, a.Res.Arg(), a.Dst.Buf, a.Dst.Arg()}
 	}
-	return append(append(args, a.Dst.Buf, a.Dst.Arg()), rest...)
+	return []any{nil, a.Dst.Arg(), a.Dst.Buf, a.Dst.Arg()}
 }

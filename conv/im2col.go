@@ -177,15 +177,7 @@ func (m *im2colImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer
 
 // unfold queues conv_im2col for rows [y,y+rows).
 func (m *im2colImpl) unfold(q *clrt.Queue, k *clrt.Kernel, a *Args, y, rows int) error {
-	args := make([]any, 0, 2*MaxSources+5)
-	for i := range MaxSources {
-		src := a.Src[0].Slice(0, 0)
-		if i < len(a.Src) {
-			src = a.Src[i]
-		}
-		args = append(args, src.Buf, src.Arg())
-	}
-	args = append(args, a.Scratch, int32(y), int32(rows), int32(m.width()))
+	args := append(a.Sources(), a.Scratch, int32(y), int32(rows), int32(m.width()))
 	// Some drivers count groups of the second dimension in 16 bits.
 	const most = 32768
 	for t := 0; t < m.terms(); t += most {

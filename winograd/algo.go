@@ -120,27 +120,6 @@ func actSuffix(s conv.Shape) string {
 	return ""
 }
 
-// sources lists the kernel arguments for the sources, absent ones with no channels.
-func sources(a *conv.Args) []any {
-	args := make([]any, 0, 32)
-	for i := range conv.MaxSources {
-		src := a.Src[0].Slice(0, 0)
-		if i < len(a.Src) {
-			src = a.Src[i]
-		}
-		args = append(args, src.Buf, src.Arg())
-	}
-	return args
-}
-
-// targets lists the kernel arguments for the residual and the destination.
-func targets(a *conv.Args) []any {
-	if a.Res.Buf != nil {
-		return []any{a.Res.Buf, a.Res.Arg(), a.Dst.Buf, a.Dst.Arg()}
-	}
-	return []any{nil, a.Dst.Arg(), a.Dst.Buf, a.Dst.Arg()}
-}
-
 // scratchSize is 0 where there is none.
 func scratchSize(b *clrt.Buffer) int64 {
 	if b == nil {

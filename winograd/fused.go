@@ -118,8 +118,8 @@ func (f *fused) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *
 	if err := checkRows(f.algo, a, m); err != nil {
 		return err
 	}
-	args := append(sources(a), packed, int32(f.biasAt()))
-	args = append(args, targets(a)...)
+	args := append(a.Sources(), packed, int32(f.biasAt()))
+	args = append(args, a.Targets()...)
 	args = append(args, int32(a.Y0/m), int32(a.Y1), int32(f.shape.Act), a.Slope)
 	if err := k[0].SetArgs(args...); err != nil {
 		return err

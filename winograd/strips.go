@@ -286,8 +286,8 @@ func (w *strips) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a 
 		return err
 	}
 	o := w.offsets()
-	args := append(sources(a), packed, int32(w.biasAt()))
-	args = append(args, targets(a)...)
+	args := append(a.Sources(), packed, int32(w.biasAt()))
+	args = append(args, a.Targets()...)
 	args = append(args, a.Scratch, int32(16+w.filters()), int32(o.size), int32(w.strideI()), int32(w.strideV()), int32(w.strideY()),
 		[8]int32{int32(o.v), int32(o.p), int32(o.y), int32(o.d), int32(o.z)},
 		int32(a.Y0/w.t.M), int32(a.Y1), int32(items), int32(w.blocksX()), int32(w.shape.Act), a.Slope)

@@ -263,7 +263,7 @@ func (w *tiled) piece(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 	patchRows, _, _ := w.patch()
 	for c0 := 0; c0 < inC; c0 += w.channels {
 		cs := min(w.channels, inC-c0)
-		args := append(sources(a), a.Scratch, int32(c0), int32(row0), int32(rows), int32(tp))
+		args := append(a.Sources(), a.Scratch, int32(c0), int32(row0), int32(rows), int32(tp))
 		if err := k[0].SetArgs(args...); err != nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func (w *tiled) piece(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 			return err
 		}
 	}
-	args := append([]any{a.Scratch, mAt, packed, int32(w.biasAt())}, targets(a)...)
+	args := append([]any{a.Scratch, mAt, packed, int32(w.biasAt())}, a.Targets()...)
 	args = append(args, int32(row0), int32(rows), int32(tp), int32(a.Y1), int32(w.shape.Act), a.Slope)
 	if err := k[2].SetArgs(args...); err != nil {
 		return err

@@ -105,21 +105,8 @@ func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 
 // launch lists the kernel's arguments and sizes.
 func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args []any, global, local []int) {
-	args = make([]any, 0, 18)
-	for i := range conv.MaxSources {
-		src := a.Src[0].Slice(0, 0)
-		if i < len(a.Src) {
-			src = a.Src[i]
-		}
-		args = append(args, src.Buf, src.Arg())
-	}
-	args = append(args, packed, int32(m.stages()), int32(m.biasAt()))
-	if a.Res.Buf != nil {
-		args = append(args, a.Res.Buf, a.Res.Arg())
-	} else {
-		args = append(args, nil, a.Dst.Arg())
-	}
-	args = append(args, a.Dst.Buf, a.Dst.Arg(), int32(a.Y0), int32(a.Y1), a.Slope)
+	args = append(a.Sources(), packed, int32(m.stages()), int32(m.biasAt()))
+	args = append(append(args, a.Targets()...), int32(a.Y0), int32(a.Y1), a.Slope)
 	tiles := ceilDiv(a.Y1-a.Y0, m.variant.tileH())
 	return args, []int{m.groups() * group, ceilDiv(a.Dst.W, tileW), tiles}, []int{group, 1, 1}
 }
