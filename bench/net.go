@@ -155,7 +155,7 @@ func (s tensorSource) row(y int) [][]float32 {
 
 // Rows implements exec.RowsSource.
 func (s tensorSource) Rows(y0, y1 int, put func(y int, planes [][]float32)) error {
-	exec.EachRow(y1-y0, 2*s.C*s.W, func(i int) { put(y0+i, s.row(y0+i)) })
+	exec.EachRow(y1-y0, s.C*s.W/2, func(i int) { put(y0+i, s.row(y0+i)) })
 	return nil
 }
 
@@ -179,15 +179,20 @@ func (s *finiteSink) Rows(y0, y1 int, each func(do func(y int, planes [][]float3
 }
 
 func (s *finiteSink) count(planes [][]float32) {
-	n := int64(0)
 	for _, line := range planes {
+		sum := float32(0) // 0, or NaN if a sample is not finite
+		for _, v := range line {
+			sum += v - v
+		}
+		if sum == 0 {
+			continue
+		}
 		for _, v := range line {
 			if v-v != 0 {
-				n++
+				s.bad.Add(1)
 			}
 		}
 	}
-	s.bad.Add(n)
 }
 
 // WriteText writes the report for people.

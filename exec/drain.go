@@ -10,7 +10,7 @@ import (
 
 // sinkTime is about how many times as long as converting it a sink takes with a
 // row that it is given on all cores.
-const sinkTime = 4
+const sinkTime = 16
 
 // drain hands the output's rows to the sink, in a goroutine of its own.
 type drain struct {

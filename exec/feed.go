@@ -53,8 +53,9 @@ func EachRow(n, ns int, do func(i int)) {
 	eachRow(n, time.Duration(ns), func(_, i int) { do(i) })
 }
 
-// rowTime is about how long the samples of a row take to convert.
-func rowTime(r planar.Rows) time.Duration { return time.Duration(2 * r.C * r.W) }
+// rowTime is about how long the samples of a row take to convert: as long as they
+// take through the memory.
+func rowTime(r planar.Rows) time.Duration { return time.Duration(r.C * r.W / 2) }
 
 // feeder prepares the input's chunks ahead of the uploads, in a goroutine of its
 // own, so that decoding and device work overlap.

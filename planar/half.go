@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Half rounds v to binary16, to nearest, ties to even.
+// Half rounds v to binary16, to nearest, ties to even. NaN stays NaN, quiet, with the
+// upper bits of its payload.
 func Half(v float32) uint16 {
 	b := math.Float32bits(v)
 	sign := uint16(b >> 16 & 0x8000)
@@ -14,7 +15,7 @@ func Half(v float32) uint16 {
 	switch {
 	case exp == 128:
 		if man != 0 {
-			return sign | 0x7e00
+			return sign | 0x7e00 | uint16(man>>13)
 		}
 		return sign | 0x7c00
 	case exp > 15:
@@ -49,13 +50,16 @@ var floats = sync.OnceValue(func() *[1 << 16]float32 {
 	return &t
 })
 
-// Float widens binary16.
+// Float widens binary16. NaN becomes quiet.
 func Float(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	exp := uint32(h >> 10 & 0x1f)
 	man := uint32(h & 0x3ff)
 	switch {
 	case exp == 0x1f:
+		if man != 0 {
+			man |= 0x200
+		}
 		return math.Float32frombits(sign | 0x7f800000 | man<<13)
 	case exp != 0:
 		return math.Float32frombits(sign | (exp+112)<<23 | man<<13)

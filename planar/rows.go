@@ -3,6 +3,7 @@ package planar
 import (
 	"encoding/binary"
 	"math"
+	"unsafe"
 
 	"enhance/fuse"
 	"enhance/model"
@@ -37,15 +38,56 @@ func (r Rows) Put(dst []byte, c int, line []float32) {
 }
 
 func putFloats(dst []byte, line []float32) {
+	if littleEndian {
+		copy(dst, bytesOf(line))
+		return
+	}
 	for x, v := range line {
 		binary.LittleEndian.PutUint32(dst[4*x:], math.Float32bits(v))
 	}
 }
 
-// putHalves is Half of every sample, those that become normal numbers without its
+func getFloats(line []float32, src []byte) {
+	if littleEndian {
+		copy(bytesOf(line), src)
+		return
+	}
+	for x := range line {
+		line[x] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*x:]))
+	}
+}
+
+// littleEndian says that the host stores a float32 as the device does.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// bytesOf is the memory of v.
+func bytesOf(v []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
+}
+
+func putHalves(dst []byte, line []float32) {
+	if n := len(line) / unit * unit; converts && n > 0 {
+		halvesOf(&dst[:2*n][0], &line[0], n)
+		dst, line = dst[2*n:], line[n:]
+	}
+	roundHalves(dst, line)
+}
+
+func getHalves(line []float32, src []byte) {
+	if n := len(line) / unit * unit; converts && n > 0 {
+		floatsOf(&line[0], &src[:2*n][0], n)
+		src, line = src[2*n:], line[n:]
+	}
+	wide := floats()
+	for x := range line {
+		line[x] = wide[binary.LittleEndian.Uint16(src[2*x:])]
+	}
+}
+
+// roundHalves stores Half of every sample, those that become normal numbers without its
 // branches: the exponents' biases differ by 112, and adding just less than half of
 // the last place, and its bit, rounds to nearest even.
-func putHalves(dst []byte, line []float32) {
+func roundHalves(dst []byte, line []float32) {
 	for x, v := range line {
 		b := math.Float32bits(v)
 		if e := b >> 23 & 0xff; e-113 < 30 {
@@ -68,16 +110,10 @@ func (r Rows) set(dst []byte, i int, v float32) {
 // Get reads channel c of the row at the start of src into line.
 func (r Rows) Get(src []byte, c int, line []float32) {
 	at := c*Pitch(r.W) + Pad
+	line = line[:r.W]
 	if r.Precision == FP16 {
-		wide := floats()
-		src = src[2*at : 2*(at+r.W)]
-		for x := range line[:r.W] {
-			line[x] = wide[binary.LittleEndian.Uint16(src[2*x:])]
-		}
+		getHalves(line, src[2*at:2*(at+r.W)])
 		return
 	}
-	src = src[4*at : 4*(at+r.W)]
-	for x := range line[:r.W] {
-		line[x] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*x:]))
-	}
+	getFloats(line, src[4*at:4*(at+r.W)])
 }
