@@ -208,7 +208,10 @@ func (r *run) make(out *target, w, h int) error {
 	if err := dev.finish(); err != nil {
 		return err
 	}
-	if err := out.commit(); err != nil {
+	end := r.stages().Begin("flush")
+	err = out.commit()
+	end()
+	if err != nil {
 		return err
 	}
 	sec.Finish = time.Since(finish).Seconds()
