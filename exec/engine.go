@@ -53,16 +53,17 @@ func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
 	if e.lanes, err = newLanes(ctx, e.q, j.Shared()); err != nil {
 		return
 	}
-	if err = e.compile(); err != nil {
-		return
+	for _, part := range []struct {
+		name string
+		do   func() error
+	}{{"compile", e.compile}, {"allocate", e.allocate}, {"allocate", e.stage}, {"load weights", e.loadWeights}} {
+		end := j.opt.Profiler.Stages().Begin(part.name)
+		err = part.do()
+		end()
+		if err != nil {
+			return
+		}
 	}
-	if err = e.allocate(); err != nil {
-		return
-	}
-	if err = e.stage(); err != nil {
-		return
-	}
-	err = e.loadWeights()
 	return
 }
 

@@ -90,16 +90,23 @@ func (s *Session) openContext() error {
 // packed samples: the device's matrix units, the precision, and, for a run, the
 // algorithms of a device that is used for the first time.
 func (s *Session) ready(ctx context.Context, h, w int, run bool) error {
-	if err := s.probe(); err != nil {
-		return err
+	for _, part := range []struct {
+		name string
+		do   func() error
+	}{
+		{"open device", s.probe},
+		{"choose precision", func() error { return s.decidePrecision(ctx) }},
+		{"tune", func() error { return s.useTuning(ctx, h, w, run) }},
+		{"tune", func() error { return s.useRates(ctx, run) }},
+	} {
+		end := s.stages().Begin(part.name)
+		err := part.do()
+		end()
+		if err != nil {
+			return err
+		}
 	}
-	if err := s.decidePrecision(ctx); err != nil {
-		return err
-	}
-	if err := s.useTuning(ctx, h, w, run); err != nil {
-		return err
-	}
-	return s.useRates(ctx, run)
+	return nil
 }
 
 // EngineOptions are what the session would give exec.Prepare for a mosaic of so
