@@ -44,14 +44,45 @@ func (j *Job) packParts(i int) [][]byte {
 	if c := j.convs[i]; c != nil {
 		weight, bias := j.Model.Params[s.Weight], j.Model.Params[s.Bias]
 		ps = append(ps, floatBytes(c.Pack(weight.Data, bias.Data)))
-		if j.opt.TakeWeights && j.lastReader(s.Weight) == i {
-			weight.Data, bias.Data = nil, nil
-		}
 	}
 	if s.Kind == fuse.Affine {
 		ps = append(ps, floatBytes(j.normParams(s)))
 	}
 	return ps
+}
+
+// packer packs the steps' parameters on all cores, a little ahead of their being
+// taken.
+type packer struct {
+	*Job
+	made  []chan [][]byte // by step
+	begun int             // steps before it are being packed, or were
+	held  int64           // bytes of those that were not taken yet
+}
+
+// packingAhead is how many bytes may be packed and not taken yet.
+const packingAhead = 32 << 20
+
+func newPacker(j *Job) *packer {
+	return &packer{Job: j, made: make([]chan [][]byte, len(j.Program.Steps))}
+}
+
+// take returns step i's parameter arrays; steps are taken in order, and from the
+// model, if it may be robbed.
+func (p *packer) take(i int) [][]byte {
+	for p.begun < len(p.made) && (p.begun <= i || p.held+p.weightBytes(p.begun) <= packingAhead) {
+		k, made := p.begun, make(chan [][]byte, 1) // nobody has to take what is made
+		p.made[k] = made
+		p.held += p.weightBytes(k)
+		p.begun++
+		go func() { made <- p.packParts(k) }()
+	}
+	parts := <-p.made[i]
+	p.held -= p.weightBytes(i)
+	if s := &p.Program.Steps[i]; p.convs[i] != nil && p.opt.TakeWeights && p.lastReader(s.Weight) == i {
+		p.Model.Params[s.Weight].Data, p.Model.Params[s.Bias].Data = nil, nil
+	}
+	return parts
 }
 
 // lastReader is the last step with that weight.
@@ -114,9 +145,9 @@ func (e *Engine) loadWeights() error {
 	}
 	e.params = make([][]*clrt.Buffer, len(e.Program.Steps))
 	e.streamed = make([][]byte, len(e.Program.Steps))
-	next, garbage := int64(0), int64(0)
+	packer, next, garbage := newPacker(e.Job), int64(0), int64(0)
 	for i := range e.Program.Steps {
-		parts := e.packParts(i)
+		parts := packer.take(i)
 		if garbage += 3 * e.weightBytes(i); garbage > packingGarbage {
 			debug.FreeOSMemory()
 			garbage = 0
