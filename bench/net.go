@@ -172,10 +172,11 @@ func (s *finiteSink) Row(_ int, planes [][]float32) error {
 }
 
 // Rows implements exec.RowsSink.
-func (s *finiteSink) Rows(y0, y1 int, each func(do func(y int, planes [][]float32))) error {
-	s.rows += y1 - y0
-	each(func(_ int, planes [][]float32) { s.count(planes) })
-	return nil
+func (s *finiteSink) Rows(y0, y1 int) (put func(y int, planes [][]float32), end func() error, err error) {
+	return func(_ int, planes [][]float32) { s.count(planes) }, func() error {
+		s.rows += y1 - y0
+		return nil
+	}, nil
 }
 
 func (s *finiteSink) count(planes [][]float32) {

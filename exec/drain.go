@@ -3,86 +3,161 @@ package exec
 import (
 	"context"
 	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"enhance/planar"
 	"enhance/trace"
 )
 
-// sinkTime is about how many times as long as converting it a sink takes with a
-// row that it is given on all cores.
-const sinkTime = 16
-
-// drain hands the output's rows to the sink, in a goroutine of its own.
+// drain hands the output's rows to the sink. One goroutine waits for chunks to come
+// and begins them, workers on all cores convert their rows and give them to the
+// sink, and another goroutine ends chunks in order: so nobody waits for the slowest
+// row of a chunk.
 type drain struct {
 	e      *Engine
-	queue  chan *chunk
+	queue  chan *chunk      // on their way from the device
+	begun  chan *delivery   // in order
+	work   chan *delivery   // each as often as there should be workers at it
+	spare  chan [][]float32 // rows of a Sink that takes them one by one
 	ended  chan error
+	failed atomic.Bool
 	rows   planar.Rows
 	sink   Sink
 	stages *trace.Stages
-	lines  [][][]float32 // of a Sink that takes rows one by one
-	work   [][][]float32 // by worker
+}
+
+// delivery is a chunk whose rows are being given to the sink.
+type delivery struct {
+	*chunk
+	put  func(y int, planes [][]float32)
+	end  func() error
+	next atomic.Int64 // row to be converted
+	left atomic.Int64 // rows that are not done
+	done chan struct{}
 }
 
 func newDrain(e *Engine, sink Sink, cancel context.CancelCauseFunc) *drain {
 	out := e.Program.Tensors[e.Program.Output]
-	d := &drain{e: e, queue: make(chan *chunk, inFlight), ended: make(chan error, 1), sink: sink, stages: e.opt.Profiler.Stages(),
-		rows: planar.Rows{C: out.C, W: out.W, Precision: e.opt.Precision}}
-	go func() {
-		var first error
-		for c := range d.queue {
-			err := c.wait()
-			if err == nil && c.err == nil && first == nil {
-				err = d.deliver(c)
-			}
-			if err != nil && first == nil {
-				first = err
-				cancel(err)
-			}
-			e.out.give(c.bytes)
+	workers := runtime.GOMAXPROCS(0)
+	d := &drain{e: e, sink: sink, stages: e.opt.Profiler.Stages(), rows: planar.Rows{C: out.C, W: out.W, Precision: e.opt.Precision},
+		queue: make(chan *chunk, inFlight), begun: make(chan *delivery, outChunks), work: make(chan *delivery, outChunks*workers), ended: make(chan error, 1)}
+	if _, ok := sink.(RowsSink); !ok {
+		d.spare = make(chan [][]float32, 2*piece)
+		for range cap(d.spare) {
+			d.spare <- nil
 		}
+	}
+	var crew sync.WaitGroup
+	for range workers {
+		crew.Go(d.convert)
+	}
+	go d.begin(workers)
+	go func() {
+		first := d.finish(cancel)
+		close(d.work)
+		crew.Wait()
 		d.ended <- first
 	}()
 	return d
 }
 
-// deliver gives a chunk's rows to the sink.
-func (d *drain) deliver(c *chunk) error {
-	get := func(y int, planes [][]float32) {
-		row := c.bytes[d.rows.Bytes(y-c.y0):]
-		for k, line := range planes {
-			d.rows.Get(row, k, line)
+// begin begins chunks when they have come.
+func (d *drain) begin(workers int) {
+	defer close(d.begun)
+	for c := range d.queue {
+		v := &delivery{chunk: c, done: make(chan struct{})}
+		if err := c.wait(); c.err == nil {
+			c.err = err
+		}
+		if c.err == nil && !d.failed.Load() {
+			v.put, v.end, c.err = d.open(c)
+		}
+		if v.put == nil || c.err != nil {
+			close(v.done)
+			d.begun <- v
+			continue
+		}
+		rows := c.y1 - c.y0
+		v.left.Store(int64(rows))
+		d.begun <- v
+		for range min(rows, workers) {
+			d.work <- v
 		}
 	}
+}
+
+// open says how a chunk's rows are given to the sink.
+func (d *drain) open(c *chunk) (put func(y int, planes [][]float32), end func() error, err error) {
 	if s, ok := d.sink.(RowsSink); ok {
-		for len(d.work) < runtime.GOMAXPROCS(0) {
-			d.work = append(d.work, nil)
-		}
-		return s.Rows(c.y0, c.y1, func(do func(y int, planes [][]float32)) {
-			eachRow(c.y1-c.y0, sinkTime*rowTime(d.rows), func(worker, i int) {
-				if d.work[worker] == nil {
-					d.work[worker] = planes(d.rows.C, d.rows.W)
-				}
-				get(c.y0+i, d.work[worker])
-				do(c.y0+i, d.work[worker])
-			})
-		})
+		return s.Rows(c.y0, c.y1)
 	}
-	if d.lines == nil {
-		d.lines = make([][][]float32, piece)
-		for i := range d.lines {
-			d.lines[i] = planes(d.rows.C, d.rows.W)
+	lines := make([][][]float32, c.y1-c.y0)
+	for i := range lines {
+		if lines[i] = <-d.spare; lines[i] == nil {
+			lines[i] = planes(d.rows.C, d.rows.W)
 		}
 	}
-	end := d.stages.Begin("unpack")
-	eachRow(c.y1-c.y0, rowTime(d.rows), func(_, i int) { get(c.y0+i, d.lines[i]) })
-	end()
-	for y := c.y0; y < c.y1; y++ {
-		if err := d.sink.Row(y, d.lines[y-c.y0]); err != nil {
-			return err
+	stop := d.stages.Begin("unpack")
+	put = func(y int, planes [][]float32) {
+		for k, line := range planes {
+			copy(lines[y-c.y0][k], line)
 		}
 	}
-	return nil
+	return put, func() (err error) {
+		stop()
+		for i, planes := range lines {
+			if err == nil {
+				err = d.sink.Row(c.y0+i, planes)
+			}
+			d.spare <- planes
+		}
+		return err
+	}, nil
+}
+
+// convert is a worker.
+func (d *drain) convert() {
+	var row [][]float32
+	for v := range d.work {
+		for {
+			y := v.y0 + int(v.next.Add(1)) - 1
+			if y >= v.y1 {
+				break
+			}
+			if row == nil {
+				row = planes(d.rows.C, d.rows.W)
+			}
+			stored := v.bytes[d.rows.Bytes(y-v.y0):]
+			for k, line := range row {
+				d.rows.Get(stored, k, line)
+			}
+			v.put(y, row)
+			if v.left.Add(-1) == 0 {
+				close(v.done)
+			}
+		}
+	}
+}
+
+// finish ends chunks in order until there are no more and returns the first error.
+func (d *drain) finish(cancel context.CancelCauseFunc) (first error) {
+	for v := range d.begun {
+		<-v.done
+		err := v.err
+		if v.end != nil {
+			if endErr := v.end(); err == nil {
+				err = endErr
+			}
+		}
+		if err != nil && first == nil {
+			first = err
+			d.failed.Store(true)
+			cancel(err)
+		}
+		d.e.out.give(v.bytes)
+	}
+	return first
 }
 
 // download starts the download of rows [y0,y1) of the output, piece by piece.
@@ -92,7 +167,7 @@ func (d *drain) download(ring planar.Ring, rowBytes int64, y0, y1 int) error {
 
 func (d *drain) piece(ring planar.Ring, rowBytes int64, y0, y1 int) error {
 	c := &chunk{y0: y0, y1: y1}
-	// The goroutine gives back whatever happens: no need to look at a context.
+	// The goroutines give back whatever happens: no need to look at a context.
 	c.bytes, _ = d.e.out.take(context.Background(), rowBytes*int64(y1-y0))
 	c.err = slots(ring, rowBytes, y0, y1, func(off int64, y, n int) error {
 		at := int64(y-y0) * rowBytes
@@ -106,7 +181,7 @@ func (d *drain) piece(ring planar.Ring, rowBytes int64, y0, y1 int) error {
 		c.err = d.e.down.Flush()
 	}
 	err := c.err
-	d.queue <- c // from here on it is the goroutine's
+	d.queue <- c // from here on it is the goroutines'
 	return err
 }
 

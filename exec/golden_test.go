@@ -74,14 +74,15 @@ func onAllCores(y0, y1 int, do func(y int)) {
 type sink struct{ *tensor }
 
 // Rows takes rows on all cores.
-func (s sink) Rows(y0, y1 int, each func(do func(y int, planes [][]float32))) error {
-	each(func(y int, planes [][]float32) {
-		for c := range planes {
-			copy(s.at(c, y), planes[c])
-		}
-	})
-	s.rows += y1 - y0
-	return nil
+func (s sink) Rows(y0, y1 int) (put func(y int, planes [][]float32), end func() error, err error) {
+	return func(y int, planes [][]float32) {
+			for c := range planes {
+				copy(s.at(c, y), planes[c])
+			}
+		}, func() error {
+			s.rows += y1 - y0
+			return nil
+		}, nil
 }
 
 func (s sink) Row(y int, planes [][]float32) error {

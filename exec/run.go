@@ -31,12 +31,13 @@ type RowsSource interface {
 	Rows(y0, y1 int, put func(y int, planes [][]float32)) error
 }
 
-// RowsSink is a Sink that takes rows [y0,y1) together, on all cores: each calls do
-// for every row, from several goroutines, and returns when all are done. The
-// planes are valid during the call of do.
+// RowsSink is a Sink that takes rows on all cores. Rows begins rows [y0,y1): put
+// must be called for each of them once, from any goroutine, with planes that are
+// valid during the call, and then end, even after an error. Ranges are begun and
+// ended in ascending order, but the next may begin before the last has ended.
 type RowsSink interface {
 	Sink
-	Rows(y0, y1 int, each func(do func(y int, planes [][]float32))) error
+	Rows(y0, y1 int) (put func(y int, planes [][]float32), end func() error, err error)
 }
 
 // Progress is told how many of total floating-point operations are done.

@@ -17,10 +17,10 @@ const inFlight = 4
 const piece = 64
 
 // Chunks of the input that are ready, on their way and being filled; chunks of the
-// output that are on their way, being read and being queued.
+// output that are on their way, being converted and being queued.
 const (
 	inChunks  = 2*inFlight + 1
-	outChunks = inFlight + 2
+	outChunks = inFlight + 4
 )
 
 // pieces calls do for consecutive ranges of at most piece rows.

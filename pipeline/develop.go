@@ -55,9 +55,9 @@ type developer struct {
 	queue  chan batchOfRows
 	ended  chan struct{}
 
-	develop, encode time.Duration
-	err             error                 // the first of developing
-	failed          atomic.Pointer[error] // the first of encoding
+	develop busyTime
+	encode  time.Duration
+	failed  atomic.Pointer[error] // the first
 }
 
 // batchOfRows is developed rows on their way to the encoder: interleaved codes.
@@ -108,64 +108,95 @@ func lightTable(f func(float64) float64) []float32 {
 
 // Row implements exec.Sink.
 func (d *developer) Row(y int, planes [][]float32) error {
-	return d.Rows(y, y+1, func(do func(int, [][]float32)) { do(y, planes) })
+	put, end, err := d.Rows(y, y+1)
+	if err != nil {
+		return err
+	}
+	put(y, planes)
+	return end()
 }
 
 // Rows implements exec.RowsSink.
-func (d *developer) Rows(y0, y1 int, each func(do func(y int, planes [][]float32))) error {
+func (d *developer) Rows(y0, y1 int) (put func(y int, planes [][]float32), end func() error, err error) {
 	if err := d.failure(); err != nil {
-		return err
+		return nil, nil, err
 	}
 	out := d.geo.out
-	first, end := max(y0, out.Y0), min(y1, out.Y1)
-	if first >= end {
-		return nil
+	first, last := max(y0, out.Y0), min(y1, out.Y1)
+	if first >= last {
+		return func(int, [][]float32) {}, func() error { return nil }, nil
 	}
+	n := last - first
 	codes := <-d.free
 	if codes == nil {
-		codes = d.pool.take(3 * d.w * max(end-first, min(outRows, out.Height())))
+		codes = d.pool.take(3 * d.w * max(n, min(outRows, out.Height())))
 	}
-	if n := 3 * d.w * (end - first); len(codes) < n { // larger chunks than before
-		codes = make([]uint16, n)
+	if len(codes) < 3*d.w*n { // larger chunks than before
+		codes = make([]uint16, 3*d.w*n)
 	}
-	start := time.Now()
 	stop := d.stages.Begin("develop")
-	bad := d.rows(first, end, codes, each)
-	stop()
-	d.develop += time.Since(start)
-	if bad != nil {
-		d.err = bad
-		d.free <- codes // abandon waits for all of them
-		return bad
+	d.develop.begin()
+	var bad firstBad
+	put = func(y int, planes [][]float32) {
+		if first <= y && y < last {
+			px := d.pixels.Get().(*[]float32)
+			bad.note(y-out.Y0, d.row(planes, *px, codes[3*d.w*(y-first):][:3*d.w]))
+			d.pixels.Put(px)
+		}
 	}
-	d.queue <- batchOfRows{end - first, codes}
-	return nil
+	return put, func() error {
+		stop()
+		d.develop.end()
+		if bad.err != nil {
+			d.fail(bad.err)
+			d.free <- codes // abandon waits for all of them
+			return bad.err
+		}
+		d.queue <- batchOfRows{n, codes}
+		return nil
+	}, nil
 }
 
-// rows develops rows [first,end) of the network's output.
-func (d *developer) rows(first, end int, codes []uint16, each func(do func(y int, planes [][]float32))) error {
-	var mu sync.Mutex
-	var bad *NonFiniteError
-	each(func(y int, planes [][]float32) {
-		if y < first || y >= end {
-			return
-		}
-		px := d.pixels.Get().(*[]float32)
-		defer d.pixels.Put(px)
-		x := d.row(planes, *px, codes[3*d.w*(y-first):][:3*d.w])
-		if x < 0 {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if row := y - d.geo.out.Y0; bad == nil || row < bad.Row {
-			bad = &NonFiniteError{Row: row, Column: x}
-		}
-	})
-	if bad != nil {
-		return bad
+// firstBad is the first sample of some rows that is not finite.
+type firstBad struct {
+	mu  sync.Mutex
+	err *NonFiniteError
+}
+
+// note is told the column of such a sample of a row, or -1.
+func (b *firstBad) note(row, column int) {
+	if column < 0 {
+		return
 	}
-	return nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil || row < b.err.Row {
+		b.err = &NonFiniteError{Row: row, Column: column}
+	}
+}
+
+// busyTime is how long at least one of several overlapping works went on.
+type busyTime struct {
+	mu    sync.Mutex
+	now   int // works that go on
+	since time.Time
+	sum   time.Duration
+}
+
+func (b *busyTime) begin() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.now++; b.now == 1 {
+		b.since = time.Now()
+	}
+}
+
+func (b *busyTime) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.now--; b.now == 0 {
+		b.sum += time.Since(b.since)
+	}
 }
 
 // row develops one row; px is room for it. It returns the column of a sample that
@@ -221,18 +252,20 @@ func (d *developer) put(b batchOfRows) {
 	defer d.stages.Begin("encode")()
 	for i := range b.rows {
 		if err := d.next.WriteRow(b.codes[3*d.w*i:][:3*d.w]); err != nil {
-			d.failed.Store(&err)
+			d.fail(err)
 			return
 		}
 	}
 }
 
+func (d *developer) fail(err error) { d.failed.CompareAndSwap(nil, &err) }
+
 // failure is the first error of developing or encoding.
 func (d *developer) failure() error {
-	if e := d.failed.Load(); e != nil && d.err == nil {
+	if e := d.failed.Load(); e != nil {
 		return *e
 	}
-	return d.err
+	return nil
 }
 
 // abandon ends the developer without completing the picture. It does nothing

@@ -215,7 +215,7 @@ func (r *run) make(out *target, w, h int) error {
 		return err
 	}
 	sec.Finish = time.Since(finish).Seconds()
-	sec.Develop, sec.Encode = dev.develop.Seconds(), dev.encode.Seconds()
+	sec.Develop, sec.Encode = dev.develop.sum.Seconds(), dev.encode.Seconds()
 	return r.judge()
 }
 
@@ -329,16 +329,18 @@ func (r *run) onHost(src *source, dev *developer) error {
 	}
 	for y := 0; y < shape.H; y += outRows {
 		end := min(y+outRows, shape.H)
-		err := dev.Rows(y, end, func(do func(y int, planes [][]float32)) {
-			inParallel(end-y, time.Duration(20*shape.W), func(_, i int) {
-				planes := make([][]float32, shape.C)
-				for c := range planes {
-					planes[c] = result[(c*shape.H+y+i)*shape.W:][:shape.W]
-				}
-				do(y+i, planes)
-			})
-		})
+		put, done, err := dev.Rows(y, end)
 		if err != nil {
+			return err
+		}
+		inParallel(end-y, time.Duration(20*shape.W), func(_, i int) {
+			planes := make([][]float32, shape.C)
+			for c := range planes {
+				planes[c] = result[(c*shape.H+y+i)*shape.W:][:shape.W]
+			}
+			put(y+i, planes)
+		})
+		if err := done(); err != nil {
 			return err
 		}
 	}

@@ -77,16 +77,18 @@ func BenchmarkHostStages(b *testing.B) {
 			d := newDeveloper(g, &m.Convention, bal, nowhere{}, outBatches, nil, nil)
 			for y := 0; y < 2*g.h; y += 64 {
 				end := min(y+64, 2*g.h)
-				err := d.Rows(y, end, func(do func(int, [][]float32)) {
-					inParallel(end-y, time.Duration(40*g.w), func(_, i int) {
-						planes := [][]float32{make([]float32, 2*g.w), make([]float32, 2*g.w), make([]float32, 2*g.w)}
-						for c, line := range planes {
-							out.Get(made[out.Bytes(i):], c, line)
-						}
-						do(y+i, planes)
-					})
-				})
+				put, done, err := d.Rows(y, end)
 				if err != nil {
+					b.Fatal(err)
+				}
+				inParallel(end-y, time.Duration(40*g.w), func(_, i int) {
+					planes := [][]float32{make([]float32, 2*g.w), make([]float32, 2*g.w), make([]float32, 2*g.w)}
+					for c, line := range planes {
+						out.Get(made[out.Bytes(i):], c, line)
+					}
+					put(y+i, planes)
+				})
+				if err := done(); err != nil {
 					b.Fatal(err)
 				}
 			}

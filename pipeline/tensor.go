@@ -273,6 +273,11 @@ func (s tensorSink) Row(y int, planes [][]float32) error {
 	return nil
 }
 
+// Rows implements exec.RowsSink.
+func (s tensorSink) Rows(int, int) (put func(y int, planes [][]float32), end func() error, err error) {
+	return func(y int, planes [][]float32) { s.Row(y, planes) }, func() error { return nil }, nil
+}
+
 // nonFinite finds the first sample that is not finite.
 func (r *tensorRun) nonFinite() error {
 	at := slices.IndexFunc(r.out.Data, func(v float32) bool { return v-v != 0 })
