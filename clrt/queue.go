@@ -9,13 +9,14 @@ import (
 	"unsafe"
 )
 
-// Queue is an in-order command queue with profiling: each command starts when
-// the one before has ended. Two queues of a context run beside each other;
+// Queue is an in-order command queue: each command starts when the one before has
+// ended. Two queues of a context run beside each other;
 // Barrier orders them.
 type Queue struct {
-	ctx   *Context
-	ref   ref
-	watch atomic.Pointer[Watch]
+	ctx     *Context
+	ref     ref
+	untimed bool
+	watch   atomic.Pointer[Watch]
 
 	mu      sync.Mutex
 	seq     uint64     // number of the last asynchronous transfer
@@ -37,19 +38,28 @@ type mapping struct {
 	n   int64
 }
 
-// NewQueue makes a queue.
+// NewQueue makes a queue whose commands are timed: a [Watch] may be put on it, and its
+// events have [Event.Times].
 func (c *Context) NewQueue() (*Queue, error) {
+	const profilingEnable = 2
+	return c.newQueue(profilingEnable)
+}
+
+// NewUntimedQueue makes a queue that keeps no times. NVIDIA's driver takes half as
+// long over events, waits and small transfers of such a queue.
+func (c *Context) NewUntimedQueue() (*Queue, error) { return c.newQueue(0) }
+
+func (c *Context) newQueue(properties uintptr) (*Queue, error) {
 	if err := c.use(); err != nil {
 		return nil, err
 	}
 	defer c.done()
-	const profilingEnable = 2
 	var code int32
-	id := c.lib.call(symCreateCommandQueue, c.ref.id, c.dev.id, profilingEnable, uintptr(unsafe.Pointer(&code)))
+	id := c.lib.call(symCreateCommandQueue, c.ref.id, c.dev.id, properties, uintptr(unsafe.Pointer(&code)))
 	if err := check(symCreateCommandQueue, uintptr(code), ""); err != nil {
 		return nil, err
 	}
-	q := &Queue{ctx: c, events: map[*Event]struct{}{}, maps: map[*byte][]mapping{}}
+	q := &Queue{ctx: c, untimed: properties == 0, events: map[*Event]struct{}{}, maps: map[*byte][]mapping{}}
 	q.ref.id = id
 	c.register(q)
 	return q, nil

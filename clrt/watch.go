@@ -72,8 +72,11 @@ const (
 // Watch begins to tell report of every command queued from now on, in the order
 // in which they were queued, until the Watch is closed. The calls come from
 // the goroutines that use the queue, one at a time; report must not use the queue.
-// A queue has one Watch at a time.
+// A queue has one Watch at a time; one that keeps no times can have none.
 func (q *Queue) Watch(report func(*Command)) (*Watch, error) {
+	if q.untimed {
+		return nil, errors.New("clrt: the queue keeps no times to watch")
+	}
 	w := &Watch{q: q, report: report}
 	if !q.watch.CompareAndSwap(nil, w) {
 		return nil, errors.New("clrt: the queue is watched already")

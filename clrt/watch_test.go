@@ -96,3 +96,25 @@ func TestWatchLong(t *testing.T) {
 		t.Errorf("told of %d of %d commands", n, total)
 	}
 }
+
+// TestWatchUntimed: a queue that keeps no times says so.
+func TestWatchUntimed(t *testing.T) {
+	ctx := openContext(t)
+	q, err := ctx.NewUntimedQueue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if w, err := q.Watch(func(*clrt.Command) {}); err == nil {
+		w.Close()
+		t.Error("it is watched")
+	}
+	ev, err := q.Marker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ev.Close()
+	if _, _, _, _, err := ev.Times(); err == nil {
+		t.Error("its events have times")
+	}
+}

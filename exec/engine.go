@@ -47,10 +47,14 @@ func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
 			e = nil
 		}
 	}()
-	if e.q, err = ctx.NewQueue(); err != nil {
+	newQueue := ctx.NewUntimedQueue
+	if j.opt.Profiler != nil {
+		newQueue = ctx.NewQueue
+	}
+	if e.q, err = newQueue(); err != nil {
 		return
 	}
-	if e.lanes, err = newLanes(ctx, e.q, j.Shared()); err != nil {
+	if e.lanes, err = newLanes(e.q, j.Shared(), newQueue); err != nil {
 		return
 	}
 	for _, part := range []struct {

@@ -1,46 +1,57 @@
 package exec_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
-
-	"context"
 
 	"enhance/clrt"
 	"enhance/conv/mma"
 	"enhance/exec"
 	"enhance/model"
 	"enhance/planar"
+	"enhance/trace"
 )
 
 // TestTable12MP prints time and peak of a 12 MP photo under budgets, and how far
-// results are from the first. It is a tool: set ENHANCE_TABLE to lines of
-// "model precision budget-in-MiB", separated by semicolons; precision is fp32,
-// tf32, fp16 or one of them followed by -portable for no matrix units.
+// results are from the first of the precision. It is a tool: set ENHANCE_TABLE to
+// lines of "model precision budget-in-MiB", separated by semicolons; precision is
+// fp32, tf32, fp16 or one of them followed by -portable for no matrix units. The
+// three figures of a run are its work, which is the time of the first run of the
+// precision without a budget, its bytes over the link at the rates measured just
+// before, and its time, with what that is of the longer of the two.
+// ENHANCE_TRACE names a folder for a timeline of one more run of each line.
 func TestTable12MP(t *testing.T) {
 	rows := os.Getenv("ENHANCE_TABLE")
 	if rows == "" {
 		t.Skip("set ENHANCE_TABLE, for example to \"pynet-s fp16 0;pynet-s fp16 256\"")
 	}
-	var ref []float32
-	for _, line := range splitLines(rows) {
+	refs, work := map[string][]float32{}, map[string]float64{}
+	for _, line := range strings.Split(rows, ";") {
 		var spec, prec string
 		var mib int64
 		if n, _ := fmt.Sscanf(line, "%s %s %d", &spec, &prec, &mib); n != 3 {
 			t.Fatalf("%q is not model, precision and budget", line)
 		}
-		out := tableRow(t, spec, prec, mib)
+		out, took, link := tableRow(t, spec, prec, mib)
 		if out == nil {
 			continue
 		}
+		key := spec + " " + prec
+		ref := refs[key]
 		if ref == nil {
-			ref = out
+			ref, refs[key] = out, out
+		}
+		if mib == 0 && work[key] == 0 {
+			work[key] = took
 		}
 		sum, finite := 0.0, true
 		for i, v := range out {
@@ -51,21 +62,14 @@ func TestTable12MP(t *testing.T) {
 		h := sha256.New()
 		binary.Write(h, binary.LittleEndian, out)
 		t.Logf("    PSNR to the first %.2f dB, finite %v, sha256 %x", -10*math.Log10(sum/float64(len(out))), finite, h.Sum(nil)[:6])
-	}
-}
-
-func splitLines(s string) (ls []string) {
-	for len(s) > 0 {
-		i := slices.Index([]byte(s), ';')
-		if i < 0 {
-			return append(ls, s)
+		if work[key] > 0 {
+			t.Logf("    work %.0f ms, link %.0f ms, run %.0f ms: %.2f of the longer", work[key]*1e3, link*1e3, took*1e3, took/max(work[key], link))
 		}
-		ls, s = append(ls, s[:i]), s[i+1:]
 	}
-	return ls
 }
 
-func tableRow(t *testing.T, spec, prec string, mib int64) []float32 {
+// tableRow gives the result, the median time, and that of the bytes over the link.
+func tableRow(t *testing.T, spec, prec string, mib int64) (result []float32, seconds, link float64) {
 	const h, w = 1440, 1984
 	dev := device(t)
 	m, err := model.Load(spec)
@@ -98,11 +102,24 @@ func tableRow(t *testing.T, spec, prec string, mib int64) []float32 {
 	if opt.Rates, err = exec.MeasureRates(ctx, dev.Info().Unified || dev.Info().Type == clrt.CPU, opt.Budget); err != nil {
 		t.Fatal(err)
 	}
+	var profile *exec.Profile
+	if dir := os.Getenv("ENHANCE_TRACE"); dir != "" {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s-%d.json", prec, mib)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		tr := trace.New(f)
+		defer tr.Close()
+		profile = exec.NewProfile("device", tr, 1, nil)
+		profile.Pause(true)
+		opt.Profiler = profile
+	}
 	start := time.Now()
 	job, err := exec.Prepare(m, h, w, dev.Info(), opt)
 	if err != nil {
 		t.Logf("%-28s %-13s %5d MiB: %v", spec, prec, mib, err)
-		return nil
+		return nil, 0, 0
 	}
 	planned := time.Since(start)
 	e, err := job.Open(ctx)
@@ -128,5 +145,21 @@ func tableRow(t *testing.T, spec, prec string, mib int64) []float32 {
 		took[2]*1e3, took[0]*1e3, planned.Seconds()*1e3, opened.Seconds()*1e3, c.Seconds*1e3, c.WorkSeconds*1e3, c.LinkSeconds*1e3,
 		float64(e.Peak())/(1<<20), e.Peak() == job.Plan.Peak, job.Plan.Strategy, c.Launches,
 		float64(c.UploadBytes)/1e9, float64(c.DownloadBytes)/1e9, float64(job.Plan.HostBytes)/(1<<20))
-	return out.v
+	t.Logf("    rates %v", opt.Rates)
+	if profile != nil {
+		traceRun(t, profile, func() error { return e.Run(context.Background(), source{in}, sink{out}, nil) })
+	}
+	up, down := float64(c.UploadBytes), float64(c.DownloadBytes)
+	return out.v, took[2], max(up/opt.Rates.Up, down/opt.Rates.Down, (up+down)/opt.Rates.Both)
+}
+
+// traceRun runs once more under a profile and prints its sums.
+func traceRun(t *testing.T, p *exec.Profile, run func() error) {
+	t.Helper()
+	p.Pause(false)
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	r := p.Report(nil)
+	t.Logf("    profile: wall %.1f ms, kernels %.1f, copies %.1f, gaps %.1f, edges %.1f, %d launches, %d commands", r.Wall*1e3, r.Kernels*1e3, r.Copies*1e3, r.Gaps*1e3, r.Edges*1e3, r.Launches, r.Commands)
 }

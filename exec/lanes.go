@@ -24,15 +24,15 @@ type lanes struct {
 	fell   bool        // downloads were queued since the section began
 }
 
-func newLanes(ctx *clrt.Context, q *clrt.Queue, shared bool) (l lanes, err error) {
+func newLanes(q *clrt.Queue, shared bool, newQueue func() (*clrt.Queue, error)) (l lanes, err error) {
 	l = lanes{compute: q, up: q, down: q}
 	if shared {
 		return l, nil
 	}
-	if l.up, err = ctx.NewQueue(); err != nil {
+	if l.up, err = newQueue(); err != nil {
 		return lanes{compute: q, up: q, down: q}, err
 	}
-	if l.down, err = ctx.NewQueue(); err != nil {
+	if l.down, err = newQueue(); err != nil {
 		l.up.Close()
 		l.up, l.down = q, q
 	}

@@ -80,11 +80,11 @@ type rateMeter struct {
 }
 
 func (m *rateMeter) open(ctx *clrt.Context) error {
-	q, err := ctx.NewQueue()
+	q, err := ctx.NewUntimedQueue()
 	if err != nil {
 		return err
 	}
-	if m.lanes, err = newLanes(ctx, q, m.shared); err != nil {
+	if m.lanes, err = newLanes(q, m.shared, ctx.NewUntimedQueue); err != nil {
 		return err
 	}
 	for i := range m.dev {
