@@ -41,13 +41,16 @@ var (
 	// a socket or a symbolic link that does not lead to a regular file.
 	ErrNotRegular = errors.New("not a regular file")
 
+	// ErrKept is reported when the target is a file of Options.Keep.
+	ErrKept = errors.New("it is read for this very file")
+
 	// ErrClosed is reported by every use of a File that was committed, aborted or
 	// dropped after a failed write.
 	ErrClosed = errors.New("file already committed or aborted")
 )
 
 // Error is a failure to produce the file at Path. It unwraps to its cause:
-// ErrExists, ErrNotRegular, ErrClosed, or the operating system's error.
+// ErrExists, ErrNotRegular, ErrKept, ErrClosed, or the operating system's error.
 type Error struct {
 	Op   string // what was being done, such as "write"
 	Path string // the final path, as the caller gave it
@@ -70,6 +73,11 @@ type Options struct {
 	// Overwrite replaces an existing regular file and keeps its permission bits.
 	// Replacing needs write permission for the directory, not for the old file.
 	Overwrite bool
+
+	// Keep are paths of files that are never replaced, whatever Overwrite says and
+	// by whatever name or link they are reached: those that the contents are made
+	// from. Paths of files that are not there do not matter.
+	Keep []string
 }
 
 // newMode is the mode asked for a new file; the umask takes its bits away.
@@ -131,6 +139,11 @@ func inspect(path string, opt Options) (target string, mode *fs.FileMode, err er
 	}
 	if !info.Mode().IsRegular() {
 		return "", nil, &Error{Op: "create", Path: path, Err: ErrNotRegular, Hint: kindHint(info.Mode())}
+	}
+	for _, keep := range opt.Keep {
+		if other, err := os.Stat(keep); err == nil && os.SameFile(info, other) {
+			return "", nil, &Error{Op: "replace", Path: path, Err: ErrKept, Hint: "choose another name"}
+		}
 	}
 	if !opt.Overwrite {
 		return "", nil, &Error{Op: "create", Path: path, Err: ErrExists, Hint: "choose another name or allow overwriting"}

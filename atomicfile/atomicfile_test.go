@@ -335,3 +335,33 @@ func TestBrokenDisk(t *testing.T) {
 		})
 	}
 }
+
+// TestKeep: a file that is made from another never replaces it, whatever name
+// leads there.
+func TestKeep(t *testing.T) {
+	dir := t.TempDir()
+	photo, hard, soft := filepath.Join(dir, "photo"), filepath.Join(dir, "hard"), filepath.Join(dir, "soft")
+	put(t, photo, "precious", 0o644)
+	if err := os.Link(photo, hard); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(photo, soft); err != nil {
+		t.Fatal(err)
+	}
+	keep := Options{Overwrite: true, Keep: []string{"", filepath.Join(dir, "missing"), photo}}
+	for _, path := range []string{photo, hard, soft, filepath.Join(dir, ".", "photo")} {
+		f, err := Create(path, keep)
+		if !errors.Is(err, ErrKept) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want ErrKept and the path", path, err)
+		}
+		if f != nil {
+			f.Abort()
+		}
+	}
+	wantContents(t, photo, "precious")
+	other := filepath.Join(dir, "other")
+	put(t, other, "precious", 0o644) // the same contents, another file
+	if err := create(t, other, keep).Commit(); err != nil {
+		t.Error(err)
+	}
+}

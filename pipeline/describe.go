@@ -26,7 +26,7 @@ func (r *run) describePlan(overwrite bool) error {
 	if r.job.PlanDrawing == "" {
 		return nil
 	}
-	f, err := atomicfile.Create(r.job.PlanDrawing, atomicfile.Options{Overwrite: overwrite})
+	f, err := atomicfile.Create(r.job.PlanDrawing, atomicfile.Options{Overwrite: overwrite, Keep: r.reads()})
 	if err != nil {
 		return err
 	}

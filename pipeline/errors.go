@@ -49,6 +49,8 @@ func Classify(err error) Class {
 		return ClassQuality
 	case errors.Is(err, atomicfile.ErrExists):
 		return ClassExists
+	case errors.Is(err, atomicfile.ErrKept):
+		return ClassOption
 	case as(new(*raw.OptionError)), as(new(*model.SpecError)), as(new(*profile.UnknownError)):
 		return ClassOption
 	case as(new(*raw.FormatError)), as(new(*raw.UnsupportedError)), as(new(*model.WeightsError)), as(new(*profile.FormatError)),

@@ -112,7 +112,8 @@ type Job struct {
 
 // Output is where and how the picture is written.
 type Output struct {
-	// Path is the file to make. If Writer is not nil the picture goes there
+	// Path is the file to make; never the photo, the reference or the weights
+	// themselves, whatever Overwrite says. If Writer is not nil the picture goes there
 	// instead, as it comes: a failed run leaves part of it.
 	Path      string
 	Writer    io.Writer

@@ -21,11 +21,12 @@ type target struct {
 	file *atomicfile.File // nil for a stream
 }
 
-func openTarget(ctx context.Context, o *Output) (*target, error) {
+// openTarget makes the file, which must be none of keep, or takes the stream.
+func openTarget(ctx context.Context, o *Output, keep []string) (*target, error) {
 	if o.Writer != nil {
 		return &target{ctx: ctx, w: o.Writer}, nil
 	}
-	f, err := atomicfile.Create(o.Path, atomicfile.Options{Overwrite: o.Overwrite})
+	f, err := atomicfile.Create(o.Path, atomicfile.Options{Overwrite: o.Overwrite, Keep: keep})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"enhance/exec"
@@ -49,7 +50,7 @@ func (r *run) do() (err error) {
 		if r.set.PlanOnly {
 			return errPlanOnly
 		}
-		if out, err = openTarget(r.ctx, &r.job.Output); err != nil {
+		if out, err = openTarget(r.ctx, &r.job.Output, r.reads()); err != nil {
 			return err
 		}
 		r.addCurrent(out)
@@ -87,6 +88,18 @@ func (r *run) do() (err error) {
 	err = r.make(out, w, h)
 	r.report.Host.notePeak(r.report)
 	return err
+}
+
+// reads are the files that the run is made from: no output may replace them.
+func (r *run) reads() []string {
+	files := []string{r.job.Reference}
+	if r.job.Reader == nil {
+		files = append(files, r.job.Input)
+	}
+	if filepath.Ext(r.set.Model) != "" { // the built-in ones are no files
+		files = append(files, r.set.Model)
+	}
+	return files
 }
 
 // awaitTurn waits until the photos before have left the device.

@@ -29,13 +29,16 @@ func runDevelop(e *env, args []string) int {
 		return listDevices(e, o.json)
 	}
 	ts, err := o.targets()
+	if err == nil {
+		err = o.keepPhotos(ts)
+	}
 	if err != nil {
 		return e.fail(err, "")
 	}
 	if o.settings.HostMemory > 0 { // let the collector know: its default is to let the heap double
 		debug.SetMemoryLimit(int64(o.settings.HostMemory))
 	}
-	if err := o.profile.open(o.job.Output.Overwrite); err != nil {
+	if err := o.profile.open(o.job.Output.Overwrite, o.inputs...); err != nil {
 		return e.fail(err, "")
 	}
 	defer o.profile.close(false)
@@ -200,11 +203,8 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 		return
 	}
 	r.Error = message(err, t.in)
-	if r.Status == exitInterrupted {
-		r.Error = "enhance: interrupted"
-		if b.code == exitInterrupted { // of several under way: once is enough
-			return
-		}
+	if r.Status == exitInterrupted && b.code == exitInterrupted { // of several under way: once is enough
+		return
 	}
 	fmt.Fprintln(say, r.Error)
 	b.failed++

@@ -49,13 +49,13 @@ func (p *profileFlag) parse() error {
 func (p *profileFlag) wanted() bool { return p.table || p.path != "" }
 
 // open makes the timeline's file, so that a name that cannot be had is found
-// before the work.
-func (p *profileFlag) open(overwrite bool) (err error) {
+// before the work. It is none of keep.
+func (p *profileFlag) open(overwrite bool, keep ...string) (err error) {
 	if err = p.parse(); err != nil || !p.wanted() {
 		return err
 	}
 	if p.path != "" {
-		if p.file, err = atomicfile.Create(p.path, atomicfile.Options{Overwrite: overwrite}); err != nil {
+		if p.file, err = atomicfile.Create(p.path, atomicfile.Options{Overwrite: overwrite, Keep: keep}); err != nil {
 			return err
 		}
 		p.tr = trace.New(p.file)
