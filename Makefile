@@ -5,9 +5,8 @@ GO       ?= $(shell command -v go || echo /usr/local/go/bin/go)
 FUZZTIME ?= 10m
 BENCH    ?= .
 PKG      ?= ./...
-PYTHON   ?= /usr/bin/python3
 
-# A Python with PyTorch, for train/ alone.
+# A Python with PyTorch, for train-test and compare-cpu alone.
 PYTHON   ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
 # No C compiler is needed, except by the race detector.

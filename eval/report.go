@@ -76,7 +76,11 @@ func (r *MethodResult) sum() {
 
 // WriteText writes the report as a table with a line for each method, in dB.
 func (r *Report) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "%d photos; mosaics of %s; phase %s; seed %d\n", r.Photos, r.Domain, r.Phase, r.Seed) // Flush returns the first error
+	photos := "photos"
+	if r.Photos == 1 {
+		photos = "photo"
+	}
+	fmt.Fprintf(w, "%d %s; mosaics of %s; phase %s; seed %d\n", r.Photos, photos, r.Domain, r.Phase, r.Seed) // Flush returns the first error
 	fmt.Fprintf(w, "compared as sRGB, %s, without a border of %d pixels; means over photos, dB\n\n", r.Compared, r.Border)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "method\tCPSNR\tR\tG\tB\tSSIM\tworst\tphoto\tbest\tphoto\t")

@@ -44,6 +44,9 @@ const (
 // ErrUnsupported (CMYK, transparency, other sample types, devices and pipes) or
 // the operating system's error.
 func ReadRGB16(path string) (*RGB16, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+		return nil, fmt.Errorf("read picture %s: %w: not a regular file", path, ErrUnsupported)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read picture: %w", err)
@@ -52,9 +55,6 @@ func ReadRGB16(path string) (*RGB16, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("read picture: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read picture %s: %w: not a regular file", path, ErrUnsupported)
 	}
 	m, err := DecodeRGB16(f, info.Size())
 	if err != nil {

@@ -99,10 +99,20 @@ func assembleFrom(source string, f *safetensors.File, err error, level int) (*Mo
 		tensors[name] = (*Tensor)(t)
 	}
 	m, err := assemble(tensors, f.Meta, level)
+	if errors.Is(err, errLevel) { // the weights are not to blame
+		return nil, &SpecError{source, err.Error()}
+	}
 	if err != nil {
 		return nil, &WeightsError{source, err}
 	}
 	return m, nil
+}
+
+// errLevel is of levels asked of networks that have none.
+var errLevel = errors.New("has no levels to choose from")
+
+func errNoLevels(arch string, level int) error {
+	return fmt.Errorf("%s %w: level %d is asked for", arch, errLevel, level)
 }
 
 // loadRandom reads the options after "pynet-random:".
@@ -220,7 +230,7 @@ func (m *Model) outputs(name string) int {
 
 func (m *Model) assemblePyNETS(level int) error {
 	if level > 0 {
-		return fmt.Errorf("pynet-s has no levels to choose from: level %d is asked for", level)
+		return errNoLevels("pynet-s", level)
 	}
 	var widths [4]int
 	for i := range widths {

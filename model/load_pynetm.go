@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -14,7 +13,7 @@ const metaConfig = "arch.config"
 // assemblePyNETM takes the graph from the metadata alone: shapes do not tell it.
 func (m *Model) assemblePyNETM(level int) error {
 	if level > 0 {
-		return fmt.Errorf("pynet-m has no levels to choose from: level %d is asked for", level)
+		return errNoLevels("pynet-m", level)
 	}
 	text, ok := m.Meta[metaConfig]
 	if !ok {
@@ -47,7 +46,7 @@ func loadRandomM(spec, text string, level int) (*Model, error) {
 		return nil, &SpecError{spec, "want a seed after pynet-m-random:"}
 	}
 	if level > 0 {
-		return nil, &SpecError{spec, "pynet-m has no levels to choose from: level " + strconv.Itoa(level) + " is asked for"}
+		return nil, &SpecError{spec, errNoLevels("pynet-m", level).Error()}
 	}
 	size := "tiny"
 	if option != "" {

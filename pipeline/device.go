@@ -95,7 +95,7 @@ func match(selector string, infos []*clrt.DeviceInfo) (int, string, error) {
 	}
 	if n, err := strconv.Atoi(selector); err == nil {
 		if n < 0 || n >= len(infos) {
-			return fail(fmt.Sprintf("there are %d devices, counted from 0", len(infos)))
+			return fail(fmt.Sprintf("the devices are 0 to %d", len(infos)-1))
 		}
 		return n, "asked for by index", nil
 	}

@@ -58,7 +58,7 @@ func OpenTensor(spec string, c int, shape model.Shape) (*Tensor, error) {
 		}
 		h, w, err := ParseSize(rest[at+1:])
 		if err != nil {
-			return nil, err
+			return nil, optionErrorf("input", "%q: want formula:SEED:HxW, such as formula:gold:96x128, sides of 1 to %d", spec, maxTensorSide)
 		}
 		s := model.Shape{C: c, H: h, W: w}
 		return &Tensor{s, model.FormulaTensor(rest[:at], "input", int(s.Elems()))}, nil

@@ -88,6 +88,9 @@ type rowSource interface {
 // Open opens the photo in the named file. The caller must Close it. Errors of
 // the file system come back as such (fs.ErrNotExist and so on).
 func Open(path string, opt Options) (*Photo, error) {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, notRegular(path) // opening a pipe would wait for its writer
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -109,9 +112,13 @@ func openFile(f *os.File, path string, opt Options) (*Photo, error) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file: copy the photo to a file first")}
+		return nil, notRegular(path)
 	}
 	return OpenReader(f, info.Size(), path, opt)
+}
+
+func notRegular(path string) error {
+	return &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file: copy the photo to a file first")}
 }
 
 // OpenReader opens the photo in the first size bytes of r. name is used in

@@ -30,9 +30,11 @@ func newFlags(name string) *pflag.FlagSet {
 	return f
 }
 
+var modelUsage = "network: " + model.BuiltinNames() + " (built in; without it " + model.Default + "), pynet-random:SEED[,level=N][,norm1=false][,width=W], pynet-m-random:SEED[,size=tiny|fast|best], or a .safetensors or .pth `FILE`"
+
 // declareModel adds -m and --level.
 func (n *netFlags) declareModel(f *pflag.FlagSet) {
-	f.StringVarP(&n.set.Model, "model", "m", "", "network: "+model.BuiltinNames()+" (built in), pynet-random:SEED[,level=N][,norm1=false][,width=W], pynet-m-random:SEED[,size=tiny|fast|best], or a .safetensors or .pth `FILE`")
+	f.StringVarP(&n.set.Model, "model", "m", "", modelUsage)
 	f.IntVar(&n.level, "level", -1, "level of a PyNET whose output is wanted, 0 to 5")
 }
 
@@ -69,6 +71,9 @@ func (n *netFlags) parse(f *pflag.FlagSet, args []string) (err error) {
 	}
 	if n.help {
 		return errHelp
+	}
+	if err := refuseEmpty(f); err != nil {
+		return err
 	}
 	if err := limitCores(n.set.Cores); err != nil {
 		return err

@@ -64,6 +64,9 @@ func message(err error, photo string) string {
 		usage  *usageError
 		at     *pipeline.FileError
 	)
+	if status(err) == exitInterrupted {
+		return "enhance: interrupted"
+	}
 	text := err.Error()
 	named := errors.As(err, &at) || photo == ""
 	switch {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"enhance/model"
 	"enhance/pipeline"
 	"enhance/profile"
 	"enhance/raw"
@@ -51,7 +50,7 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f.StringVar(&t.denoise, "denoise", "", "`STRENGTH` of 0 to 1: how much of the noise is removed, without it 1 (models that take the noise level)")
 	f.StringVar(&t.noise, "noise", "", "the noise's variance S·v + O in samples v of 0 to 1: `S,O`, S,O,S,O,S,O by colour, or estimate; without it the file's, or estimated where it records none")
 
-	f.StringVarP(&o.settings.Model, "model", "m", "", "network: "+model.BuiltinNames()+" (built in), pynet-random:SEED, or a .safetensors `FILE`")
+	f.StringVarP(&o.settings.Model, "model", "m", "", modelUsage)
 	f.StringVar(&t.level, "level", "", "level `N` of a PyNET whose output is wanted, 0 to 5")
 	f.StringVarP(&o.settings.Device, "device", "g", "", "`DEVICE`: index, platform:device, part of a name, or host for plain Go without OpenCL; several with commas, or all, share several photos; without it a GPU if any, else a CPU device, else host")
 	f.IntVarP(&o.settings.Cores, "jobs", "j", 0, coresUsage)
@@ -59,7 +58,7 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f.StringVar(&t.hostMem, "host-mem", "", "most `BYTES` of the host's memory that a photo may be planned to take; without it no limit")
 	f.StringVar(&t.profile, "device-profile", "", "`NAME` or FILE.json: plan within that device's limits ("+strings.Join(profile.Names(), ", ")+"); with --dry-run and without -g no device is needed")
 	f.StringVar(&t.precision, "precision", "fp32", "`KIND`: "+precisionUsage)
-	f.StringVar(&o.settings.Algo, "algo", "", "convolution algorithms: auto, a name, or PATTERN=NAME,... for layers (enhance explain shows the choice)")
+	f.StringVar(&o.settings.Algo, "algo", "", "convolution algorithms: auto, a `NAME`, or PATTERN=NAME,... for layers (enhance explain shows the choice)")
 	f.BoolVar(&o.settings.NoTune, "no-tune", false, noTuneUsage)
 
 	f.StringVar(&t.rawSize, "raw-size", "", "`WxH`: the photo is a headerless dump of little-endian 16-bit samples of that size")
@@ -98,6 +97,9 @@ func parse(args []string) (*order, error) {
 	if o.help || o.version {
 		return o, nil
 	}
+	if err := refuseEmpty(f); err != nil {
+		return nil, err
+	}
 	o.job.Output.Bits = t.bits
 	o.job.DryRun = o.dryRun
 	if err := o.values(t); err != nil {
@@ -106,8 +108,30 @@ func parse(args []string) (*order, error) {
 	return o, o.check()
 }
 
+// refuseEmpty refuses flags whose value is there but empty, as an unset variable
+// of a script leaves it: they would pass for flags that were not given.
+func refuseEmpty(f *pflag.FlagSet) (err error) {
+	f.Visit(func(given *pflag.Flag) {
+		if given.Value.Type() == "string" && given.Value.String() == "" && err == nil {
+			err = usagef("--%s: its value is empty: give one or leave the flag out", given.Name)
+		}
+	})
+	return err
+}
+
 // values parses what pflag does not.
 func (o *order) values(t *texts) (err error) {
+	switch { // 0 would be taken for the default
+	case t.bits == 0:
+		return usagef("--bits: 0: want 8 or 16")
+	case o.job.Output.Quality == 0:
+		return usagef("--quality: 0: want 1 to 100")
+	}
+	for _, name := range strings.Split(o.settings.Device, ",") {
+		if name == "" && o.settings.Device != "" {
+			return usagef("--device: %q: a name between commas is empty", o.settings.Device)
+		}
+	}
 	if t.format != "" {
 		if o.job.Output.Format, err = pipeline.ParseFormat(t.format); err != nil {
 			return err

@@ -35,7 +35,7 @@ func printHelp(w io.Writer) {
 	if len(commands) > 0 {
 		fmt.Fprint(w, "\nOther commands (enhance COMMAND --help says more):\n")
 		for _, c := range commands {
-			fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
+			fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
 		}
 	}
 	fmt.Fprint(w, helpTail)

@@ -13,13 +13,16 @@ import (
 // cannot be stopped in the middle of a kernel, but the program can end.
 const patience = 800 * time.Millisecond
 
-// interruptible returns a context that ends with the first Ctrl-C (or a request
-// to terminate). If the run does not stop soon after, or a second Ctrl-C comes,
+// interruptible returns a context that ends with the first Ctrl-C, a request to
+// terminate, or the terminal's end unless that is ignored (nohup). If the run does not stop soon after, or a second Ctrl-C comes,
 // the process ends at once; abandon then removes the unfinished file.
 func interruptible(e *env, abandon func()) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	done := make(chan struct{})
 	go func() {
 		select {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -256,9 +257,9 @@ func cmdMinimum(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0]+"_LESS", strconv.Itoa(atoi(ts, n)-1))
 }
 
-// interrupt MS N args...: runs enhance, sends N interrupts MS milliseconds after
-// its temporary file has appeared in the current directory, and wants exit status
-// 130 within a second.
+// interrupt MS N args...: runs enhance, sends N interrupts (hup: a hangup) MS
+// milliseconds after its temporary file has appeared in the current directory, and
+// wants exit status 130 within a second.
 func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	path, err := exec.LookPath("enhance")
 	check(ts, err)
@@ -278,8 +279,12 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	time.Sleep(time.Duration(atoi(ts, args[0])) * time.Millisecond)
 	start := time.Now()
-	for range atoi(ts, args[1]) {
-		check(ts, c.Process.Signal(os.Interrupt))
+	sig, times := os.Signal(syscall.SIGHUP), 1
+	if args[1] != "hup" {
+		sig, times = os.Interrupt, atoi(ts, args[1])
+	}
+	for range times {
+		check(ts, c.Process.Signal(sig))
 		time.Sleep(10 * time.Millisecond)
 	}
 	err = c.Wait()

@@ -17,8 +17,10 @@
 package pickle
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -61,6 +63,9 @@ func Read(r io.ReaderAt, size int64) (map[string]*Tensor, error) {
 
 // ReadFile reads the file at path.
 func ReadFile(path string) (map[string]*Tensor, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -69,9 +74,6 @@ func ReadFile(path string) (map[string]*Tensor, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	return Read(f, info.Size())
 }

@@ -2,8 +2,9 @@ package safetensors
 
 import (
 	"encoding/binary"
-	"fmt"
+	"errors"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 )
@@ -46,6 +47,9 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 
 // ReadFile reads the file at path.
 func ReadFile(path string) (*File, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -54,9 +58,6 @@ func ReadFile(path string) (*File, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	return Read(f, info.Size())
 }
