@@ -154,9 +154,8 @@ func (s tensorSource) row(y int) [][]float32 {
 }
 
 // Rows implements exec.RowsSource.
-func (s tensorSource) Rows(y0, y1 int, put func(y int, planes [][]float32)) error {
-	exec.EachRow(y1-y0, s.C*s.W/2, func(i int) { put(y0+i, s.row(y0+i)) })
-	return nil
+func (s tensorSource) Rows(y0, y1 int) (row func(y int, put func(planes [][]float32)), end func(), err error) {
+	return func(y int, put func(planes [][]float32)) { put(s.row(y)) }, func() {}, nil
 }
 
 // finiteSink counts rows and samples that are not finite.

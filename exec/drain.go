@@ -2,8 +2,6 @@ package exec
 
 import (
 	"context"
-	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"enhance/planar"
@@ -11,15 +9,15 @@ import (
 )
 
 // drain hands the output's rows to the sink. One goroutine waits for chunks to come
-// and begins them, workers on all cores convert their rows and give them to the
-// sink, and another goroutine ends chunks in order: so nobody waits for the slowest
-// row of a chunk.
+// and begins them, the crew converts their rows and gives them to the sink, and
+// another goroutine ends chunks in order.
 type drain struct {
 	e      *Engine
+	crew   *crew
 	queue  chan *chunk      // on their way from the device
 	begun  chan *delivery   // in order
-	work   chan *delivery   // each as often as there should be workers at it
 	spare  chan [][]float32 // rows of a Sink that takes them one by one
+	row    [][][]float32    // by worker
 	ended  chan error
 	failed atomic.Bool
 	rows   planar.Rows
@@ -30,61 +28,66 @@ type drain struct {
 // delivery is a chunk whose rows are being given to the sink.
 type delivery struct {
 	*chunk
-	put  func(y int, planes [][]float32)
+	done <-chan struct{} // nil: nothing is given
 	end  func() error
-	next atomic.Int64 // row to be converted
-	left atomic.Int64 // rows that are not done
-	done chan struct{}
 }
 
-func newDrain(e *Engine, sink Sink, cancel context.CancelCauseFunc) *drain {
+func newDrain(e *Engine, crew *crew, sink Sink, cancel context.CancelCauseFunc) *drain {
 	out := e.Program.Tensors[e.Program.Output]
-	workers := runtime.GOMAXPROCS(0)
-	d := &drain{e: e, sink: sink, stages: e.opt.Profiler.Stages(), rows: planar.Rows{C: out.C, W: out.W, Precision: e.opt.Precision},
-		queue: make(chan *chunk, inFlight), begun: make(chan *delivery, outChunks), work: make(chan *delivery, outChunks*workers), ended: make(chan error, 1)}
+	d := &drain{e: e, crew: crew, sink: sink, stages: e.opt.Profiler.Stages(), rows: planar.Rows{C: out.C, W: out.W, Precision: e.opt.Precision},
+		queue: make(chan *chunk, inFlight), begun: make(chan *delivery, outChunks), row: make([][][]float32, crew.workers), ended: make(chan error, 1)}
 	if _, ok := sink.(RowsSink); !ok {
-		d.spare = make(chan [][]float32, 2*piece)
-		for range cap(d.spare) {
-			d.spare <- nil
-		}
+		d.spare = spareRows()
 	}
-	var crew sync.WaitGroup
-	for range workers {
-		crew.Go(d.convert)
-	}
-	go d.begin(workers)
-	go func() {
-		first := d.finish(cancel)
-		close(d.work)
-		crew.Wait()
-		d.ended <- first
-	}()
+	go d.begin()
+	go func() { d.ended <- d.finish(cancel) }()
 	return d
 }
 
+// spareRows is room for the rows of two chunks, to be made when first used.
+func spareRows() chan [][]float32 {
+	c := make(chan [][]float32, 2*piece)
+	for range cap(c) {
+		c <- nil
+	}
+	return c
+}
+
 // begin begins chunks when they have come.
-func (d *drain) begin(workers int) {
+func (d *drain) begin() {
 	defer close(d.begun)
 	for c := range d.queue {
-		v := &delivery{chunk: c, done: make(chan struct{})}
+		v := &delivery{chunk: c}
 		if err := c.wait(); c.err == nil {
 			c.err = err
 		}
 		if c.err == nil && !d.failed.Load() {
-			v.put, v.end, c.err = d.open(c)
+			d.give(v)
 		}
-		if v.put == nil || c.err != nil {
-			close(v.done)
-			d.begun <- v
-			continue
-		}
-		rows := c.y1 - c.y0
-		v.left.Store(int64(rows))
 		d.begun <- v
-		for range min(rows, workers) {
-			d.work <- v
-		}
 	}
+}
+
+// give has the crew give a chunk's rows to the sink.
+func (d *drain) give(v *delivery) {
+	put, end, err := d.open(v.chunk)
+	if err != nil {
+		v.err = err
+		return
+	}
+	v.end = end
+	v.done = d.crew.start(v.y0, v.y1, func(worker, y int) {
+		row := d.row[worker]
+		if row == nil {
+			row = planes(d.rows.C, d.rows.W)
+			d.row[worker] = row
+		}
+		stored := v.bytes[d.rows.Bytes(y-v.y0):]
+		for k, line := range row {
+			d.rows.Get(stored, k, line)
+		}
+		put(y, row)
+	}, func() {})
 }
 
 // open says how a chunk's rows are given to the sink.
@@ -116,39 +119,13 @@ func (d *drain) open(c *chunk) (put func(y int, planes [][]float32), end func() 
 	}, nil
 }
 
-// convert is a worker.
-func (d *drain) convert() {
-	var row [][]float32
-	for v := range d.work {
-		for {
-			y := v.y0 + int(v.next.Add(1)) - 1
-			if y >= v.y1 {
-				break
-			}
-			if row == nil {
-				row = planes(d.rows.C, d.rows.W)
-			}
-			stored := v.bytes[d.rows.Bytes(y-v.y0):]
-			for k, line := range row {
-				d.rows.Get(stored, k, line)
-			}
-			v.put(y, row)
-			if v.left.Add(-1) == 0 {
-				close(v.done)
-			}
-		}
-	}
-}
-
 // finish ends chunks in order until there are no more and returns the first error.
 func (d *drain) finish(cancel context.CancelCauseFunc) (first error) {
 	for v := range d.begun {
-		<-v.done
 		err := v.err
-		if v.end != nil {
-			if endErr := v.end(); err == nil {
-				err = endErr
-			}
+		if v.done != nil {
+			<-v.done
+			err = v.end()
 		}
 		if err != nil && first == nil {
 			first = err

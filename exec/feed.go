@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
 	"time"
 
 	"enhance/clrt"
@@ -26,37 +25,6 @@ func Workers(n int, each time.Duration) int {
 	return max(1, min(runtime.GOMAXPROCS(0), n, int(best)))
 }
 
-// eachRow calls do for rows 0 to n-1, which take about so long each, on as many
-// cores as that is worth; worker numbers the goroutine, from 0.
-func eachRow(n int, each time.Duration, do func(worker, i int)) {
-	workers := Workers(n, each)
-	if workers == 1 {
-		for i := range n {
-			do(0, i)
-		}
-		return
-	}
-	var wg sync.WaitGroup
-	for k := range workers {
-		wg.Go(func() {
-			for i := k; i < n; i += workers {
-				do(k, i)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// EachRow is for Sources that make rows on all cores: it calls do for 0 to n-1, which
-// take about so many ns each, on as many cores as that is worth.
-func EachRow(n, ns int, do func(i int)) {
-	eachRow(n, time.Duration(ns), func(_, i int) { do(i) })
-}
-
-// rowTime is about how long the samples of a row take to convert: as long as they
-// take through the memory.
-func rowTime(r planar.Rows) time.Duration { return time.Duration(r.C * r.W / 2) }
-
 // feeder prepares the input's chunks ahead of the uploads, in a goroutine of its
 // own, so that decoding and device work overlap.
 type feeder struct {
@@ -65,15 +33,19 @@ type feeder struct {
 	done   chan struct{}
 	ctx    context.Context
 	rows   planar.Rows
+	crew   *crew
 	memory *staging
 	stages *trace.Stages
-	lines  [][][]float32 // of a Source that makes rows one by one
+	spare  chan [][]float32 // rows of a Source that makes them one by one
 }
 
-func newFeeder(ctx context.Context, e *Engine, src Source) *feeder {
+func newFeeder(ctx context.Context, e *Engine, crew *crew, src Source) *feeder {
 	in := e.Program.Tensors[e.Program.Input]
-	f := &feeder{ready: make(chan *chunk, inFlight), done: make(chan struct{}), ctx: ctx, memory: e.in, stages: e.opt.Profiler.Stages(),
+	f := &feeder{ready: make(chan *chunk, inFlight), done: make(chan struct{}), ctx: ctx, crew: crew, memory: e.in, stages: e.opt.Profiler.Stages(),
 		rows: planar.Rows{C: in.C, W: in.W, Precision: e.opt.Precision}}
+	if _, ok := src.(RowsSource); !ok {
+		f.spare = spareRows()
+	}
 	go func() {
 		defer close(f.done)
 		defer close(f.ready)
@@ -92,46 +64,74 @@ func newFeeder(ctx context.Context, e *Engine, src Source) *feeder {
 	return f
 }
 
-// push prepares a chunk and hands it on.
+// push begins a chunk and hands it on.
 func (f *feeder) push(src Source, y0, y1 int) error {
 	c := &chunk{y0: y0, y1: y1}
 	if c.bytes, c.err = f.memory.take(f.ctx, f.rows.Bytes(y1-y0)); c.err == nil {
 		c.err = f.fill(src, c)
 	}
+	err := c.err
 	select {
 	case f.ready <- c:
-		return c.err
+		return err
 	case <-f.ctx.Done():
-		f.memory.give(c.bytes)
+		f.giveUp(c)
 		return f.ctx.Err()
 	}
 }
 
-// fill makes the rows of a chunk.
+// giveUp takes back a chunk that is not sent.
+func (f *feeder) giveUp(c *chunk) {
+	if c.filled != nil {
+		<-c.filled
+	}
+	f.memory.give(c.bytes)
+}
+
+// fill has the crew make the rows of a chunk.
 func (f *feeder) fill(src Source, c *chunk) error {
-	put := func(y int, planes [][]float32) {
-		row := c.bytes[f.rows.Bytes(y-c.y0):]
-		for k, line := range planes {
-			f.rows.Put(row, k, line)
-		}
+	row, end, err := f.open(src, c)
+	if err != nil {
+		return err
 	}
+	stop := f.stages.Begin("pack")
+	c.filled = f.crew.start(c.y0, c.y1, func(_, y int) {
+		row(y, func(planes [][]float32) {
+			stored := c.bytes[f.rows.Bytes(y-c.y0):]
+			for k, line := range planes {
+				f.rows.Put(stored, k, line)
+			}
+		})
+	}, func() {
+		end()
+		stop()
+	})
+	return nil
+}
+
+// open says how a chunk's rows are made.
+func (f *feeder) open(src Source, c *chunk) (row func(y int, put func(planes [][]float32)), end func(), err error) {
 	if s, ok := src.(RowsSource); ok {
-		return s.Rows(c.y0, c.y1, put)
+		return s.Rows(c.y0, c.y1)
 	}
-	if f.lines == nil {
-		f.lines = make([][][]float32, piece)
-		for i := range f.lines {
-			f.lines[i] = planes(f.rows.C, f.rows.W)
+	lines := make([][][]float32, 0, c.y1-c.y0)
+	end = func() {
+		for _, planes := range lines {
+			f.spare <- planes
 		}
 	}
 	for y := c.y0; y < c.y1; y++ {
-		if err := src.Row(y, f.lines[y-c.y0]); err != nil {
-			return err
+		next := <-f.spare
+		if next == nil {
+			next = planes(f.rows.C, f.rows.W)
+		}
+		lines = append(lines, next)
+		if err := src.Row(y, next); err != nil {
+			end()
+			return nil, nil, err
 		}
 	}
-	defer f.stages.Begin("pack")()
-	eachRow(c.y1-c.y0, rowTime(f.rows), func(_, i int) { put(c.y0+i, f.lines[i]) })
-	return nil
+	return func(y int, put func(planes [][]float32)) { put(lines[y-c.y0]) }, end, nil
 }
 
 func planes(c, w int) [][]float32 {
@@ -160,11 +160,12 @@ func (f *feeder) next(y0, y1 int) (*chunk, error) {
 	case !ok: // the goroutine ends early only when the run is over
 		return nil, context.Cause(f.ctx)
 	case c.err != nil:
-		f.memory.give(c.bytes)
+		f.giveUp(c)
 		return nil, c.err
 	case c.y0 != y0 || c.y1 != y1:
 		return nil, fmt.Errorf("exec: rows %d to %d were prepared where %d to %d are due", c.y0, c.y1, y0, y1)
 	}
+	<-c.filled
 	f.sents = append(f.sents, c)
 	return c, nil
 }
@@ -174,7 +175,7 @@ func (f *feeder) sent(c *chunk, ev *clrt.Event) { c.events = append(c.events, ev
 // wait returns once the goroutine has ended; the context must be done.
 func (f *feeder) wait() {
 	for c := range f.ready {
-		f.memory.give(c.bytes)
+		f.giveUp(c)
 	}
 	<-f.done
 	for _, c := range f.sents {

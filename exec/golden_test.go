@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"os"
-	"runtime"
-	"sync"
 	"testing"
 
 	"enhance/clrt"
@@ -46,29 +44,14 @@ func (s source) Row(y int, planes [][]float32) error {
 }
 
 // Rows makes rows on all cores.
-func (s source) Rows(y0, y1 int, put func(y int, planes [][]float32)) error {
-	onAllCores(y0, y1, func(y int) {
+func (s source) Rows(y0, y1 int) (row func(y int, put func(planes [][]float32)), end func(), err error) {
+	return func(y int, put func(planes [][]float32)) {
 		planes := make([][]float32, s.c)
 		for c := range planes {
 			planes[c] = s.at(c, y)
 		}
-		put(y, planes)
-	})
-	return nil
-}
-
-// onAllCores calls do for y0 to y1-1.
-func onAllCores(y0, y1 int, do func(y int)) {
-	n := min(runtime.GOMAXPROCS(0), y1-y0)
-	var wg sync.WaitGroup
-	for k := range n {
-		wg.Go(func() {
-			for y := y0 + k; y < y1; y += n {
-				do(y)
-			}
-		})
-	}
-	wg.Wait()
+		put(planes)
+	}, func() {}, nil
 }
 
 type sink struct{ *tensor }

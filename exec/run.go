@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"enhance/clrt"
 	"enhance/memplan"
@@ -23,12 +24,14 @@ type Sink interface {
 	Row(y int, planes [][]float32) error
 }
 
-// RowsSource is a Source that can make rows [y0,y1) together, on all cores: it
-// hands each to put, once, in any order and from any goroutine. The planes are its
-// own again when put returns.
+// RowsSource is a Source that makes rows on all cores. Rows begins rows [y0,y1):
+// row must be called for each of them once, from any goroutine, and hands its planes,
+// which are the source's own again afterwards, to put; when all are made, end.
+// Ranges are begun one after another, in the order of Source, but the next may
+// begin before the last has ended.
 type RowsSource interface {
 	Source
-	Rows(y0, y1 int, put func(y int, planes [][]float32)) error
+	Rows(y0, y1 int) (row func(y int, put func(planes [][]float32)), end func(), err error)
 }
 
 // RowsSink is a Sink that takes rows on all cores. Rows begins rows [y0,y1): put
@@ -64,8 +67,10 @@ func (e *Engine) Run(ctx context.Context, src Source, sink Sink, progress Progre
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &run{Engine: e, ctx: ctx, progress: progress, total: e.Plan.Cost.FLOPs}
-	r.feed = newFeeder(ctx, e, src)
-	r.drain = newDrain(e, sink, cancel)
+	crew := newCrew(runtime.GOMAXPROCS(0))
+	defer crew.close()
+	r.feed = newFeeder(ctx, e, crew, src)
+	r.drain = newDrain(e, crew, sink, cancel)
 	err = r.moves()
 	for _, k := range r.marks {
 		k.ev.Close() // of those that an error left behind

@@ -120,6 +120,7 @@ func (e *Engine) stage() (err error) {
 type chunk struct {
 	y0, y1 int
 	bytes  []byte
+	filled <-chan struct{} // of the input: closed when its rows are in bytes
 	events []*clrt.Event
 	err    error
 }

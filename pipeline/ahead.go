@@ -32,6 +32,8 @@ type ahead struct {
 	mu        sync.Mutex
 	turn      *sync.Cond
 	held      map[int][]uint16 // blocks low to next-1
+	used      map[int]int      // who uses those of them that somebody uses
+	from      int              // what was asked for last
 	free      [][]uint16
 	low, next int
 	err       error
@@ -42,7 +44,7 @@ type ahead struct {
 
 // newAhead starts decoding. Until it is closed nobody else may read the photo.
 func newAhead(ctx context.Context, p *raw.Photo, region raw.Rect, keep int, pool *samplePool, stages *trace.Stages) *ahead {
-	a := &ahead{ctx: ctx, photo: p, region: region, pool: pool, stages: stages, held: map[int][]uint16{}, ended: make(chan struct{})}
+	a := &ahead{ctx: ctx, photo: p, region: region, pool: pool, stages: stages, held: map[int][]uint16{}, used: map[int]int{}, ended: make(chan struct{})}
 	a.keep = aheadKeep(keep, region)
 	a.turn = sync.NewCond(&a.mu)
 	go a.work()
@@ -58,37 +60,70 @@ func blocksOf(region raw.Rect) int { return (region.Height() + blockRows - 1) / 
 func aheadKeep(keep int, region raw.Rect) int { return min(max(keep, aheadBlocks), blocksOf(region)) }
 
 // blocks returns blocks first to last, which must be fewer than aheadBlocks. They
-// stay until the next call.
-func (a *ahead) blocks(first, last int) ([][]uint16, error) {
+// stay until done is called, which must be.
+func (a *ahead) blocks(first, last int) (bs [][]uint16, done func(), err error) {
 	stop := context.AfterFunc(a.ctx, a.wake)
 	defer stop()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed {
-		return nil, errClosed
-	}
 	if a.keep < a.total() {
+		for first < a.low && len(a.used) > 0 && a.failure() == nil {
+			a.turn.Wait()
+		}
 		if first < a.low {
 			a.drop(a.next)
 			a.low, a.next = first, first
 		}
-		a.drop(first)
+		a.from = first
+		a.dropUnused()
 	}
 	a.turn.Broadcast()
-	for a.next <= last {
-		switch {
-		case a.ctx.Err() != nil:
-			return nil, a.ctx.Err()
-		case a.err != nil:
-			return nil, a.err
-		}
+	for a.next <= last && a.failure() == nil {
 		a.turn.Wait()
 	}
-	out := make([][]uint16, 0, last-first+1)
-	for n := first; n <= last; n++ {
-		out = append(out, a.held[n])
+	if err := a.failure(); err != nil && (a.next <= last || err != a.err) {
+		return nil, nil, err
 	}
-	return out, nil
+	for n := first; n <= last; n++ {
+		bs = append(bs, a.held[n])
+		a.used[n]++
+	}
+	return bs, func() { a.release(first, last) }, nil
+}
+
+// failure says why nothing more comes.
+func (a *ahead) failure() error {
+	if a.closed {
+		return errClosed
+	}
+	if err := a.ctx.Err(); err != nil {
+		return err
+	}
+	return a.err
+}
+
+func (a *ahead) release(first, last int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for n := first; n <= last; n++ {
+		if a.used[n]--; a.used[n] == 0 {
+			delete(a.used, n)
+		}
+	}
+	if a.keep < a.total() {
+		a.dropUnused()
+	}
+	a.turn.Broadcast()
+}
+
+// dropUnused gives up the blocks before those that were asked for last and before
+// those in use.
+func (a *ahead) dropUnused() {
+	n := a.from
+	for k := range a.used {
+		n = min(n, k)
+	}
+	a.drop(n)
 }
 
 // wake makes all that wait look again.

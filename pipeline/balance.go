@@ -141,7 +141,7 @@ func histograms(a *ahead) (*[3]colour.Histogram, error) {
 	parts := make([]*[3]colour.Histogram, cores())
 	lines := make([][]float32, cores())
 	for n := range a.total() {
-		bs, err := a.blocks(n, n)
+		bs, done, err := a.blocks(n, n)
 		if err != nil {
 			return nil, err
 		}
@@ -154,6 +154,7 @@ func histograms(a *ahead) (*[3]colour.Histogram, error) {
 			stored := bs[0][(first+i-y0)*m.Width+m.Crop.X0:][:m.Crop.Width()]
 			count(parts[worker], m, first+i, stored, lines[worker])
 		})
+		done()
 	}
 	sum := newHistograms()
 	for _, p := range parts {

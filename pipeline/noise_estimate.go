@@ -75,12 +75,13 @@ func estimateNoise(a *ahead) (levels NoiseLevels, blocks int64, err error) {
 	counts := new(noiseCounts)
 	b := newBands(a.photo.Meta())
 	for n := range a.total() {
-		stored, err := a.blocks(n, n)
+		stored, done, err := a.blocks(n, n)
 		if err != nil {
 			return levels, 0, err
 		}
 		y := a.region.Y0 + n*blockRows
 		b.count(counts, y, min(y+blockRows, a.region.Y1), stored[0])
+		done()
 	}
 	return counts.levels()
 }

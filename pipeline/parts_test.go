@@ -138,7 +138,7 @@ func TestAhead(t *testing.T) {
 		}
 		for _, n := range at {
 			last := min(n+rand.IntN(3), total-1)
-			bs, err := a.blocks(n, last)
+			bs, done, err := a.blocks(n, last)
 			if err != nil || len(bs) != last-n+1 {
 				t.Fatalf("blocks %d to %d: %d, %v", n, last, len(bs), err)
 			}
@@ -149,6 +149,7 @@ func TestAhead(t *testing.T) {
 					t.Fatalf("keeping %d: block %d is not the photo's", keep, n+i)
 				}
 			}
+			done()
 		}
 		a.close()
 	}
@@ -164,7 +165,7 @@ func TestAheadStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a := newAhead(ctx, p, raw.Rect{X1: p.Meta().Width, Y1: p.Meta().Height}, 0, nil, nil)
 	cancel()
-	if _, err := a.blocks(a.total()-1, a.total()-1); !errors.Is(err, context.Canceled) {
+	if _, _, err := a.blocks(a.total()-1, a.total()-1); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	a.close()

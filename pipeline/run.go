@@ -205,7 +205,7 @@ func (r *run) make(out *target, w, h int) error {
 	}
 	r.place.leave()
 	sec := &r.report.Seconds
-	sec.Decode, sec.Pack = r.ahead.busy().Seconds(), src.busy.Seconds()
+	sec.Decode, sec.Pack = r.ahead.busy().Seconds(), src.busy.sum.Seconds()
 	switch { // the engine may only know that somebody stopped it
 	case r.ctx.Err() != nil:
 		return r.ctx.Err()
@@ -323,14 +323,19 @@ func (r *run) onHost(src *source, dev *developer) error {
 	h, w := r.geo.h, r.geo.w
 	in := make([]float32, r.planes()*h*w)
 	for y := 0; y < h; y += outRows {
-		err := src.Rows(y, min(y+outRows, h), func(y int, planes [][]float32) {
-			for c, line := range planes {
-				copy(in[(c*h+y)*w:][:w], line)
-			}
-		})
+		last := min(y+outRows, h)
+		row, end, err := src.Rows(y, last)
 		if err != nil {
 			return err
 		}
+		inParallel(last-y, time.Duration(16*w), func(_, i int) {
+			row(y+i, func(planes [][]float32) {
+				for c, line := range planes {
+					copy(in[(c*h+y+i)*w:][:w], line)
+				}
+			})
+		})
+		end()
 	}
 	opt := ref.Options{}
 	if r.job.Progress != nil {

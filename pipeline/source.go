@@ -8,7 +8,6 @@ import (
 	"enhance/exec"
 	"enhance/model"
 	"enhance/raw"
-	"enhance/trace"
 )
 
 // source feeds the network: an exec.RowsSource over a photo that is decoded
@@ -20,9 +19,8 @@ type source struct {
 	pack   [4][2]int
 	cols   [2][]int32
 	meta   *raw.Meta
-	stages *trace.Stages
-	work   []*packing // by worker
-	busy   time.Duration
+	work   sync.Pool // *packing
+	busy   busyTime
 	err    error // the first; the engine may report only that it was stopped
 }
 
@@ -34,22 +32,29 @@ type packing struct {
 }
 
 func newSource(a *ahead, g geometry, c *model.Convention, l *levels) *source {
-	s := &source{ahead: a, geo: g, levels: l, pack: c.Pack, meta: a.photo.Meta(), stages: a.stages}
+	s := &source{ahead: a, geo: g, levels: l, pack: c.Pack, meta: a.photo.Meta()}
+	s.work.New = func() any { return s.newPacking() }
 	s.cols = [2][]int32{g.sampleColumns(0), g.sampleColumns(1)}
 	return s
 }
 
 // Row implements exec.Source.
 func (s *source) Row(y int, planes [][]float32) error {
-	return s.Rows(y, y+1, func(_ int, made [][]float32) {
+	row, end, err := s.Rows(y, y+1)
+	if err != nil {
+		return err
+	}
+	row(y, func(made [][]float32) {
 		for k, line := range made {
 			copy(planes[k], line)
 		}
 	})
+	end()
+	return nil
 }
 
 // Rows implements exec.RowsSource.
-func (s *source) Rows(y0, y1 int, put func(y int, planes [][]float32)) error {
+func (s *source) Rows(y0, y1 int) (row func(y int, put func(planes [][]float32)), end func(), err error) {
 	first, last := s.geo.region.Height(), 0
 	for y := y0; y < y1; y++ {
 		for r := range 2 {
@@ -58,34 +63,25 @@ func (s *source) Rows(y0, y1 int, put func(y int, planes [][]float32)) error {
 		}
 	}
 	first, last = first/blockRows, last/blockRows
-	if last-first >= aheadBlocks/2 && y1-y0 > 1 { // a few rows at a time need few blocks
-		mid := (y0 + y1) / 2
-		if err := s.Rows(y0, mid, put); err != nil {
-			return err
-		}
-		return s.Rows(mid, y1, put)
-	}
-	blocks, err := s.ahead.blocks(first, last)
+	blocks, done, err := s.ahead.blocks(first, last)
 	if err != nil {
 		s.err = err
-		return err
+		return nil, nil, err
 	}
-	start := time.Now()
-	end := s.stages.Begin("pack")
-	for len(s.work) < cores() {
-		s.work = append(s.work, s.newPacking())
-	}
-	inParallel(y1-y0, time.Duration(16*s.geo.w), func(worker, i int) {
-		w := s.work[worker]
+	s.busy.begin()
+	row = func(y int, put func(planes [][]float32)) {
+		w := s.work.Get().(*packing)
 		for r := range 2 {
-			at := s.geo.sampleRow(y0+i, r)
+			at := s.geo.sampleRow(y, r)
 			s.half(w, r, at, blocks[at/blockRows-first])
 		}
-		put(y0+i, w.planes)
-	})
-	end()
-	s.busy += time.Since(start)
-	return nil
+		put(w.planes)
+		s.work.Put(w)
+	}
+	return row, func() {
+		done()
+		s.busy.end()
+	}, nil
 }
 
 func (s *source) newPacking() *packing {

@@ -52,14 +52,19 @@ func BenchmarkHostStages(b *testing.B) {
 		buf := make([]byte, rows.Bytes(64))
 		measure("pack "+prec.String(), func() {
 			for y := 0; y < g.h; y += 64 {
-				err := src.Rows(y, min(y+64, g.h), func(at int, planes [][]float32) {
-					for c, line := range planes {
-						rows.Put(buf[rows.Bytes(at-y):], c, line)
-					}
-				})
+				last := min(y+64, g.h)
+				row, end, err := src.Rows(y, last)
 				if err != nil {
 					b.Fatal(err)
 				}
+				inParallel(last-y, time.Duration(16*g.w), func(_, i int) {
+					row(y+i, func(planes [][]float32) {
+						for c, line := range planes {
+							rows.Put(buf[rows.Bytes(i):], c, line)
+						}
+					})
+				})
+				end()
 			}
 		})
 		out := planar.Rows{C: 3, W: 2 * g.w, Precision: prec}
