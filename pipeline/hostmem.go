@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"enhance/exec"
+	"enhance/memplan"
 )
 
 // HostFacts say what a run holds in the host's memory. Planned is what the
@@ -87,6 +89,31 @@ func (r *run) hostNeeds() error {
 		return &HostMemoryError{Budget: f.Budget, Need: f.Need, Planned: f.Planned}
 	}
 	return nil
+}
+
+// fitHost holds the plan against the budget of the host's memory. Where device
+// buffers lie in that memory a plan with less of them may do what the first cannot.
+func (r *run) fitHost() error {
+	err := r.hostNeeds()
+	var host *HostMemoryError
+	if !errors.As(err, &host) || r.plan == nil || !r.sharesHost() || r.engine != nil {
+		return err
+	}
+	limit := r.plan.Plan.Peak - (host.Need - host.Budget)
+	job, perr := r.prepare(r.model, r.geo.h, r.geo.w, max(1, limit)) // 0 would be none
+	var least *memplan.BudgetError
+	if errors.As(perr, &least) && least.Minimum < r.plan.Plan.Peak { // its rows on their way are fewer, too
+		limit = least.Minimum
+		job, perr = r.prepare(r.model, r.geo.h, r.geo.w, limit)
+	}
+	if perr != nil {
+		return err
+	}
+	r.plan = job
+	r.report.Plan.fill(job)
+	r.budget, r.budgetWhy = limit, "what the host's memory leaves"
+	r.report.Plan.Budget, r.report.Plan.BudgetWhy = r.budget, r.budgetWhy
+	return r.hostNeeds()
 }
 
 // decodeBytes is what source and developer hold, and the reader of compressed

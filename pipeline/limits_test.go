@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"enhance/clrt"
 	"enhance/imgio"
 	"enhance/pipeline"
 	"enhance/profile"
@@ -111,6 +112,36 @@ func TestHostMemory(t *testing.T) {
 	_, rep := develop(t, session(t, pipeline.Settings{HostMemory: 8 << 30}), j)
 	if runtime.GOOS == "linux" && (rep.Host.PeakRSS < rep.Plan.Peak || rep.Host.PeakRSS > 8<<30 || rep.Host.StartRSS == 0) {
 		t.Errorf("resident: %d at the start, %d at most", rep.Host.StartRSS, rep.Host.PeakRSS)
+	}
+}
+
+// TestHostMemoryPlans: where the device shares the host's memory, a bound on that
+// leads to a plan with smaller buffers, and the same picture.
+func TestHostMemoryPlans(t *testing.T) {
+	needOpenCL(t)
+	var out bytes.Buffer
+	j := nikon(t).job(0, 0, &out)
+	_, want := develop(t, session(t, pipeline.Settings{}), j)
+	if d := want.Device.Info; d == nil || !d.Unified && d.Type != clrt.CPU {
+		t.Skip("NO DEVICE THAT SHARES THE HOST'S MEMORY: plans within a bound on that are not tested")
+	}
+	picture := bytes.Clone(out.Bytes())
+	out.Reset()
+
+	tight := session(t, pipeline.Settings{})
+	dry := j
+	dry.DryRun = true
+	rep, err := tight.Enhance(context.Background(), dry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipeline.BoundHost(tight, rep.Host.Need-want.Plan.Peak/3)
+	_, got := develop(t, tight, j)
+	if got.Plan.Peak >= want.Plan.Peak || got.Host.Need > got.Host.Budget {
+		t.Errorf("a peak of %d bytes where %d were too many, %d of %d planned", got.Plan.Peak, want.Plan.Peak, got.Host.Need, got.Host.Budget)
+	}
+	if !bytes.Equal(out.Bytes(), picture) {
+		t.Error("the picture is another")
 	}
 }
 

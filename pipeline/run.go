@@ -120,7 +120,7 @@ func (r *run) decide() error {
 	if err := r.makePlan(); err != nil {
 		return err
 	}
-	if err := r.hostNeeds(); err != nil {
+	if err := r.fitHost(); err != nil {
 		return err
 	}
 	if err := r.describePlan(r.job.Output.Overwrite); err != nil {
