@@ -49,7 +49,8 @@ type Settings struct {
 	// shipped defaults, and nothing is measured at a device's first use.
 	NoTune bool
 	// Tell, if set, is told of work that is done once for a device: tuning, checks
-	// of precision. Debug, if set, of what only a study needs to know.
+	// of precision, compilation that takes long; from any goroutine. Debug, if set,
+	// of what only a study needs to know.
 	Tell, Debug func(text string)
 	// Tuning, if set, is called after each of the total measurements of such work.
 	Tuning func(done, total int)

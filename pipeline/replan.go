@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"enhance/clrt"
 	"enhance/exec"
@@ -19,10 +20,24 @@ import (
 // second plan may use: the allocation that failed is among them.
 const foundShare = 0.7
 
+// slowOpen is how long an engine may take to open without a word. Kernels from the
+// cache take a tenth of it.
+const slowOpen = time.Second
+
+// tellSlow tells what takes so long, should stop not be called soon.
+func (s *Session) tellSlow() (stop func()) {
+	if s.set.Tell == nil {
+		return func() {}
+	}
+	t := time.AfterFunc(slowOpen, func() { s.tell("compiling kernels, which is kept for later runs on this device: some seconds") })
+	return func() { t.Stop() }
+}
+
 // openPlan opens job's engine, or, if the device has too little memory, that of
 // one more plan, which it also returns; say is told about that. A device that
 // has too little for both gives a *MemoryError.
 func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(string)) (*exec.Engine, *exec.Job, error) {
+	defer s.tellSlow()()
 	e, held, err := s.open(job)
 	if err == nil || !clrt.OutOfMemory(err) {
 		return e, job, err

@@ -76,6 +76,37 @@ func TestReplan(t *testing.T) {
 	}
 }
 
+// TestTellsSlowOpening: who waits for a compiler is told so, who does not is not.
+func TestTellsSlowOpening(t *testing.T) {
+	needOpenCL(t)
+	c := nikon(t).crop(100, 100, 64, 64)
+	for _, slow := range []bool{false, true} {
+		told := make(chan string, 16)
+		s := session(t, pipeline.Settings{Tell: func(text string) { told <- text }})
+		var out bytes.Buffer
+		develop(t, s, order(c, &out)) // kernels are in the cache now
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for len(told) > 0 {
+			<-told
+		}
+		s = session(t, pipeline.Settings{Tell: func(text string) { told <- text }})
+		pipeline.OpenWith(s, func(j *exec.Job, c *clrt.Context) (*exec.Engine, error) {
+			if slow {
+				if text := <-told; !strings.Contains(text, "compiling kernels") {
+					t.Errorf("told %q", text)
+				}
+			}
+			return j.Open(c)
+		})
+		develop(t, s, order(c, &out))
+		if len(told) > 0 {
+			t.Errorf("slow %v: told %q", slow, <-told)
+		}
+	}
+}
+
 // discrete is a network that many budgets serve, on a device taken to have
 // memory of its own.
 func discrete(t *testing.T) pipeline.Settings {

@@ -22,25 +22,20 @@ computed or allocated.
 `
 
 func runExplain(e *env, args []string) int {
-	n, size := &netFlags{}, ""
+	n, size, samples := &netFlags{}, "", rawFlags{}
 	f := newFlags("explain")
 	f.StringVar(&size, "size", "", "rows x columns of the mosaic, instead of a photo")
 	n.declareModel(f)
 	n.declareDevice(f)
 	n.declareProfile(f)
+	samples.declare(f)
 	n.declareReport(f)
 	if code, done := e.begin(n, f, args, explainHelp); done {
 		return code
 	}
-	if (f.NArg() == 1) == (size != "") || f.NArg() > 1 {
-		return e.fail(usagef("explain: want one photo, or --size HxW: see enhance explain --help"), "")
-	}
-	var h, w int
-	if size != "" {
-		var err error
-		if h, w, err = pipeline.ParseSize(size); err != nil {
-			return e.fail(err, "")
-		}
+	h, w, photo, err := photoOrSize(f, size, &samples)
+	if err != nil {
+		return e.fail(err, "")
 	}
 	n.set.PlanOnly = n.set.Profile != nil && n.set.Device == ""
 	tellTuning(&n.set, e.stderr, false, false)
@@ -53,7 +48,7 @@ func runExplain(e *env, args []string) int {
 	if size != "" {
 		x, err = s.ExplainSize(h, w)
 	} else {
-		x, err = s.ExplainPhoto(pipeline.Job{Input: f.Arg(0)})
+		x, err = s.ExplainPhoto(photo)
 	}
 	if err != nil {
 		return e.fail(err, f.Arg(0))

@@ -25,7 +25,7 @@ printed too.
 `
 
 func runPlanTable(e *env, args []string) int {
-	n, size, measure := &netFlags{}, "", false
+	n, size, measure, samples := &netFlags{}, "", false, rawFlags{}
 	f := newFlags("plan-table")
 	f.StringVar(&size, "size", "", "rows x columns of the mosaic, instead of a photo")
 	f.BoolVar(&measure, "measure", false, "develop the photo within each budget")
@@ -33,21 +33,18 @@ func runPlanTable(e *env, args []string) int {
 	n.declareDevice(f)
 	n.declareProfile(f)
 	f.MarkHidden("mem")
+	samples.declare(f)
 	n.declareReport(f)
 	if code, done := e.begin(n, f, args, planTableHelp); done {
 		return code
 	}
-	var h, w int
-	var err error
+	h, w, photo, err := photoOrSize(f, size, &samples)
 	switch {
-	case (f.NArg() == 1) == (size != "") || f.NArg() > 1:
-		err = usagef("plan-table: want one photo, or --size HxW: see enhance plan-table --help")
+	case err != nil:
 	case size != "" && measure:
 		err = usagef("plan-table: --measure needs a photo")
 	case n.mem != "":
 		err = usagef("plan-table: --mem has no place here: the table is of budgets")
-	case size != "":
-		h, w, err = pipeline.ParseSize(size)
 	}
 	if err != nil {
 		return e.fail(err, "")
@@ -65,7 +62,7 @@ func runPlanTable(e *env, args []string) int {
 	if size != "" {
 		t, err = s.PlanTableSize(h, w)
 	} else {
-		t, err = s.PlanTable(ctx, pipeline.Job{Input: f.Arg(0)}, measure)
+		t, err = s.PlanTable(ctx, photo, measure)
 	}
 	if err != nil {
 		return e.fail(err, f.Arg(0))

@@ -108,6 +108,23 @@ func (n *netFlags) parse(f *pflag.FlagSet, args []string) (err error) {
 	return nil
 }
 
+// photoOrSize is what a command about plans is asked about: the one photo among
+// the arguments, or the rows and columns of --size.
+func photoOrSize(f *pflag.FlagSet, size string, samples *rawFlags) (h, w int, photo pipeline.Job, err error) {
+	name := strings.TrimPrefix(f.Name(), "enhance ")
+	switch {
+	case (f.NArg() == 1) == (size != "") || f.NArg() > 1:
+		return 0, 0, photo, usagef("%s: want one photo, or --size HxW: see enhance %s --help", name, name)
+	case size != "" && samples.given():
+		return 0, 0, photo, usagef("%s: --size has no samples for --raw-size, --cfa, --black and --white to describe: leave them out", name)
+	case size != "":
+		h, w, err = pipeline.ParseSize(size)
+		return h, w, photo, err
+	}
+	photo.Input = f.Arg(0)
+	return 0, 0, photo, samples.parse(&photo.Raw)
+}
+
 // putJSON prints the one object of a report.
 func (e *env) putJSON(v any) int {
 	enc := json.NewEncoder(e.stdout)

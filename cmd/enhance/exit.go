@@ -100,7 +100,10 @@ func message(err error, photo string) string {
 
 // exactBytes prints a budget with its unit, or in bytes if it is odd.
 func exactBytes(n int64) string {
-	if n%1024 != 0 {
+	switch {
+	case n == 1:
+		return "1 byte"
+	case n%1024 != 0:
 		return fmt.Sprintf("%d bytes", n)
 	}
 	return pipeline.Bytes(n)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 
 	"enhance/pipeline"
 	"enhance/profile"
-	"enhance/raw"
 )
 
 // order is the main job's command line, understood.
@@ -27,8 +25,9 @@ type order struct {
 
 // texts are flags whose values are parsed after all are known.
 type texts struct {
-	format, mem, hostMem, profile, precision, wb, exposure, denoise, noise, level, rawSize, cfa, black, white string
-	bits                                                                                                      int
+	format, mem, hostMem, profile, precision, wb, exposure, denoise, noise, level string
+	bits                                                                          int
+	raw                                                                           rawFlags
 }
 
 // flagSet declares the flags of the main job.
@@ -61,10 +60,7 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f.StringVar(&o.settings.Algo, "algo", "", "convolution algorithms: auto, a `NAME`, or PATTERN=NAME,... for layers (enhance explain shows the choice)")
 	f.BoolVar(&o.settings.NoTune, "no-tune", false, noTuneUsage)
 
-	f.StringVar(&t.rawSize, "raw-size", "", "`WxH`: the photo is a headerless dump of little-endian 16-bit samples of that size")
-	f.StringVar(&t.cfa, "cfa", "", "filter `PATTERN`: RGGB, BGGR, GBRG or GRBG")
-	f.StringVar(&t.black, "black", "", "black `LEVEL`, instead of the file's")
-	f.StringVar(&t.white, "white", "", "white `LEVEL`, instead of the file's")
+	t.raw.declare(f)
 
 	f.StringVar(&o.job.Reference, "reference", "", "picture `FILE` to compare the result with: prints PSNR and SSIM")
 	f.Float64Var(&o.job.MinPSNR, "min-psnr", 0, "with --reference: exit 8 if the CPSNR is below so many `dB`")
@@ -186,45 +182,7 @@ func (o *order) values(t *texts) (err error) {
 		}
 		o.settings.Level = &level
 	}
-	return o.rawValues(t)
-}
-
-// rawValues parses what is said about the photo's samples.
-func (o *order) rawValues(t *texts) error {
-	r := &o.job.Raw
-	if t.rawSize != "" {
-		w, h, ok := strings.Cut(strings.ToLower(t.rawSize), "x")
-		var werr, herr error
-		r.Width, werr = strconv.Atoi(w)
-		r.Height, herr = strconv.Atoi(h)
-		if !ok || werr != nil || herr != nil || r.Width < 1 || r.Height < 1 {
-			return usagef("--raw-size: %q: want WIDTHxHEIGHT, such as 4032x3024", t.rawSize)
-		}
-		if t.cfa == "" {
-			return usagef("--raw-size: a headerless photo needs --cfa too, such as --cfa RGGB")
-		}
-	}
-	if t.cfa != "" {
-		p, err := raw.ParsePattern(strings.ToUpper(t.cfa))
-		if err != nil {
-			return usagef("--cfa: %q: want RGGB, BGGR, GBRG or GRBG", t.cfa)
-		}
-		r.CFA = &p
-	}
-	for _, l := range []struct {
-		flag, text string
-		to         **float64
-	}{{"black", t.black, &r.Black}, {"white", t.white, &r.White}} {
-		if l.text == "" {
-			continue
-		}
-		v, err := strconv.ParseFloat(l.text, 64)
-		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-			return usagef("--%s: %q is not a level", l.flag, l.text)
-		}
-		*l.to = &v
-	}
-	return nil
+	return t.raw.parse(&o.job.Raw)
 }
 
 // check refuses combinations that make no sense.

@@ -8,7 +8,8 @@
 //	main.go       this: where arguments go
 //	command.go    subcommands: a file that calls register adds one
 //	cmd_*.go      the subcommands: model, explain, bench; cmd_settings.go: their flags
-//	flags.go      the flags of the main job; help.go: what --help prints
+//	flags.go      the flags of the main job; rawflags.go: those about samples;
+//	              help.go: what --help prints
 //	develop.go    the main job, for one photo or many
 //	targets.go    which photo becomes which file
 //	interrupt.go  Ctrl-C
