@@ -1,9 +1,9 @@
 // Package atomicfile writes a file that either appears whole under its final
 // name or does not appear at all.
 //
-// [Create] checks the target and opens a hidden temporary file in the target's
-// own directory, so an unwritable directory, an existing file or a directory in
-// the way is found before any work is spent on the contents. The caller writes,
+// [Create] checks the target and opens a temporary file in the target's own
+// directory, so an unwritable directory, an existing file or a directory in the
+// way is found before any work is spent on the contents. The caller writes,
 // then calls [File.Commit], which flushes the data to the disk, gives the file
 // its final name and flushes the directory. [File.Abort] drops everything.
 //
@@ -17,9 +17,11 @@
 //	}
 //	return f.Commit()
 //
-// A process that is killed between Create and Commit leaves the temporary file,
-// named .NAME-XXXXXXXXXXXXXXXX.part with a shortened NAME; the final name is
-// never touched. A program that handles SIGINT should call Abort on its way out.
+// The temporary file has no name where the system has such files (Linux, on most
+// file systems): a process that is killed, be it for want of memory, leaves nothing.
+// Elsewhere it is named .NAME-XXXXXXXXXXXXXXXX.part with a shortened NAME and stays
+// behind; the final name is never touched. A program that handles SIGINT should call
+// Abort on its way out.
 package atomicfile
 
 import (
@@ -93,9 +95,10 @@ type backing interface {
 
 // File is a file under construction. It is not safe for concurrent use.
 type File struct {
-	path      string // as the caller gave it, for messages
-	target    string // where the file goes, symbolic links resolved
-	temp      string
+	path      string       // as the caller gave it, for messages
+	target    string       // where the file goes, symbolic links resolved
+	temp      string       // the temporary file's name, while it has one
+	unnamed   *os.File     // the temporary file, while it has none
 	keepMode  *fs.FileMode // permission bits of the file being replaced
 	overwrite bool
 	out       backing
@@ -110,11 +113,15 @@ func Create(path string, opt Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, temp, err := openTemp(target)
-	if err != nil {
+	f := &File{path: path, target: target, keepMode: mode, overwrite: opt.Overwrite}
+	if f.unnamed = openUnnamed(filepath.Dir(target)); f.unnamed != nil {
+		f.out = f.unnamed
+		return f, nil
+	}
+	if f.out, f.temp, err = openTemp(target); err != nil {
 		return nil, &Error{Op: "create", Path: path, Err: cause(err), Hint: createHint(err, target)}
 	}
-	return &File{path: path, target: target, temp: temp, keepMode: mode, overwrite: opt.Overwrite, out: out}, nil
+	return f, nil
 }
 
 // inspect decides whether path may be written, and returns the file to write and
@@ -170,18 +177,23 @@ func createHint(err error, target string) string {
 	return ""
 }
 
-// openTemp creates the hidden file beside target.
-func openTemp(target string) (*os.File, string, error) {
+// tempName makes up the name of a hidden file beside target.
+func tempName(target string) string {
 	dir, base := filepath.Split(target)
 	// File systems limit a name to 255 bytes: a long one is cut, so that a target
 	// of legal length always has a temporary file of legal length.
 	if len(base) > 64 {
 		base = base[:64]
 	}
+	var r [8]byte
+	rand.Read(r[:]) // never fails since Go 1.24
+	return dir + "." + base + "-" + hex.EncodeToString(r[:]) + ".part"
+}
+
+// openTemp creates the hidden file beside target.
+func openTemp(target string) (*os.File, string, error) {
 	for try := 0; ; try++ {
-		var r [8]byte
-		rand.Read(r[:]) // never fails since Go 1.24
-		temp := dir + "." + base + "-" + hex.EncodeToString(r[:]) + ".part"
+		temp := tempName(target)
 		f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, newMode)
 		if errors.Is(err, fs.ErrExist) && try < 100 {
 			continue

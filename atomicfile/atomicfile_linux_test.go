@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -34,6 +35,75 @@ func TestUmask(t *testing.T) {
 		if info.Mode().Perm() != tt.want {
 			t.Errorf("umask %03o: mode %v, want %v", tt.umask, info.Mode().Perm(), tt.want)
 		}
+	}
+}
+
+// needUnnamed skips where the file system of dir has no unnamed files.
+func needUnnamed(t *testing.T, dir string) {
+	t.Helper()
+	f := openUnnamed(dir)
+	if f == nil {
+		t.Skipf("NO UNNAMED FILES IN %s: what they are for is not tested", dir)
+	}
+	f.Close()
+}
+
+// TestKilled: a process that is killed while it writes leaves nothing.
+func TestKilled(t *testing.T) {
+	const env = "ATOMICFILE_TEST_KILLED"
+	if dir := os.Getenv(env); dir != "" { // the process itself
+		f := create(t, filepath.Join(dir, "out.png"), Options{Overwrite: true})
+		io.WriteString(f, "half")
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+	dir := t.TempDir()
+	needUnnamed(t, dir)
+	put(t, filepath.Join(dir, "out.png"), "old", 0o644)
+	c := exec.Command(os.Args[0], "-test.run", "^TestKilled$")
+	c.Env = append(os.Environ(), env+"="+dir)
+	var exit *exec.ExitError
+	if err := c.Run(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Fatalf("the process ended with %v", err)
+	}
+	if got := names(t, dir); got != "out.png" {
+		t.Errorf("directory holds %q", got)
+	}
+	wantContents(t, filepath.Join(dir, "out.png"), "old")
+}
+
+// TestNamingRefused: where an unnamed file cannot be named after all, its contents
+// are copied, and nothing else changes.
+func TestNamingRefused(t *testing.T) {
+	dir := t.TempDir()
+	needUnnamed(t, dir)
+	linkUnnamed = func(*os.File, string) error { return syscall.ENOENT }
+	defer func() { linkUnnamed = linkOpen }()
+	path := filepath.Join(dir, "out.png")
+	for _, contents := range []string{"first", "second"} {
+		f := create(t, path, Options{Overwrite: true})
+		io.WriteString(f, contents)
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		wantContents(t, path, contents)
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o600 != 0o600 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+		if err := os.Chmod(path, 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := names(t, dir); got != "out.png" {
+		t.Errorf("directory holds %q", got)
+	}
+	f := create(t, filepath.Join(dir, "new"), Options{})
+	put(t, filepath.Join(dir, "new"), "other", 0o644)
+	if err := f.Commit(); !errors.Is(err, ErrExists) {
+		t.Errorf("Commit: %v, want ErrExists", err)
+	}
+	if got := names(t, dir); got != "new out.png" {
+		t.Errorf("directory holds %q", got)
 	}
 }
 

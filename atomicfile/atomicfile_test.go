@@ -59,8 +59,8 @@ func TestCommit(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.png")
 	f := create(t, path, Options{})
-	if got := names(t, dir); !strings.HasPrefix(got, ".out.png-") {
-		t.Errorf("while writing the directory holds %q, want a hidden file only", got)
+	if got := names(t, dir); got != "" && !strings.HasPrefix(got, ".out.png-") {
+		t.Errorf("while writing the directory holds %q, want a hidden file at most", got)
 	}
 	for _, s := range []string{"one ", "two"} {
 		if n, err := io.WriteString(f, s); err != nil || n != len(s) {

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -54,6 +55,9 @@ func (f *File) Commit() error {
 	if err := f.out.Sync(); err != nil {
 		return f.fail("flush", err)
 	}
+	if err := f.giveName(); err != nil {
+		return f.fail("name", err)
+	}
 	if err := f.out.Close(); err != nil {
 		return f.fail("close", err)
 	}
@@ -69,6 +73,47 @@ func (f *File) Commit() error {
 			Hint: "the file is complete but may be lost if the power fails now"}
 	}
 	return nil
+}
+
+// linkUnnamed is a variable for tests of systems that refuse it.
+var linkUnnamed = linkOpen
+
+// giveName gives an unnamed temporary file the name of a hidden one, for the moment
+// until publish: only a name can replace another in one step.
+func (f *File) giveName() error {
+	if f.unnamed == nil {
+		return nil
+	}
+	temp := tempName(f.target)
+	if err := linkUnnamed(f.unnamed, temp); err != nil {
+		return f.copyNamed() // such as where /proc has gone
+	}
+	f.temp, f.unnamed = temp, nil
+	return nil
+}
+
+// copyNamed copies the unnamed file's contents to a named one.
+func (f *File) copyNamed() error {
+	if _, err := f.unnamed.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	info, err := f.unnamed.Stat()
+	if err != nil {
+		return err
+	}
+	out, temp, err := openTemp(f.target)
+	if err != nil {
+		return err
+	}
+	f.temp = temp // from here on fail removes it
+	_, err = io.Copy(out, f.unnamed)
+	if err == nil {
+		err = out.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	return errors.Join(err, out.Close())
 }
 
 // publish gives the temporary file its final name.
@@ -100,13 +145,21 @@ func (f *File) Abort() error {
 	}
 	f.done = true
 	closeErr := f.out.Close()
-	if err := os.Remove(f.temp); err != nil {
+	if err := f.remove(); err != nil {
 		return &Error{Op: "remove the temporary file of", Path: f.path, Err: err}
 	}
 	if closeErr != nil {
 		return &Error{Op: "close", Path: f.path, Err: cause(closeErr)}
 	}
 	return nil
+}
+
+// remove removes the temporary file's name, if it has one.
+func (f *File) remove() error {
+	if f.temp == "" {
+		return nil
+	}
+	return os.Remove(f.temp)
 }
 
 // Name is the final path, as it was given to Create.
@@ -132,7 +185,7 @@ func (f *File) fail(op string, err error) error {
 		e.Hint = "it appeared while this one was being written; choose another name or allow overwriting"
 	}
 	f.out.Close() // may be closed already; the first error is the one that counts
-	if err := os.Remove(f.temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := f.remove(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		e.Err = errors.Join(e.Err, err)
 	}
 	f.failed = e

@@ -257,6 +257,19 @@ func cmdMinimum(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0]+"_LESS", strconv.Itoa(atoi(ts, n)-1))
 }
 
+// writing reports whether a process has a temporary file in dir, with a name or none.
+func writing(pid int, dir string) bool {
+	parts, _ := filepath.Glob(filepath.Join(dir, ".*.part"))
+	open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, fd := range open {
+		name, _ := os.Readlink(fd)
+		if strings.HasPrefix(name, filepath.Join(dir, "#")) && strings.HasSuffix(name, " (deleted)") {
+			parts = append(parts, name)
+		}
+	}
+	return len(parts) > 0
+}
+
 // interrupt MS N args...: runs enhance, sends N interrupts (hup: a hangup) MS
 // milliseconds after its temporary file has appeared in the current directory, and
 // wants exit status 130 within a second.
@@ -271,8 +284,7 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, c.Start())
 	begun := false
 	for range 1000 {
-		parts, _ := filepath.Glob(filepath.Join(c.Dir, ".*.part"))
-		if begun = len(parts) > 0; begun {
+		if begun = writing(c.Process.Pid, c.Dir); begun {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
