@@ -73,7 +73,7 @@ func (m *Model) Info(photoH, photoW int) (*Info, error) {
 }
 
 // WriteText writes the costs as a table, then how the weights were trained as far
-// as their file says, and a line for each convolution if layers is true. Bytes are decimal: 1 GB is 10^9 bytes.
+// as their file says, and a line for each convolution if layers is true.
 func (i *Info) WriteText(w io.Writer, layers bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
@@ -81,12 +81,12 @@ func (i *Info) WriteText(w io.Writer, layers bool) error {
 	}
 	line("architecture", "%s", i.Arch)
 	line("convolutions", "%d", len(i.Layers))
-	line("parameters", "%d (%s fp32, %s fp16)", i.Parameters, decimalBytes(4*i.Parameters), decimalBytes(2*i.Parameters))
+	line("parameters", "%d (%s fp32, %s fp16)", i.Parameters, binaryBytes(4*i.Parameters), binaryBytes(2*i.Parameters))
 	line("photo", "%d×%d, %.1f MP", i.PhotoW, i.PhotoH, float64(i.PhotoW)*float64(i.PhotoH)/1e6)
 	line("network input", "%s", i.Input)
 	line("network output", "%s", i.Output)
 	line("work", "%.2f TFLOP", float64(i.FLOPs)/1e12)
-	line("activations", "%s fp32, %s fp16 at most, at %s", decimalBytes(4*i.PeakActivations), decimalBytes(2*i.PeakActivations), i.PeakNode)
+	line("activations", "%s fp32, %s fp16 at most, at %s", binaryBytes(4*i.PeakActivations), binaryBytes(2*i.PeakActivations), i.PeakNode)
 	for _, key := range slices.Sorted(maps.Keys(i.Meta)) {
 		if strings.HasPrefix(key, "train.") || key == metaConfig {
 			line(key, "%s", i.Meta[key])
@@ -104,13 +104,14 @@ func (i *Info) WriteText(w io.Writer, layers bool) error {
 	return t.Flush()
 }
 
-// decimalBytes writes a number of bytes in kB, MB or GB with three digits or more.
-func decimalBytes(n int64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+// binaryBytes writes a number of bytes in KiB, MiB or GiB, as budgets are given.
+func binaryBytes(n int64) string {
+	switch v := float64(n); {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", v/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", v/(1<<20))
+	default:
+		return fmt.Sprintf("%.1f KiB", v/(1<<10))
 	}
-	return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 }
