@@ -31,7 +31,11 @@ func (r *run) describePlan(overwrite bool) error {
 		return err
 	}
 	defer f.Abort() // nothing after Commit
-	title := fmt.Sprintf("%s (%s) on %s, %d × %d packed, %s", r.modelName, r.precision(), r.report.Device.Name, r.geo.h, r.geo.w, r.budgetTitle())
+	device := r.report.Device.Name
+	if i := r.report.Device.Info; i != nil { // without the platform: a title has one line
+		device = i.Name
+	}
+	title := fmt.Sprintf("%s (%s), %d × %d packed, %s, on %s", r.modelName, r.precision(), r.geo.h, r.geo.w, r.budgetTitle(), device)
 	if err := r.plan.Plan.WriteSVG(f, title); err != nil {
 		return err
 	}
