@@ -32,7 +32,8 @@ type libraw struct {
 	dir     string // for its files, removed by close
 }
 
-// newLibRaws gives all demosaicers, or ErrNoLibRaw.
+// newLibRaws gives all demosaicers, or ErrNoLibRaw. What it gives must be closed, also
+// beside another error.
 func newLibRaws() ([]method, error) {
 	program, err := exec.LookPath("dcraw_emu")
 	if err != nil {
@@ -42,7 +43,7 @@ func newLibRaws() ([]method, error) {
 	for _, d := range demosaicers {
 		dir, err := os.MkdirTemp("", "enhance-eval-")
 		if err != nil {
-			return nil, err
+			return all, err
 		}
 		all = append(all, &libraw{label: "LibRaw " + d.name, q: d.q, program: program, dir: dir})
 	}

@@ -34,7 +34,7 @@ type Options struct {
 	Denoise *float64
 
 	// Save is a directory to write every result to, as PHOTO.METHOD.png; "" for none.
-	// Files of such names are replaced.
+	// Files of such names are replaced, unless they are among the photos.
 	Save string
 	// Done, if set, is told of every photo as it is finished.
 	Done func(method string, r PhotoResult)
@@ -90,45 +90,54 @@ func Files(paths []string) ([]string, error) {
 }
 
 // Run restores every photo by every method and compares. It stops at the first
-// error; a photo's name is in the message.
-func Run(ctx context.Context, o Options) (*Report, error) {
+// error; a photo's name is in the message. That a method cannot be had is found
+// before the first of them works.
+func Run(ctx context.Context, o Options) (rep *Report, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	rep := &Report{Photos: len(o.Photos), Domain: o.Mosaic.Domain(), Sigma: o.Mosaic.Sigma, Sensor: o.Mosaic.Sensor,
-		Phase: o.Mosaic.Phase.String(), Border: o.Border, Seed: o.Mosaic.Seed, Compared: quality.Domain8.String(), Denoise: o.Denoise}
-	for _, set := range o.Models {
-		n, err := newNetwork(set, &o)
+	all, err := o.methods()
+	defer func() {
+		for _, m := range all {
+			err = errors.Join(err, m.close())
+		}
 		if err != nil {
+			rep = nil
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	rep = &Report{Photos: len(o.Photos), Domain: o.Mosaic.Domain(), Sigma: o.Mosaic.Sigma, Sensor: o.Mosaic.Sensor,
+		Phase: o.Mosaic.Phase.String(), Border: o.Border, Seed: o.Mosaic.Seed, Compared: quality.Domain8.String(), Denoise: o.Denoise}
+	for _, m := range all {
+		r, err := o.measure(ctx, m)
+		if err = errors.Join(err, m.close()); err != nil { // the next one wants the memory
 			return nil, err
 		}
-		r, err := o.measure(ctx, n)
-		if err = errors.Join(err, n.close()); err != nil {
-			return nil, err
+		if n, ok := m.(*network); ok {
+			r.Device, r.Precision = n.device.Name, strings.Join(sortedKeys(n.used), ", ")
 		}
-		r.Device, r.Precision = n.device.Name, strings.Join(sortedKeys(n.used), ", ")
 		rep.Methods = append(rep.Methods, *r)
 	}
-	if !o.LibRaw {
-		return rep, nil
-	}
-	all, err := newLibRaws()
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range all {
-		var r *MethodResult
-		if err == nil {
-			if r, err = o.measure(ctx, m); err == nil {
-				rep.Methods = append(rep.Methods, *r)
-			}
-		}
-		err = errors.Join(err, m.close())
-	}
-	if err != nil {
-		return nil, err
-	}
 	return rep, nil
+}
+
+// methods opens what is to be measured. All that it returns must be closed, once
+// at least, also if there is an error.
+func (o *Options) methods() (all []method, err error) {
+	for _, set := range o.Models {
+		n, err := newNetwork(set, o)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, n)
+	}
+	if o.LibRaw {
+		classical, err := newLibRaws()
+		return append(all, classical...), err
+	}
+	return all, nil
 }
 
 func (o *Options) check() error {
@@ -185,7 +194,7 @@ func (o *Options) photo(ctx context.Context, m method, path string) (*PhotoResul
 		return nil, err
 	}
 	if o.Save != "" {
-		if err := save(o.Save, name, m.name(), got); err != nil {
+		if err := o.save(name, m.name(), got); err != nil {
 			return nil, err
 		}
 	}
@@ -228,8 +237,8 @@ func SavedAs(dir, photo, method string) string {
 }
 
 // save writes a result as an 8-bit PNG.
-func save(dir, photo, method string, p *picture) error {
-	f, err := atomicfile.Create(SavedAs(dir, photo, method), atomicfile.Options{Overwrite: true})
+func (o *Options) save(photo, method string, p *picture) error {
+	f, err := atomicfile.Create(SavedAs(o.Save, photo, method), atomicfile.Options{Overwrite: true, Keep: o.Photos})
 	if err != nil {
 		return err
 	}

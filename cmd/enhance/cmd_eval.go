@@ -138,5 +138,8 @@ func (o *evalOrder) run(ctx context.Context) (*eval.Report, error) {
 	if errors.As(err, &bad) {
 		return nil, usagef("eval: %v", err)
 	}
+	if errors.Is(err, eval.ErrNoLibRaw) {
+		return nil, usagef("--compare: %v", err)
+	}
 	return rep, err
 }
