@@ -114,7 +114,7 @@ func Create(path string, opt Options) (*File, error) {
 		return nil, err
 	}
 	f := &File{path: path, target: target, keepMode: mode, overwrite: opt.Overwrite}
-	if f.unnamed = openUnnamed(filepath.Dir(target)); f.unnamed != nil {
+	if f.unnamed = openUnnamed(dirOf(target)); f.unnamed != nil {
 		f.out = f.unnamed
 		return f, nil
 	}
@@ -159,6 +159,16 @@ func inspect(path string, opt Options) (target string, mode *fs.FileMode, err er
 	return target, &perm, nil
 }
 
+// dirOf is the directory of target, as it is written: filepath.Dir takes link/.. for
+// nothing, the system does not.
+func dirOf(target string) string {
+	dir, _ := filepath.Split(target)
+	if dir == "" {
+		return "."
+	}
+	return dir
+}
+
 func kindHint(m fs.FileMode) string {
 	if m.IsDir() {
 		return "it is a directory; add a file name"
@@ -167,7 +177,10 @@ func kindHint(m fs.FileMode) string {
 }
 
 func createHint(err error, target string) string {
-	dir := filepath.Dir(target)
+	dir := dirOf(target)
+	if n := len(dir) - 1; n > 0 && os.IsPathSeparator(dir[n]) {
+		dir = dir[:n]
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "directory " + dir + " does not exist; create it first"

@@ -199,6 +199,7 @@ func TestRefusedTargets(t *testing.T) {
 		{"DanglingLink", dangling, ErrNotRegular},
 		{"NoSuchDirectory", filepath.Join(dir, "none", "out.png"), fs.ErrNotExist},
 		{"NoSuchDirectorySlash", filepath.Join(dir, "none") + "/", fs.ErrNotExist},
+		{"NoSuchDirectoryAndBack", filepath.Join(dir, "none") + "/../out.png", fs.ErrNotExist},
 		{"FileAsDirectory", filepath.Join(file, "out.png"), nil},
 		{"NameTooLong", filepath.Join(dir, strings.Repeat("x", 300)), nil},
 	}
@@ -363,5 +364,26 @@ func TestKeep(t *testing.T) {
 	put(t, other, "precious", 0o644) // the same contents, another file
 	if err := create(t, other, keep).Commit(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLinkAndBack: ".." after a symbolic link leads where the system says, not where
+// the text of the path does.
+func TestLinkAndBack(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join("a", "b"), filepath.Join(dir, "link")); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+	f := create(t, dir+"/link/../out.png", Options{})
+	io.WriteString(f, "x")
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	wantContents(t, filepath.Join(dir, "a", "out.png"), "x")
+	if got := names(t, dir); got != "a link" {
+		t.Errorf("directory holds %q", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"syscall"
 )
@@ -68,7 +67,7 @@ func (f *File) Commit() error {
 		return f.fail("rename the finished file to", err)
 	}
 	f.done = true
-	if err := syncDir(filepath.Dir(f.target)); err != nil {
+	if err := syncDir(dirOf(f.target)); err != nil {
 		return &Error{Op: "flush the directory of", Path: f.path, Err: cause(err),
 			Hint: "the file is complete but may be lost if the power fails now"}
 	}

@@ -109,7 +109,7 @@ func openFile(f *os.File, path string, opt Options) (*Photo, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: name the photos in it", syscall.EISDIR)}
 	}
 	if !info.Mode().IsRegular() {
 		return nil, notRegular(path)
