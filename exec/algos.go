@@ -276,7 +276,7 @@ func refused(c conv.Caps, p planar.Precision, step string, s conv.Shape, algo st
 func (j *Job) chooseAlgos() error {
 	p := j.Program
 	n := len(p.Steps)
-	j.convs, j.algos, j.reasons = make([]conv.Impl, n), make([]string, n), make([]string, n)
+	j.convs, j.algos, j.reasons, j.exact = make([]conv.Impl, n), make([]string, n), make([]string, n), beforeNorms(p)
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if s.Kind != fuse.Conv {
@@ -294,14 +294,17 @@ func (j *Job) chooseAlgos() error {
 func (j *Job) chooseAlgo(i int, shape conv.Shape) (err error) {
 	var algo conv.Algo
 	var impl conv.Impl
-	why := "asked for"
+	why, caps := "asked for", j.capsFor(i)
 	if j.opt.Algo != nil {
 		algo = j.opt.Algo(j.Program.Steps[i].Name, shape)
 	}
 	switch {
 	case algo != nil:
-	case takesNorm(j.Program, i, j.caps, shape, j.opt.Precision):
-		algo, why = AutoAlgo(j.caps, shape, j.opt.Precision)
+	case caps.TF32 != j.caps.TF32:
+		algo, why = AutoAlgo(caps, shape, j.opt.Precision)
+		why += "; before a norm, so no tf32"
+	case takesNorm(j.Program, i, caps, shape, j.opt.Precision):
+		algo, why = AutoAlgo(caps, shape, j.opt.Precision)
 	default:
 		if algo, impl, why = j.tuned(shape); algo != nil {
 			j.fromTable++

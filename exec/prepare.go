@@ -64,6 +64,7 @@ type Job struct {
 	convs   []conv.Impl // by step; nil for other kinds
 	algos   []string
 	reasons []string      // why each algorithm
+	exact   []bool        // by step, until norms are absorbed: see beforeNorms
 	sums    []conv.Pieces // by step: what statistics a convolution leaves for the next step; zero for none
 
 	decisions           map[string]string // algorithm by key of the tuning table, as far as used

@@ -149,6 +149,7 @@ func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options, e E
 	}
 	caps := opt.Caps(info)
 	precision := tune.Precision(caps, opt.Precision)
+	exact := beforeNorms(p)
 	work := map[string]float64{}
 	var tasks []tune.Task
 	for i := range p.Steps {
@@ -157,7 +158,7 @@ func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options, e E
 			continue
 		}
 		shape := ShapeOf(p, s)
-		if opt.Algo != nil && opt.Algo(s.Name, shape) != nil || takesNorm(p, i, caps, shape, opt.Precision) {
+		if precision == "tf32" && exact[i] || opt.Algo != nil && opt.Algo(s.Name, shape) != nil || takesNorm(p, i, caps, shape, opt.Precision) {
 			continue
 		}
 		key := tune.Key(shape, precision)
