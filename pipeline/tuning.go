@@ -8,6 +8,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/exec"
+	"enhance/fuse"
 	"enhance/tune"
 )
 
@@ -199,12 +200,26 @@ func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, how searc
 	return m.Run(ctx, tasks, o)
 }
 
-func outcomeText(o *tune.Outcome) string {
-	c := &o.Choice
-	if !c.Measured() {
-		return fmt.Sprintf("%-26s %s, not measured: %s", o.Shape, c.Algo, o.Problem)
+// ConvolutionName says which convolution an outcome is about: channels, rows and
+// columns of its input, kernel and outputs, and what follows in the same kernel.
+func ConvolutionName(o *tune.Outcome) string {
+	if o.Task != nil {
+		switch o.Task.Shape.Act {
+		case fuse.LeakyReLU:
+			return o.Shape + " leaky"
+		case fuse.Sigmoid:
+			return o.Shape + " sigmoid"
+		}
 	}
-	text := fmt.Sprintf("%-26s %s, %.1f GFLOP/s", o.Shape, c.Algo, c.GFLOPs)
+	return o.Shape
+}
+
+func outcomeText(o *tune.Outcome) string {
+	c, name := &o.Choice, ConvolutionName(o)
+	if !c.Measured() {
+		return fmt.Sprintf("%-26s %s, not measured: %s", name, c.Algo, o.Problem)
+	}
+	text := fmt.Sprintf("%-26s %s, %.1f GFLOP/s", name, c.Algo, c.GFLOPs)
 	if c.Algo != c.Default {
 		text += fmt.Sprintf(", %.2f times as fast as %s", c.Gain(), c.Default)
 	}

@@ -84,10 +84,10 @@ func writeTuning(w io.Writer, r *pipeline.TuneReport, all bool) error {
 			o := &p.Outcomes[i]
 			c := &o.Choice
 			if !c.Measured() {
-				fmt.Fprintf(t, "%s\t-\t-\t-\t-\t  %s\t  not measured: %s\n", o.Shape, c.Algo, o.Problem)
+				fmt.Fprintf(t, "%s\t-\t-\t-\t-\t  %s\t  not measured: %s\n", pipeline.ConvolutionName(o), c.Algo, o.Problem)
 				continue
 			}
-			fmt.Fprintf(t, "%s\t%.1f\t%.2f\t%.1e\t%d\t  %s\t  %s\n", o.Shape, c.GFLOPs, c.Gain(), c.Error, c.Tried, c.Algo, c.Default)
+			fmt.Fprintf(t, "%s\t%.1f\t%.2f\t%.1e\t%d\t  %s\t  %s\n", pipeline.ConvolutionName(o), c.GFLOPs, c.Gain(), c.Error, c.Tried, c.Algo, c.Default)
 			for _, x := range o.Results {
 				switch {
 				case !all:
