@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"enhance/clrt"
 	"enhance/conv"
@@ -28,13 +29,13 @@ var benchShapes = map[string][][5]int{
 
 // BenchmarkShapes times convolutions by events of the device and reports the
 // compiler's figures. ENHANCE_WGMMA_VARIANTS names variants to try beside the one
-// chosen: "block,sets,piece,slots" separated by blanks.
+// chosen: "block,buffers,piece,slots" separated by blanks.
 func BenchmarkShapes(b *testing.B) {
 	dev := hopper(b)
 	var tried []variant
 	for _, text := range strings.Fields(os.Getenv("ENHANCE_WGMMA_VARIANTS")) {
 		var v variant
-		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d", &v.block, &v.sets, &v.piece, &v.slots); err != nil {
+		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d", &v.block, &v.buffers, &v.piece, &v.slots); err != nil {
 			b.Fatalf("ENHANCE_WGMMA_VARIANTS: %q: %v", text, err)
 		}
 		tried = append(tried, v)
@@ -43,10 +44,27 @@ func BenchmarkShapes(b *testing.B) {
 		for _, d := range benchShapes[net] {
 			s := conv.Shape{K: d[3], SrcC: []int{d[0]}, OutC: d[4], H: d[1], W: d[2], Act: fuse.LeakyReLU}
 			for _, v := range append([]variant{choose(s)}, tried...) {
-				b.Run(fmt.Sprintf("%s/%s/%s", net, s, v), func(b *testing.B) { benchShape(b, dev, algo{variant: &v}, s) })
+				made, err := (algo{variant: &v}).New(capsOf(dev), s, planar.FP16)
+				if err != nil {
+					b.Logf("%s: %v", v, err)
+					continue
+				}
+				for i, m := range forms(made.(*impl)) {
+					b.Run(fmt.Sprintf("%s/%s/%s/%s", net, s, v, [...]string{"plain", "sums", "scaled", "both"}[i]), func(b *testing.B) { benchShape(b, dev, m) })
+				}
 			}
 		}
 	}
+}
+
+// forms are a convolution, with statistics, with a norm taken in, and with both.
+func forms(m *impl) []*impl {
+	plain := *m
+	m.shape.Act = fuse.NoAct
+	sums, _ := m.Summed()
+	scaled := m.Scaled(fuse.LeakyReLU)
+	both, _ := scaled.(conv.Summing).Summed()
+	return []*impl{&plain, sums.(*impl), scaled.(*impl), both.(*impl)}
 }
 
 var (
@@ -54,7 +72,8 @@ var (
 	spills    = regexp.MustCompile(`(\d+) bytes spill stores`)
 )
 
-func benchShape(b *testing.B, dev *clrt.Device, a algo, s conv.Shape) {
+func benchShape(b *testing.B, dev *clrt.Device, m *impl) {
+	s := m.shape
 	must := func(err error) {
 		b.Helper()
 		if err != nil {
@@ -66,12 +85,11 @@ func benchShape(b *testing.B, dev *clrt.Device, a algo, s conv.Shape) {
 	defer ctx.Close()
 	q, err := ctx.NewQueue()
 	must(err)
-	made, err := a.New(capsOf(dev), s, planar.FP16)
-	must(err)
-	m := made.(*impl)
 	const p = planar.FP16
+	start := time.Now()
 	prog, err := ctx.Build(conv.ProgramSource(m, p), "-cl-std=CL1.2 -cl-nv-verbose")
 	must(err)
+	built := time.Since(start).Seconds()
 	kern, err := prog.Kernel(m.name())
 	must(err)
 	ring := func(c int) planar.Ring {
@@ -82,6 +100,12 @@ func benchShape(b *testing.B, dev *clrt.Device, a algo, s conv.Shape) {
 		return planar.NewRing(buf, 0, t, s.H)
 	}
 	args := &conv.Args{Src: []planar.Ring{ring(s.InC())}, Dst: ring(s.OutC), Y1: s.H, Slope: 0.2}
+	args.Scratch, err = ctx.NewBuffer(max(m.Scratch(s.H), 1), "statistics")
+	must(err)
+	scales, err := ctx.NewBuffer(int64(4*2*s.InC()), "scales")
+	must(err)
+	must(fillRandom(q, scales, planar.FP32))
+	args.Scales = planar.NewRing(scales, 0, fuse.Tensor{Storage: fuse.Scales, Shape: model.Shape{C: s.InC(), H: 1, W: 1}}, 1)
 	rng := rand.New(rand.NewPCG(1, 2))
 	packed := m.Pack(randoms(rng, s.OutC*s.InC()*s.K*s.K), randoms(rng, s.OutC))
 	raw := make([]byte, 0, 4*len(packed))
@@ -108,6 +132,7 @@ func benchShape(b *testing.B, dev *clrt.Device, a algo, s conv.Shape) {
 	b.ReportMetric(2*float64(s.K*s.K*s.InC()*s.OutC)*float64(s.H*s.W)/seconds/1e12, "TFLOP/s")
 	b.ReportMetric(seconds*1e3, "ms")
 	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(built, "s-to-build")
 	log := prog.BuildLog()
 	for unit, re := range map[string]*regexp.Regexp{"registers": registers, "spill-bytes": spills} {
 		if f := re.FindStringSubmatch(log); f != nil {

@@ -36,6 +36,13 @@
 #define BAR_WAIT(at, parity) {}
 #define BULK_COPY(to, from, n, bar)
 
+#define QUAD_SUM(v) { \
+    __local float *all_ = (__local float *)(emulated + SHARED / 16); \
+    all_[lid] = (v); \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    (v) = (all_[lid & ~3] + all_[(lid & ~3) + 1]) + (all_[(lid & ~3) + 2] + all_[(lid & ~3) + 3]); \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    }
 #define TRANSPOSE(p) \
     emulated[SHARED / 16 + lid] = (uint4)((p)[0], (p)[1], (p)[2], (p)[3]); \
     barrier(CLK_LOCAL_MEM_FENCE); \

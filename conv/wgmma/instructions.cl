@@ -44,6 +44,14 @@
     asm volatile(LATE "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" \
         :: "r"(to), "l"(from), "r"(n), "r"(bar) : "memory")
 
+// Sum over the four lanes of a quad; every lane has it.
+#define QUAD_ADD(v, bit) { \
+    float other_; \
+    asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=f"(other_) : "f"(v), "n"(bit)); \
+    (v) += other_; \
+    }
+#define QUAD_SUM(v) QUAD_ADD(v, 1) QUAD_ADD(v, 2)
+
 // Of four words of each lane of a quad, lane t gets word t of all: [lane][word]
 // becomes [word][lane].
 #define SWAP(a, b, bit) { \

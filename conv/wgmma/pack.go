@@ -38,7 +38,8 @@ func (m *impl) groups() int { return ceilDiv(m.shape.OutC, m.variant.outputs()) 
 
 // groupWords is how many words of weights a work-group reads.
 func (m *impl) groupWords() int {
-	return ceilDiv(m.stages()*m.variant.taps(m.shape.K), m.variant.piece) * m.variant.piece * tapBytes / 4
+	k, v := m.shape.K, m.variant
+	return ceilDiv(m.stages()*v.rows(k), v.piece) * v.piece * k * tapBytes / 4
 }
 
 func (m *impl) biasAt() int { return m.groups() * m.groupWords() }
@@ -49,8 +50,8 @@ func (m *impl) PackedLen() int { return m.biasAt() + m.groups()*m.variant.output
 //
 //	[work-group][stage][row][kx][M/8][K/8][8 of M][8 of K] binary16
 //
-// M is [row of the block][output]; row r of a block has the weights of kernel row
-// row-r, or zeros where there is none. A group's taps end with a whole piece. Two
+// M is [output/8][row of the block][output%8]; row r of a block has the weights of kernel
+// row row-r, or zeros where there is none. A group's rows end with a whole piece. Two
 // binary16 are in a float32's place; as weights are finite it is no NaN. Bias
 // follows as float32.
 func (m *impl) Pack(weights, bias []float32) []float32 {
@@ -65,8 +66,8 @@ func (m *impl) Pack(weights, bias []float32) []float32 {
 			for r := range v.block {
 				for ky := range k {
 					for kx := range k {
-						tap := place/16*v.taps(k) + (ky+r)*k + kx
-						at := half(r*v.outputs()+o%v.outputs(), place%16)
+						tap := (place/16*v.rows(k)+ky+r)*k + kx
+						at := half((o%v.outputs()/8*v.block+r)*8+o%8, place%16)
 						w := uint32(planar.Half(weights[((o*inC+c)*k+ky)*k+kx]))
 						i := tap*tapBytes/4 + at/2
 						words[i] = math.Float32frombits(math.Float32bits(words[i]) | w<<(16*(at%2)))

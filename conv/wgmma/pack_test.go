@@ -48,7 +48,7 @@ func TestPack(t *testing.T) {
 				}
 				for i := range s.K * s.K * v.block {
 					r, ky, kx := i/(s.K*s.K), i/s.K%s.K, i%s.K
-					row := r*v.outputs() + o%v.outputs()
+					row := o%v.outputs()/8*8*v.block + r*8 + o%8
 					tap := (place/16*(s.K+v.block-1)+ky+r)*s.K + kx
 					at := 2*(o/v.outputs()*m.groupWords()) + tap*1024 + row/8*128 + place%16/8*64 + row%8*8 + place%8
 					if got, want := halves(at), planar.Half(weights[((o*s.InC()+c)*s.K+ky)*s.K+kx]); got != want {

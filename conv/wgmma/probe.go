@@ -14,10 +14,10 @@ import (
 )
 
 // probed is the convolution that Probe tries, by probedVariant: several stages, two
-// rows in M, pieces of weights that end within kernel rows.
+// rows in M, patches that are fetched ahead.
 var (
 	probed        = conv.Shape{K: 9, SrcC: []int{15, 9}, OutC: 32, H: 12, W: 21}
-	probedVariant = variant{block: 2, sets: 1, piece: 2, slots: 3}
+	probedVariant = variant{block: 2, buffers: 2, piece: 1, slots: 2}
 )
 
 // Probe reports whether the kernels of this package run on the device of ctx. It

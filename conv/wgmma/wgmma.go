@@ -52,7 +52,7 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if a.variant != nil {
 		v = *a.variant
 	}
-	if n := v.localBytes(s.K); n > localMem {
+	if n := v.localBytes(s.K) + scaleBytes; n > localMem {
 		return nil, fmt.Errorf("conv: wgmma needs %d bytes of local memory, there are %d", n, localMem)
 	}
 	if group > c.MaxWorkGroup {
@@ -71,29 +71,79 @@ type impl struct {
 	shape   conv.Shape
 	variant variant
 	order   []int // source channel of each of the stages' places, -1 for none
+	sums    bool  // leaves statistics behind
+	scaled  bool  // applies scales, then pre, to its source
+	pre     fuse.Act
 }
 
+// maxScaled is how many channels a source may have whose norm is taken in: their
+// scales are in local memory.
+const (
+	maxScaled  = 512
+	scaleBytes = maxScaled * 8
+)
+
+// Scaled implements [conv.Scaling].
+func (m *impl) Scaled(pre fuse.Act) conv.Impl {
+	if len(m.shape.SrcC) != 1 || len(m.order) > maxScaled {
+		return nil
+	}
+	s := *m
+	s.scaled, s.pre = true, pre
+	return &s
+}
+
+// Summed implements [conv.Summing].
+func (m *impl) Summed() (conv.Impl, conv.Pieces) {
+	s := *m
+	s.sums = true
+	return &s, pieces
+}
+
+// pieces are what the lanes of a quad have together.
+var pieces = conv.Pieces{Rows: 16, Columns: 8}
+
 func (m *impl) name() string {
-	return fmt.Sprintf("conv_wgmma_k%d_%s_act%d", m.shape.K, m.variant, m.shape.Act)
+	name := fmt.Sprintf("conv_wgmma_k%d_%s_act%d", m.shape.K, m.variant, m.shape.Act)
+	if m.scaled {
+		name += fmt.Sprintf("_pre%d", m.pre)
+	}
+	if m.sums {
+		name += "_sums"
+	}
+	return name
 }
 
 func (m *impl) Kernels() []conv.Kernel {
 	v := m.variant
-	act := map[fuse.Act]int{fuse.LeakyReLU: 1, fuse.Sigmoid: 2}[m.shape.Act]
+	act := map[fuse.Act]int{fuse.LeakyReLU: 1, fuse.Sigmoid: 2}
+	flag := map[bool]int{true: 1}
 	var def, undef strings.Builder
 	for _, d := range []struct {
 		name  string
 		value any
-	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"BLOCK", v.block}, {"SETS", v.sets}, {"PIECE", v.piece},
-		{"SLOTS", v.slots}, {"ACT", act}} {
+	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"BLOCK", v.block}, {"BUFFERS", v.buffers}, {"PIECE", v.piece},
+		{"SLOTS", v.slots}, {"ACT", act[m.shape.Act]}, {"SUMS", flag[m.sums]},
+		{"SCALED", flag[m.scaled]}, {"PRE", act[m.pre]}, {"CHANNELS", maxScaled}} {
 		fmt.Fprintf(&def, "#define %s %v\n", d.name, d.value)
 		fmt.Fprintf(&undef, "#undef %s\n", d.name)
 	}
 	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + def.String() + kernelCL + undef.String()}}
 }
 
-func (m *impl) Granule() int      { return 1 }
-func (m *impl) Scratch(int) int64 { return 0 }
+func (m *impl) Granule() int {
+	if m.sums { // statistics are of pieces that lie where they lie in the plane
+		return pieces.Rows
+	}
+	return 1
+}
+
+func (m *impl) Scratch(rows int) int64 {
+	if m.sums {
+		return pieces.Bytes(m.shape, rows)
+	}
+	return 0
+}
 
 func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	args, global, local := m.launch(packed, a)
@@ -107,6 +157,12 @@ func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args []any, global, local []int) {
 	args = append(a.Sources(), packed, int32(m.stages()), int32(m.biasAt()))
 	args = append(append(args, a.Targets()...), int32(a.Y0), int32(a.Y1), a.Slope)
+	if m.sums {
+		args = append(args, a.Scratch)
+	}
+	if m.scaled {
+		args = append(args, a.Scales.Buf, a.Scales.Arg(), a.PreSlope)
+	}
 	tiles := ceilDiv(a.Y1-a.Y0, m.variant.tileH())
 	return args, []int{m.groups() * group, ceilDiv(a.Dst.W, tileW), tiles}, []int{group, 1, 1}
 }
