@@ -66,6 +66,9 @@ const worthCompiling = 3e9
 // and the reason for it. It depends on the shape, the device's kind and the precision, never on the memory
 // budget or on how rows are divided.
 func AutoAlgo(c conv.Caps, s conv.Shape, p planar.Precision) (algo conv.Algo, why string) {
+	if a := warpgroupAlgo(c, s, p); a != nil {
+		return a, "matrix units by the warpgroup"
+	}
 	if a := matrixAlgo(c, p); a != nil && mma.Suits(s) {
 		if _, err := a.New(c, s, p); err == nil {
 			return a, "matrix units"
@@ -105,6 +108,19 @@ func waits(c conv.Caps, s conv.Shape) bool {
 func roomy(s conv.Shape) bool {
 	const times = 4
 	return times*s.K*s.K*s.InC()*s.OutC <= s.H*s.W*(s.InC()+s.OutC)
+}
+
+// warpgroupAlgo is the algorithm for Hopper's units, nil if the device has none or
+// they do not suit the shape.
+func warpgroupAlgo(c conv.Caps, s conv.Shape, p planar.Precision) conv.Algo {
+	if !c.Warpgroup || !wgmma.Suits(s) {
+		return nil
+	}
+	a := wgmma.Algo()
+	if _, err := a.New(c, s, p); err != nil {
+		return nil
+	}
+	return a
 }
 
 // matrixAlgo is the algorithm for the device's matrix units in a precision, nil

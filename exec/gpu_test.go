@@ -15,6 +15,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv/mma"
+	"enhance/conv/wgmma"
 	"enhance/exec"
 	"enhance/model"
 	"enhance/planar"
@@ -24,8 +25,8 @@ import (
 // TestTable12MP prints time and peak of a 12 MP photo under budgets, and how far
 // results are from the first of the precision. It is a tool: set ENHANCE_TABLE to
 // lines of "model precision budget-in-MiB", separated by semicolons; precision is
-// fp32, tf32, fp16 or one of them followed by -portable for no matrix units. The
-// three figures of a run are its work, which is the time of the first run of the
+// fp32, tf32, fp16 or one of them followed by -portable for no matrix units, -mma for
+// no warpgroups of them. The three figures of a run are its work, which is the time of the first run of the
 // precision without a budget, its bytes over the link at the rates measured just
 // before, and its time, with what that is of the longer of the two.
 // ENHANCE_TRACE names a folder for a timeline of one more run of each line.
@@ -84,6 +85,8 @@ func tableRow(t *testing.T, spec, prec string, mib int64) (result []float32, sec
 	opt := exec.Options{Budget: mib << 20, Matrix: mma.Probe(ctx)}
 	switch prec {
 	case "fp16":
+		opt.Precision, opt.Warpgroup = planar.FP16, wgmma.Probe(ctx)
+	case "fp16-mma":
 		opt.Precision = planar.FP16
 	case "tf32":
 		opt.TF32 = true

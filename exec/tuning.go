@@ -202,7 +202,7 @@ func Candidates(c conv.Caps, s conv.Shape, p planar.Precision, e Effort) []conv.
 			transforms = winograd.Candidates(c, s, p)
 		}
 		add(mma.Algo(m))
-		if e == Thorough && wgmma.Suits(s) {
+		if c.Warpgroup && wgmma.Suits(s) {
 			add(wgmma.Algo())
 		}
 		for i := range max(len(variants), len(transforms)) {

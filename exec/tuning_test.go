@@ -53,8 +53,8 @@ func TestTuneTasks(t *testing.T) {
 	}
 }
 
-// TestWarpgroups: where a device has warpgroup matrix units, a thorough search tries
-// them for large kernels in fp16; they are never the untried default.
+// TestWarpgroups: where a device has warpgroup matrix units, they are the default
+// for large kernels in fp16, and every search holds mma against them.
 func TestWarpgroups(t *testing.T) {
 	large := conv.Shape{K: 7, SrcC: []int{192}, OutC: 64, H: 720, W: 992}
 	small := large
@@ -69,9 +69,14 @@ func TestWarpgroups(t *testing.T) {
 		caps.Matrix, caps.Warpgroup = true, c.units
 		for _, e := range []exec.Effort{exec.Quick, exec.Thorough} {
 			list := exec.Candidates(caps, c.shape, c.p, e)
-			at := slices.IndexFunc(list, func(a conv.Algo) bool { return a.Name() == "wgmma" })
-			if at == 0 || at > 0 != (c.want && e == exec.Thorough) {
+			place := func(prefix string) int {
+				return slices.IndexFunc(list, func(a conv.Algo) bool { return strings.HasPrefix(a.Name(), prefix) })
+			}
+			if at := place("wgmma"); at > 0 || at == 0 != c.want {
 				t.Errorf("%v in %s, warpgroups %v, thorough %v: wgmma is candidate %d", c.shape, c.p, c.units, e, at)
+			}
+			if place("mma") < 0 {
+				t.Errorf("%v in %s, warpgroups %v, thorough %v: mma is no candidate", c.shape, c.p, c.units, e)
 			}
 		}
 	}
