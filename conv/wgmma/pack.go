@@ -6,8 +6,10 @@ import (
 	"enhance/planar"
 )
 
-// tapBytes is the size of the left factor of a tap: 64×16 binary16.
-const tapBytes = 64 * 16 * 2
+const (
+	tapBytes   = 64 * 16 * 2 // left factor of a tap: 64×16 binary16
+	eightBytes = 8 * 16 * 2  // eight rows of it
+)
 
 // channelOrder lists the channels in the order in which stages take them: each
 // source in chunks of 8, the last one of a source filled with places that hold no
@@ -39,7 +41,10 @@ func (m *impl) groups() int { return ceilDiv(m.shape.OutC, m.variant.outputs()) 
 // groupWords is how many words of weights a work-group reads.
 func (m *impl) groupWords() int {
 	k, v := m.shape.K, m.variant
-	return ceilDiv(m.stages()*v.rows(k), v.piece) * v.piece * k * tapBytes / 4
+	if v.block == 2 {
+		return m.stages() * 4 * (k + 2) * k * eightBytes / 4
+	}
+	return ceilDiv(m.stages()*k, v.piece) * v.piece * k * tapBytes / 4
 }
 
 func (m *impl) biasAt() int { return m.groups() * m.groupWords() }
@@ -48,12 +53,16 @@ func (m *impl) PackedLen() int { return m.biasAt() + m.groups()*m.variant.output
 
 // Pack lays the weights out as wgmma reads its left factor from local memory:
 //
-//	[work-group][stage][row][kx][M/8][K/8][8 of M][8 of K] binary16
+//	[work-group][stage][kernel row][kx][M/8][K/8][8 of M][8 of K] binary16
 //
-// M is [output/8][row of the block][output%8]; row r of a block has the weights of kernel
-// row row-r, or zeros where there is none. A group's rows end with a whole piece. Two
-// binary16 are in a float32's place; as weights are finite it is no NaN. Bias
-// follows as float32.
+// where M is the output and a group's kernel rows end with a whole piece; or, where
+// M has two rows of the picture,
+//
+//	[work-group][stage][output/8][kernel row][kx][K/8][8 outputs][8 of K] binary16
+//
+// with the kernel rows in descending order between two rows of zeros: two of them, one
+// after the other, are what the rows of the picture need. Two binary16 are in a
+// float32's place; as weights are finite it is no NaN. Bias follows as float32.
 func (m *impl) Pack(weights, bias []float32) []float32 {
 	out := make([]float32, m.PackedLen())
 	k, inC, v := m.shape.K, m.shape.InC(), m.variant
@@ -63,15 +72,11 @@ func (m *impl) Pack(weights, bias []float32) []float32 {
 			if c < 0 {
 				continue
 			}
-			for r := range v.block {
-				for ky := range k {
-					for kx := range k {
-						tap := (place/16*v.rows(k)+ky+r)*k + kx
-						at := half((o%v.outputs()/8*v.block+r)*8+o%8, place%16)
-						w := uint32(planar.Half(weights[((o*inC+c)*k+ky)*k+kx]))
-						i := tap*tapBytes/4 + at/2
-						words[i] = math.Float32frombits(math.Float32bits(words[i]) | w<<(16*(at%2)))
-					}
+			for ky := range k {
+				for kx := range k {
+					w := uint32(planar.Half(weights[((o*inC+c)*k+ky)*k+kx]))
+					at := m.eight(o%v.outputs()/8, place/16, ky, kx)*eightBytes/2 + place%16/8*64 + o%8*8 + place%8
+					words[at/2] = math.Float32frombits(math.Float32bits(words[at/2]) | w<<(16*(at%2)))
 				}
 			}
 		}
@@ -80,5 +85,12 @@ func (m *impl) Pack(weights, bias []float32) []float32 {
 	return out
 }
 
-// half is the place among a tap's binary16 of row i of M and k of K.
-func half(i, k int) int { return i/8*128 + k/8*64 + i%8*8 + k%8 }
+// eight is the place of a tap's weights for outputs 8·i to 8·i+7 of a group, in units
+// of eightBytes.
+func (m *impl) eight(i, stage, ky, kx int) int {
+	k := m.shape.K
+	if m.variant.block == 2 {
+		return ((stage*4+i)*(k+2)+k-ky)*k + kx
+	}
+	return ((stage*k+ky)*k+kx)*8 + i
+}

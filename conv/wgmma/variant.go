@@ -20,7 +20,7 @@ const (
 type variant struct {
 	block   int // rows of the picture in M: 1 or 2
 	buffers int // patches in local memory: 1 to 3
-	piece   int // kernel rows whose weights come together
+	piece   int // kernel rows whose weights come together: 1 if block is 2
 	slots   int // such pieces in local memory, at least 2
 }
 
@@ -55,11 +55,12 @@ func choose(s conv.Shape) variant {
 	if s.OutC <= 32 {
 		v.block = 2
 	}
-	switch s.K {
-	case 1:
+	switch {
+	case v.block == 2:
+	case s.K == 1:
 		v.piece = 4
-	case 3:
-		v.piece, v.slots = 4-v.block, 2
+	case s.K == 3:
+		v.piece, v.slots = 3, 2
 	}
 	if v.localBytes(s.K) > 97<<10 { // of two groups, that leaves the L1 cache 60 KiB of 256
 		v.buffers = 1

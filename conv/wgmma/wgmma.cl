@@ -17,7 +17,7 @@
 // With BLOCK rows in M a row of the patch meets another kernel row for each of
 // them, none (zeros) for some: a stage has KS+BLOCK-1 rows of KS taps. Weights
 // come PIECE such rows at a time into a ring of SLOTS, each piece by one bulk
-// copy for which a barrier object waits. The sum of an output runs over stages,
+// copy, or four, for which a barrier object waits. The sum of an output runs over stages,
 // kernel rows and columns in that order, wherever the output lies in its
 // tile.
 //
@@ -53,10 +53,26 @@ static void conv_wgmma_put(__global ushort *to, int x, int w, uint a, uint b, ui
 #define PLANE ((PATCH_H * PITCH + 3) / 8 * 8 + 4) // pixels; chunks do, too
 #define PATCH (2 * PLANE * 16)
 #define ROWS (KS + BLOCK - 1)
-#define TAP 2048
-#define PIECE_BYTES (PIECE * KS * TAP)
+#define PIECE_BYTES (PIECE * KS * 2048)
 #define OUTS (64 / BLOCK)
 #define SHARED (BUFFERS * PATCH + SLOTS * (PIECE_BYTES + 16))
+
+// Weights of a group: LEFT_AT is where those of a piece for rows 8·i to 8·i+7 of M
+// begin. For BLOCK 2 kernel rows stand in descending order, so that what both rows
+// of a block need is one stretch for every eight outputs.
+#if BLOCK == 1
+#define COPIES 1
+#define LEFT_TAP 2048
+#define LEFT_STRIDE 256
+#define LEFT_BYTES ((size_t)pieces * PIECE_BYTES)
+#define LEFT_AT(piece, i) ((size_t)(piece) * PIECE_BYTES + (i) * LEFT_STRIDE)
+#else // PIECE is 1
+#define COPIES 4
+#define LEFT_TAP 256
+#define LEFT_STRIDE (KS * LEFT_TAP)
+#define LEFT_BYTES ((size_t)stages * (4 * (KS + 2) * LEFT_STRIDE))
+#define LEFT_AT(piece, i) ((size_t)(((piece) / ROWS * 4 + (i) / 2) * (KS + 2) + KS - (piece) % ROWS + (i) % 2) * LEFT_STRIDE)
+#endif
 
 // A unit is four columns of a chunk in a row. Units of even work-items are of one
 // chunk, those of odd ones of the other. First come those of the tile's own
@@ -133,11 +149,11 @@ static void conv_wgmma_put(__global ushort *to, int x, int w, uint a, uint b, ui
 // The barrier objects of a slot: its piece has come, all warps are done with it.
 #define FULL(slot) (bars + (slot) * 16)
 #define FREE(slot) (bars + (slot) * 16 + 8)
-// Has a slot filled with the next piece.
-#define FILL(slot) { \
+// Has a slot filled with piece n.
+#define FILL(slot, n) { \
     BAR_EXPECT(FULL(slot), PIECE_BYTES); \
-    BULK_COPY(ring + (slot) * PIECE_BYTES, wt, PIECE_BYTES, FULL(slot)); \
-    wt += PIECE_BYTES / 4; \
+    _Pragma("unroll") for (int i_ = 0; i_ < COPIES; i_++) \
+        BULK_COPY(ring + (slot) * PIECE_BYTES + i_ * (PIECE_BYTES / COPIES), left + LEFT_AT(n, i_ * (8 / COPIES)), PIECE_BYTES / COPIES, FULL(slot)); \
     }
 // Ends a piece: this warp is then done with the one before, and its slot can be
 // filled again when all warps are.
@@ -148,7 +164,7 @@ static void conv_wgmma_put(__global ushort *to, int x, int w, uint a, uint b, ui
     if (piece > 0 && lane == 0) BAR_ARRIVE(FREE(last_)); \
     if (lid == 0 && piece + SLOTS - 1 < pieces) { \
         if (piece > 0) BAR_WAIT(FREE(last_), (piece - 1) / SLOTS & 1); \
-        FILL(last_); \
+        FILL(last_, piece + SLOTS - 1) \
     } \
     row = 0; \
     piece++; \
@@ -166,8 +182,8 @@ static void conv_wgmma_put(__global ushort *to, int x, int w, uint a, uint b, ui
     BEGIN; \
     _Pragma("unroll 1") for (int y_ = 0; y_ < ROWS; y_++) { \
         if (row == 0) BAR_WAIT(FULL(slot), phase); \
-        const ulong taps_ = FACTOR(ring + slot * PIECE_BYTES + row * KS * TAP, 128, 256); \
-        _Pragma("unroll") for (int kx_ = 0; kx_ < KS; kx_++) MULTIPLY_ADD(taps_ + kx_ * TAP / 16, pixels_ + kx_); \
+        const ulong taps_ = FACTOR(ring + slot * PIECE_BYTES + row * KS * LEFT_TAP, 128, LEFT_STRIDE); \
+        _Pragma("unroll") for (int kx_ = 0; kx_ < KS; kx_++) MULTIPLY_ADD(taps_ + kx_ * LEFT_TAP / 16, pixels_ + kx_); \
         if (++row == PIECE) NEXT_PIECE \
         pixels_ += PITCH; \
     } }
@@ -226,7 +242,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     const int x0 = get_group_id(1) * TILE_W, top = y0 + (int)get_group_id(2) * TILE_H;
     const int w = R_W(rdst), h = R_H(rdst), pitch = R_PITCH(rdst);
     const int pieces = (stages * ROWS + PIECE - 1) / PIECE;
-    __global const uint *wt = weights + (size_t)get_group_id(0) * pieces * (PIECE_BYTES / 4);
+    __global const uchar *const left = (__global const uchar *)weights + get_group_id(0) * LEFT_BYTES;
 
     // Rows below those that this launch's outputs need may not exist. Where
     // BLOCK > 1 they enter other outputs' sums times zero, so others stand for them.
@@ -248,7 +264,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid == 0)
-        for (int i = 0; i < min(SLOTS - 1, pieces); i++) FILL(i);
+        for (int i = 0; i < min(SLOTS - 1, pieces); i++) FILL(i, i)
 
     float acc[64];
 #pragma unroll
@@ -347,7 +363,6 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #undef PLANE
 #undef PATCH
 #undef ROWS
-#undef TAP
 #undef PIECE_BYTES
 #undef OUTS
 #undef SHARED
@@ -378,3 +393,8 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #undef ROW
 #undef SUM
 #undef MOMENTS
+#undef COPIES
+#undef LEFT_TAP
+#undef LEFT_STRIDE
+#undef LEFT_BYTES
+#undef LEFT_AT

@@ -52,6 +52,9 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if a.variant != nil {
 		v = *a.variant
 	}
+	if v.block == 2 && v.piece != 1 {
+		return nil, fmt.Errorf("conv: wgmma: variant %s takes weights of several rows for two rows of the picture", v)
+	}
 	if n := v.localBytes(s.K) + scaleBytes; n > localMem {
 		return nil, fmt.Errorf("conv: wgmma needs %d bytes of local memory, there are %d", n, localMem)
 	}
