@@ -55,7 +55,7 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if v.block == 2 && v.piece != 1 {
 		return nil, fmt.Errorf("conv: wgmma: variant %s takes weights of several rows for two rows of the picture", v)
 	}
-	if n := v.localBytes(s.K) + scaleBytes; n > localMem {
+	if n := v.localBytes(s.K) + formBytes; n > localMem {
 		return nil, fmt.Errorf("conv: wgmma needs %d bytes of local memory, there are %d", n, localMem)
 	}
 	if group > c.MaxWorkGroup {
@@ -81,10 +81,11 @@ type impl struct {
 
 // maxScaled is how many channels a source may have whose norm is taken in: their
 // scales are in local memory.
-const (
-	maxScaled  = 512
-	scaleBytes = maxScaled * 8
-)
+const maxScaled = 512
+
+// formBytes is what forms take of local memory beside the plain convolution: scales, and
+// statistics of half a tile.
+const formBytes = maxScaled*8 + 64*8
 
 // Scaled implements [conv.Scaling].
 func (m *impl) Scaled(pre fuse.Act) conv.Impl {
@@ -103,8 +104,8 @@ func (m *impl) Summed() (conv.Impl, conv.Pieces) {
 	return &s, pieces
 }
 
-// pieces are what the lanes of a quad have together.
-var pieces = conv.Pieces{Rows: 16, Columns: 8}
+// pieces are as wide as a tile, and as high or half as high.
+var pieces = conv.Pieces{Rows: 16, Columns: tileW}
 
 func (m *impl) name() string {
 	name := fmt.Sprintf("conv_wgmma_k%d_%s_act%d", m.shape.K, m.variant, m.shape.Act)
