@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"enhance/exec"
@@ -45,13 +46,35 @@ func (e *BudgetError) Error() string {
 func (e *BudgetError) Unwrap() error { return e.Err }
 
 // Remedies lists what would lower the minimum, "" if nothing is known to.
-func (e *BudgetError) Remedies() string {
+func (e *BudgetError) Remedies() string { return remedies(e.Lower) }
+
+func remedies(lower []Remedy) string {
 	var all []string
-	for _, r := range e.Lower {
+	for _, r := range lower {
 		all = append(all, fmt.Sprintf("%s (%s)", r.Change, Bytes(r.Minimum)))
 	}
 	return strings.Join(all, " or ")
 }
+
+// BufferError says that no plan, within whatever budget, keeps its buffers below
+// the largest that the device allocates.
+type BufferError struct {
+	Bytes, Max               int64 // what is needed in one piece, and the device's largest
+	Model, Precision, Device string
+	Instead                  []Remedy // what the device can do
+	Err                      error    // the planner's
+}
+
+func (e *BufferError) Error() string {
+	s := fmt.Sprintf("%s (%s) needs a buffer of %s for this photo, but %s allocates %s at most, so that no budget helps",
+		e.Model, e.Precision, Bytes(e.Bytes), e.Device, Bytes(e.Max))
+	if instead := remedies(e.Instead); instead != "" {
+		s += ": it can do " + instead
+	}
+	return s
+}
+
+func (e *BufferError) Unwrap() error { return e.Err }
 
 // prepareWithin plans for the session's budget. If that is too small the error is
 // a *BudgetError.
@@ -60,10 +83,15 @@ func (s *Session) prepareWithin(m *model.Model, h, w int) (*exec.Job, error) {
 	return job, s.explainBudget(err, m, h, w)
 }
 
-// explainBudget turns a planner's error about the budget into a *BudgetError;
-// others it returns as they are.
+// explainBudget turns a planner's error about the budget into a *BudgetError, and
+// one about the largest buffer into a *BufferError; others it returns as they are.
 func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 	var small *memplan.BudgetError
+	var large *memplan.AllocError
+	if errors.As(err, &large) {
+		return &BufferError{Bytes: large.Bytes, Max: large.Max, Model: s.modelName, Precision: s.precision().String(),
+			Device: s.deviceFacts().Name, Instead: s.cheaper(m, h, w, math.MaxInt64), Err: err}
+	}
 	if !errors.As(err, &small) {
 		return err
 	}
@@ -79,12 +107,18 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 			e.Maps += ", which cannot wait in host memory because the device shares it"
 		}
 	}
+	e.Lower = s.cheaper(m, h, w, e.Minimum)
+	return e
+}
+
+// cheaper lists what would need less than so many bytes.
+func (s *Session) cheaper(m *model.Model, h, w int, than int64) (lower []Remedy) {
 	try := func(change string, m *model.Model, p Precision) {
 		opt := s.engineOptions(1)
 		opt.Precision, opt.TF32 = p.Storage(), p == TF32
 		var least *memplan.BudgetError
-		if _, err := exec.Prepare(m, h, w, s.info, opt); errors.As(err, &least) && least.Minimum < e.Minimum {
-			e.Lower = append(e.Lower, Remedy{change, least.Minimum})
+		if _, err := exec.Prepare(m, h, w, s.info, opt); errors.As(err, &least) && least.Minimum < than {
+			lower = append(lower, Remedy{change, least.Minimum})
 		}
 	}
 	if s.precision() != FP16 {
@@ -95,5 +129,5 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 			try("-m "+embeddedModel, least, s.precision())
 		}
 	}
-	return e
+	return lower
 }

@@ -43,6 +43,36 @@ func TestBudgetRemedies(t *testing.T) {
 	}
 }
 
+// TestBufferRemedies: where the largest buffer of the device is too small for a
+// network's maps, the error says so, and what the device can do, which is true.
+func TestBufferRemedies(t *testing.T) {
+	phone, err := profile.Load("adreno-660")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := func(maxAlloc int64, p pipeline.Precision) error {
+		toy := *phone
+		toy.MaxAlloc = maxAlloc
+		s := session(t, pipeline.Settings{Model: "pynet-random:x,width=8", Profile: &toy, PlanOnly: true, Precision: p})
+		_, err := s.ExplainSize(256, 256)
+		return err
+	}
+	var large *pipeline.BufferError
+	if err := plan(1, pipeline.FP32); !errors.As(err, &large) || len(large.Instead) > 0 {
+		t.Fatalf("buffers of 1 byte: %v", err)
+	}
+	most := large.Bytes - 1
+	if err := plan(most, pipeline.FP32); !errors.As(err, &large) || pipeline.Classify(err) != pipeline.ClassBudget {
+		t.Fatalf("buffers of %d bytes: %v", most, err)
+	}
+	if len(large.Instead) == 0 || large.Instead[0].Change != "--precision fp16" || !strings.Contains(large.Error(), "Adreno") {
+		t.Errorf("%v names %v", large, large.Instead)
+	}
+	if err := plan(most, pipeline.FP16); err != nil {
+		t.Errorf("what the error named: %v", err)
+	}
+}
+
 // TestProfileLimits runs a photo within the limits of each profile: the plan keeps
 // to them, and a plan that is not run needs no device.
 func TestProfileLimits(t *testing.T) {

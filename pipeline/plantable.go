@@ -76,7 +76,7 @@ func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
 	if _, err := s.prepare(s.model, h, w, 1); errors.As(err, &least) {
 		budgets = append(budgets, least.Minimum)
 	} else if err != nil {
-		return nil, err
+		return nil, s.explainBudget(err, s.model, h, w)
 	}
 	slices.SortFunc(budgets, func(a, b int64) int { // none is the most
 		switch {
