@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"enhance/clrt"
 	"enhance/conv"
@@ -13,7 +15,7 @@ import (
 )
 
 // Engine is a job with its memory and kernels on a device. It runs one picture
-// at a time.
+// at a time, but the next may begin before the last has ended (see RunAhead).
 type Engine struct {
 	*Job
 	ctx      *clrt.Context
@@ -31,6 +33,10 @@ type Engine struct {
 	lanes
 	spill   *clrt.HostMemory // rows of spilled tensors
 	in, out *staging         // rows of the input and the output on their way
+
+	running sync.WaitGroup
+	failed  atomic.Bool
+	left    chan struct{} // closed when the last run's downloads are queued; nil: none was
 }
 
 // Open allocates the plan's memory on the device of ctx, which must be the one
@@ -112,8 +118,13 @@ func (e *Engine) allocate() error {
 // Peak is the largest number of device bytes that were live at any moment.
 func (e *Engine) Peak() int64 { return e.ctx.Peak() }
 
-// Close releases everything the engine made; the context stays open.
+// Failed reports whether a run failed: the engine's state is unknown then.
+func (e *Engine) Failed() bool { return e.failed.Load() }
+
+// Close releases everything the engine made, when its runs have ended; the context
+// stays open.
 func (e *Engine) Close() error {
+	e.running.Wait()
 	var first error
 	note := func(err error) {
 		if first == nil {

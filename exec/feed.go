@@ -172,7 +172,8 @@ func (f *feeder) next(y0, y1 int) (*chunk, error) {
 
 func (f *feeder) sent(c *chunk, ev *clrt.Event) { c.events = append(c.events, ev) }
 
-// wait returns once the goroutine has ended; the context must be done.
+// wait returns once the goroutine has ended and the device has all that was sent;
+// the context must be done, or all chunks have been taken.
 func (f *feeder) wait() {
 	for c := range f.ready {
 		f.giveUp(c)
@@ -182,4 +183,5 @@ func (f *feeder) wait() {
 		c.wait()
 		f.memory.give(c.bytes)
 	}
+	f.sents = nil
 }

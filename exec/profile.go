@@ -17,9 +17,11 @@ import (
 // and queue, whose number the network bounds, and hands single commands to a
 // timeline. A nil Profile gathers nothing and costs nothing.
 //
-// The bytes of the result do not depend on it. One run is profiled at a time; runs
-// of several engines, of pictures of several sizes for example, add up.
+// The bytes of the result do not depend on it. One engine is profiled at a time,
+// whose runs may overlap; those of several, of pictures of several sizes for
+// example, add up.
 type Profile struct {
+	life    sync.Mutex // held while a run begins or ends
 	mu      sync.Mutex
 	device  string
 	process int
@@ -36,7 +38,8 @@ type Profile struct {
 	queues   [laneCount]QueueProfile
 	named    bool
 
-	job    *Job // of the run under way
+	job    *Job // of the runs under way
+	users  int  // their number
 	lanes  [laneCount]*laneProfile
 	zero   time.Time // host time of the device clock's 0, once known
 	ticked bool
@@ -89,19 +92,37 @@ func (p *Profile) Pause(on bool) {
 	p.paused = on
 }
 
-// begin watches the queues of an engine.
-func (p *Profile) begin(e *Engine) (err error) {
+// begin begins a run and watches the queues of its engine. The run must be ended.
+func (p *Profile) begin(e *Engine) (end func() error, err error) {
+	nothing := func() error { return nil }
 	if p == nil {
-		return nil
+		return nothing, nil
 	}
+	p.life.Lock()
+	defer p.life.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.paused {
-		return nil
+	switch {
+	case p.paused:
+		return nothing, nil
+	case p.job == nil:
+		err = p.watch(e)
+	case p.job != e.Job:
+		err = errors.New("exec: a profile takes the runs of one engine at a time")
 	}
-	if p.job != nil {
-		return errors.New("exec: a profile takes one run at a time")
+	if err != nil {
+		return nothing, err
 	}
+	p.users++
+	p.runs++
+	for i := range e.Program.Steps {
+		p.declare(i)
+	}
+	return p.end, nil
+}
+
+// watch watches the queues of an engine.
+func (p *Profile) watch(e *Engine) (err error) {
 	p.job, p.ticked, p.early = e.Job, false, nil
 	p.nameTracks(e.up != e.compute)
 	for i, q := range []*clrt.Queue{e.compute, e.up, e.down} {
@@ -115,22 +136,21 @@ func (p *Profile) begin(e *Engine) (err error) {
 		}
 		p.lanes[i] = l
 	}
-	for i := range e.Program.Steps {
-		p.declare(i)
-	}
 	p.from = time.Now()
 	return nil
 }
 
-// end waits for what is still under way and sums the run up.
+// end ends a run. That of the last under way waits for what the queues still do
+// and sums all up.
 func (p *Profile) end() error {
-	if p == nil {
-		return nil
-	}
+	p.life.Lock()
+	defer p.life.Unlock()
 	p.mu.Lock()
-	wall, begun := time.Since(p.from), p.job != nil
+	wall := time.Since(p.from)
+	p.users--
+	last := p.users == 0
 	p.mu.Unlock()
-	if !begun {
+	if !last {
 		return nil
 	}
 	var errs []error
@@ -148,7 +168,6 @@ func (p *Profile) end() error {
 		}
 	}
 	c := p.lanes[laneCompute]
-	p.runs++
 	p.wall += wall
 	p.edges += max(0, wall-time.Duration(c.last-c.first))
 	p.job, p.lanes = nil, [laneCount]*laneProfile{}

@@ -52,44 +52,65 @@ const paceLaunches = 24
 
 // Run computes one picture. It returns when all rows are with the sink, or with
 // the first error of source, sink, device or ctx.
-func (e *Engine) Run(ctx context.Context, src Source, sink Sink, progress Progress) (err error) {
-	if e.opt.Poison {
-		for _, a := range e.arenas {
-			if err := e.q.Fill(a, 0, a.Size(), []byte{0xff, 0xff, 0xff, 0xff}); err != nil {
-				return err
-			}
+func (e *Engine) Run(ctx context.Context, src Source, sink Sink, progress Progress) error {
+	return e.RunAhead(ctx, src, sink, progress, nil)
+}
+
+// RunAhead is Run that says when the next run may begin: free, if not nil, is called
+// once the device has the source's last row and all kernels are queued, while they
+// and the sink are still at work. A run that fails before may not come to that.
+func (e *Engine) RunAhead(ctx context.Context, src Source, sink Sink, progress Progress, free func()) (err error) {
+	e.running.Add(1)
+	defer e.running.Done()
+	defer func() {
+		if err != nil {
+			e.failed.Store(true)
 		}
-	}
-	if err := e.opt.Profiler.begin(e); err != nil {
+	}()
+	end, err := e.opt.Profiler.begin(e)
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.opt.Profiler.end()) }()
+	defer func() { err = errors.Join(err, end()) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{Engine: e, ctx: ctx, progress: progress, total: e.Plan.Cost.FLOPs}
+	r := &run{Engine: e, ctx: ctx, cancel: cancel, progress: progress, total: e.Plan.Cost.FLOPs, free: free, left: make(chan struct{})}
 	crew := newCrew(runtime.GOMAXPROCS(0))
 	defer crew.close()
 	r.feed = newFeeder(ctx, e, crew, src)
 	r.drain = newDrain(e, crew, sink, cancel)
-	err = r.moves()
+	if before := e.left; before != nil {
+		<-before
+	}
+	e.left = r.left
+	return r.finish(r.moves())
+}
+
+// finish ends a run whose moves ended with err.
+func (r *run) finish(err error) error {
 	for _, k := range r.marks {
 		k.ev.Close() // of those that an error left behind
 	}
+	if !r.handed {
+		close(r.left)
+	}
+	<-r.left
 	if derr := r.drain.close(); err == nil {
 		err = derr
 	}
-	if err == nil {
-		err = e.lanes.finish()
-	} else {
-		e.lanes.finish() // memory handed to the device must be free of it
+	if !r.handed || r.free == nil { // else the queues are the next run's
+		ferr := r.lanes.finish() // also after an error: memory handed to the device must be free of it
+		if err == nil {
+			err = ferr
+		}
 	}
-	cancel(nil)
+	r.cancel(nil)
 	r.feed.wait()
-	if cause := context.Cause(ctx); err == nil && cause != nil && cause != context.Canceled {
+	if cause := context.Cause(r.ctx); err == nil && cause != nil && cause != context.Canceled {
 		err = cause
 	}
-	if err == nil && progress != nil {
-		progress(r.total, r.total)
+	if err == nil && r.progress != nil {
+		r.progress(r.total, r.total)
 	}
 	return err
 }
@@ -98,6 +119,7 @@ func (e *Engine) Run(ctx context.Context, src Source, sink Sink, progress Progre
 type run struct {
 	*Engine
 	ctx         context.Context
+	cancel      context.CancelCauseFunc
 	feed        *feeder
 	drain       *drain
 	progress    Progress
@@ -106,6 +128,10 @@ type run struct {
 	marks       []mark
 	madeIn      map[int]bool   // tensors of the current section
 	leaving     []memplan.Move // downloads of the current tick, which start together at its end
+
+	free   func()
+	handed bool          // all is queued but the last downloads, and the next run may begin
+	left   chan struct{} // closed when those are queued too
 }
 
 // mark is a point in the queue and the operations queued before it.
@@ -115,6 +141,9 @@ type mark struct {
 }
 
 func (r *run) moves() error {
+	if err := r.poison(); err != nil {
+		return err
+	}
 	for s := range r.Plan.Sections {
 		if err := errors.Join(r.endSection(), r.lanes.section()); err != nil {
 			return err
@@ -142,11 +171,58 @@ func (r *run) moves() error {
 			}
 		}
 	}
-	if err := r.endSection(); err != nil {
+	if err := r.handOver(); err != nil {
 		return err
 	}
-	for _, k := range r.marks {
+	for len(r.marks) > 0 {
+		k := r.marks[0]
+		r.marks = r.marks[1:]
 		if err := r.reach(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handOver starts the last downloads and lets the next run begin. Downloads wait for
+// room on the host, so that on queues of their own a goroutine starts them; the next
+// run queues nothing before it has.
+func (r *run) handOver() error {
+	if r.down == r.compute {
+		if err := errors.Join(r.endSection(), r.compute.Flush()); err != nil {
+			return err
+		}
+		close(r.left)
+	} else {
+		r.fell = true
+		if err := errors.Join(r.await(r.down, r.compute), r.up.Flush()); err != nil {
+			return err
+		}
+		go func() {
+			defer close(r.left)
+			if err := r.leave(); err != nil {
+				r.cancel(err)
+			}
+		}()
+	}
+	r.handed = true
+	r.feed.wait() // all that it made was taken
+	if r.free != nil {
+		r.free()
+	}
+	return nil
+}
+
+// poison fills the device's memory with NaN, if that is asked for.
+func (r *run) poison() error {
+	if !r.opt.Poison {
+		return nil
+	}
+	if err := r.lanes.section(); err != nil {
+		return err
+	}
+	for _, a := range r.arenas {
+		if err := r.q.Fill(a, 0, a.Size(), []byte{0xff, 0xff, 0xff, 0xff}); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"enhance/clrt"
 	"enhance/exec"
 	"enhance/memplan"
 	"enhance/model"
@@ -258,22 +259,38 @@ func (r *run) onDevice(src *source, dev *developer) error {
 	}
 	r.report.Seconds.Prepare = time.Since(start).Seconds()
 	start = time.Now()
-	err = r.engine.Run(r.ctx, src, dev, r.job.Progress)
+	e, handed := r.engine, false
+	err = e.RunAhead(r.ctx, src, dev, r.job.Progress, func() {
+		handed = true
+		r.notePeak(e)
+		r.place.leave() // from here on the session is the next photo's
+	})
 	r.report.Seconds.Run = time.Since(start).Seconds()
-	peak := r.engine.Peak()
-	r.report.Memory = MemoryFacts{Measured: true, Peak: peak, AsPlanned: peak == r.report.Plan.Peak}
-	if err == nil && peak != r.report.Plan.Peak {
-		r.report.warn("device memory peaked at %d bytes where %d were planned: please report this", peak, r.report.Plan.Peak)
+	switch {
+	case handed && clrt.OutOfMemory(err):
+		return &MemoryError{Need: r.report.Plan.Peak, Err: err}
+	case handed:
+		return err
 	}
+	r.notePeak(e)
 	if err != nil {
 		r.closeEngine() // its state is unknown
 	}
 	return r.memoryError(err, r.plan, r.model, r.geo.h, r.geo.w)
 }
 
+// notePeak reports what an engine holds, which is all that it will hold.
+func (r *run) notePeak(e *exec.Engine) {
+	peak := e.Peak()
+	r.report.Memory = MemoryFacts{Measured: true, Peak: peak, AsPlanned: peak == r.report.Plan.Peak}
+	if peak != r.report.Plan.Peak {
+		r.report.warn("device memory peaked at %d bytes where %d were planned: please report this", peak, r.report.Plan.Peak)
+	}
+}
+
 // openEngine makes r.engine the engine of r.plan.
 func (r *run) openEngine() error {
-	if r.engine != nil && r.engine.Job == r.plan {
+	if r.engine != nil && r.engine.Job == r.plan && !r.engine.Failed() {
 		return nil
 	}
 	if err := r.closeEngine(); err != nil {
