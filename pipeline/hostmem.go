@@ -96,7 +96,7 @@ func (r *run) hostNeeds() error {
 func (r *run) fitHost() error {
 	err := r.hostNeeds()
 	var host *HostMemoryError
-	if !errors.As(err, &host) || r.plan == nil || !r.sharesHost() || r.engine != nil {
+	if !errors.As(err, &host) || r.plan == nil || !r.sharesHost() || r.engine != nil && r.engine.Job == r.plan {
 		return err
 	}
 	limit := r.plan.Plan.Peak - (host.Need - host.Budget)

@@ -159,6 +159,8 @@ func TestHostMemoryPlans(t *testing.T) {
 	out.Reset()
 
 	tight := session(t, pipeline.Settings{})
+	var other bytes.Buffer
+	develop(t, tight, nikon(t).crop(0, 0, 64, 64).job(0, 0, &other)) // its engine makes way
 	dry := j
 	dry.DryRun = true
 	rep, err := tight.Enhance(context.Background(), dry)
