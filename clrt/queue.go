@@ -254,25 +254,30 @@ func (q *Queue) Barrier(events ...*Event) error {
 		return err
 	}
 	defer q.done()
-	ids := make([]uintptr, 0, len(events))
-	for _, e := range events {
-		if err := e.use(); err != nil {
-			return err
-		}
-		defer e.done()
-		ids = append(ids, e.ref.id)
+	ids, release, err := eventIDs(events)
+	defer release()
+	if err != nil {
+		return err
 	}
-	r := q.ctx.lib.call(symEnqueueBarrierWithWaitList, q.ref.id, uintptr(len(ids)),
-		uintptr(unsafe.Pointer(unsafe.SliceData(nilIfEmpty(ids)))), 0)
+	r := q.ctx.lib.call(symEnqueueBarrierWithWaitList, q.ref.id, uintptr(len(ids)), uintptr(unsafe.Pointer(unsafe.SliceData(ids))), 0)
 	return check(symEnqueueBarrierWithWaitList, r, "")
 }
 
-// nilIfEmpty makes an empty list the null pointer that OpenCL demands for it.
-func nilIfEmpty[T any](p []T) []T {
-	if len(p) == 0 {
-		return nil
+// eventIDs lists what a command is to wait for, nil if there is nothing, as OpenCL
+// demands. The events are held until release is called.
+func eventIDs(events []*Event) (ids []uintptr, release func(), err error) {
+	release = func() {
+		for _, e := range events[:len(ids)] {
+			e.done()
+		}
 	}
-	return p
+	for _, e := range events {
+		if err := e.use(); err != nil {
+			return ids, release, err
+		}
+		ids = append(ids, e.ref.id)
+	}
+	return ids, release, nil
 }
 
 // Launch queues kernel k over global work-items in work-groups of local. Both

@@ -49,30 +49,40 @@ func rangeError(s symbol, code int32, b *Buffer, off, n int64) error {
 	return &Error{Call: s.String(), Code: code, Detail: fmt.Sprintf("%d bytes at %d of buffer %q", n, off, b.purpose)}
 }
 
-// WriteAsync queues the copy of p to b from byte off on. p must not change
-// until the command has ended; it is pinned until a Wait on this or a later
-// event of the queue, a blocking command or Finish has seen that.
-func (q *Queue) WriteAsync(b *Buffer, off int64, p []byte) (*Event, error) {
-	return q.async(symEnqueueWriteBuffer, "write", b, off, p)
+// WriteAsync queues the copy of p to b from byte off on, to begin when the events
+// after, which may belong to other queues of the context (see Barrier), have ended. p
+// must not change until the command has ended; it is pinned until a Wait on this or a
+// later event of the queue, a blocking command or Finish has seen that.
+func (q *Queue) WriteAsync(b *Buffer, off int64, p []byte, after ...*Event) (*Event, error) {
+	return q.async(symEnqueueWriteBuffer, "write", b, off, p, after)
 }
 
-// ReadAsync queues the copy of bytes of b from off on to p. The bytes are
-// there when the command has ended; p is pinned as by WriteAsync.
-func (q *Queue) ReadAsync(b *Buffer, off int64, p []byte) (*Event, error) {
-	return q.async(symEnqueueReadBuffer, "read", b, off, p)
+// ReadAsync queues the copy of bytes of b from off on to p, to begin when the events
+// after have ended. The bytes are there when the command has ended; p is pinned as by
+// WriteAsync.
+func (q *Queue) ReadAsync(b *Buffer, off int64, p []byte, after ...*Event) (*Event, error) {
+	return q.async(symEnqueueReadBuffer, "read", b, off, p, after)
 }
 
 // sweepEvery is the number of transfers after which the queue asks which have
 // ended, so that a caller that never waits pins only what is under way.
 const sweepEvery = 64
 
-func (q *Queue) async(s symbol, op string, b *Buffer, off int64, p []byte) (*Event, error) {
+func (q *Queue) async(s symbol, op string, b *Buffer, off int64, p []byte, after []*Event) (*Event, error) {
 	if err := q.begin(op, b, off, int64(len(p))); err != nil {
 		return nil, err
 	}
 	defer q.end(b)
 	if len(p) == 0 {
+		if err := q.Barrier(after...); err != nil {
+			return nil, err
+		}
 		return q.Marker()
+	}
+	ids, release, err := eventIDs(after)
+	defer release()
+	if err != nil {
+		return nil, err
 	}
 	lib := q.ctx.lib
 	pin := new(runtime.Pinner)
@@ -83,7 +93,7 @@ func (q *Queue) async(s symbol, op string, b *Buffer, off int64, p []byte) (*Eve
 	defer q.mu.Unlock()
 	var ev uintptr
 	r := lib.call(s, q.ref.id, b.ref.id, 0, uintptr(off), uintptr(len(p)),
-		uintptr(unsafe.Pointer(unsafe.SliceData(p))), 0, 0, uintptr(unsafe.Pointer(&ev)))
+		uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(ids)), uintptr(unsafe.Pointer(unsafe.SliceData(ids))), uintptr(unsafe.Pointer(&ev)))
 	if r := int32(r); r != 0 {
 		pin.Unpin()
 		return nil, rangeError(s, r, b, off, int64(len(p)))

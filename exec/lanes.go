@@ -18,8 +18,9 @@ import (
 type lanes struct {
 	compute, up, down *clrt.Queue
 
-	worked *clrt.Event // the kernels before the tick, which its uploads wait for; nil: all that are queued
-	rising bool        // uploads were queued since the last tick began
+	worked *clrt.Event // the kernels before the tick, which its uploads wait for
+	risen  *clrt.Event // the last upload since the tick began; nil: a marker will do
+	rising bool        // uploads were queued since the tick began
 	sent   *clrt.Event // the downloads of the tick before
 	fell   bool        // downloads were queued since the section began
 }
@@ -65,26 +66,36 @@ func (l *lanes) await(waiter, on *clrt.Queue) error {
 	return waiter.Barrier(ev)
 }
 
-// rise must precede the uploads of a tick, and they its kernels: they overwrite
-// what the kernels of the tick before read.
-func (l *lanes) rise() error {
+// rise must precede the uploads of a tick, and they its kernels. It gives what the
+// first of them must wait for, as they overwrite what the kernels of the tick before
+// read; the others are behind it.
+func (l *lanes) rise() (after []*clrt.Event, err error) {
 	if l.up == l.compute || l.rising {
-		return nil
+		return nil, nil
 	}
 	l.rising = true
 	if l.worked == nil {
-		return l.await(l.up, l.compute)
+		if l.worked, err = l.mark(l.compute); err != nil {
+			return nil, err
+		}
 	}
-	return l.up.Barrier(l.worked)
+	return []*clrt.Event{l.worked}, nil
+}
+
+// rose takes the event of an upload, nil if somebody else needs it.
+func (l *lanes) rose(ev *clrt.Event) {
+	l.risen.Close()
+	l.risen = ev
 }
 
 // tick orders the queues between two ticks. Kernels of the next wait for the
 // uploads made for them and for the downloads of the tick before the last. If
-// anything leaves, leave puts the downloads of the last tick into their queue,
-// behind its kernels.
-func (l *lanes) tick(leaves bool, leave func() error) error {
+// anything leaves, leave puts the downloads of the last tick, which wait for its
+// kernels, into their queue, and gives the last one's event, or nil.
+func (l *lanes) tick(leaves bool, leave func(after ...*clrt.Event) (*clrt.Event, error)) error {
 	if l.up == l.compute {
-		return leave()
+		_, err := leave()
+		return err
 	}
 	l.worked.Close()
 	l.worked = nil
@@ -95,34 +106,47 @@ func (l *lanes) tick(leaves bool, leave func() error) error {
 	if l.worked, err = l.mark(l.compute); err != nil {
 		return err
 	}
-	var waits []*clrt.Event
-	if l.rising {
-		ev, err := l.mark(l.up)
-		if err != nil {
-			return err
-		}
-		defer ev.Close()
-		l.rising = false
-		waits = append(waits, ev)
-	}
-	if l.sent != nil {
-		defer l.sent.Close()
-		waits = append(waits, l.sent)
-		l.sent = nil
-	}
-	if len(waits) > 0 {
-		if err := l.compute.Barrier(waits...); err != nil {
-			return err
-		}
+	if err := l.gather(); err != nil {
+		return err
 	}
 	if !leaves {
 		return nil
 	}
 	l.fell = true
-	if err := errors.Join(l.down.Barrier(l.worked), leave()); err != nil {
+	if l.sent, err = leave(l.worked); err != nil {
 		return err
 	}
-	l.sent, err = l.mark(l.down)
+	if l.sent == nil {
+		l.sent, err = l.mark(l.down)
+		return err
+	}
+	return l.down.Flush()
+}
+
+// gather makes kernels wait for the uploads since the last tick and for the downloads
+// of the tick before it.
+func (l *lanes) gather() (err error) {
+	var waits []*clrt.Event
+	if l.rising {
+		if l.risen == nil {
+			l.risen, err = l.mark(l.up)
+		} else {
+			err = l.up.Flush()
+		}
+		if err != nil {
+			return err
+		}
+		waits = append(waits, l.risen)
+	}
+	if l.sent != nil {
+		waits = append(waits, l.sent)
+	}
+	if len(waits) > 0 {
+		err = l.compute.Barrier(waits...)
+	}
+	l.risen.Close()
+	l.sent.Close()
+	l.risen, l.sent, l.rising = nil, nil, false
 	return err
 }
 
@@ -142,8 +166,9 @@ func (l *lanes) section() error {
 
 func (l *lanes) forget() {
 	l.worked.Close()
+	l.risen.Close()
 	l.sent.Close()
-	l.worked, l.sent, l.rising, l.fell = nil, nil, false, false
+	l.worked, l.risen, l.sent, l.rising, l.fell = nil, nil, nil, false, false
 }
 
 // finish waits for all queues.

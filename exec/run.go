@@ -235,19 +235,31 @@ func (r *run) endSection() error {
 		return nil
 	}
 	r.fell = true
-	return errors.Join(r.await(r.down, r.compute), r.leave())
+	ev, err := r.leaveNow()
+	ev.Close()
+	return err
 }
 
-// leave starts the downloads of the tick that ends; the download queue must wait
-// for the kernels that made the rows.
-func (r *run) leave() error {
+// leaveNow starts downloads behind all kernels so far.
+func (r *run) leaveNow() (*clrt.Event, error) {
+	if err := r.await(r.down, r.compute); err != nil {
+		return nil, err
+	}
+	return r.leave()
+}
+
+// leave starts the downloads of the tick that ends, which wait for after: the kernels
+// that made the rows. It gives the last one's event, or nil if somebody else needs that.
+func (r *run) leave(after ...*clrt.Event) (last *clrt.Event, err error) {
 	for _, m := range r.leaving {
-		if err := r.download(m); err != nil {
-			return err
+		last.Close()
+		if last, err = r.download(m, after); err != nil {
+			return nil, err
 		}
+		after = nil
 	}
 	r.leaving = r.leaving[:0]
-	return nil
+	return last, nil
 }
 
 // enter notes which tensors section s makes.
@@ -315,12 +327,14 @@ func (r *run) upload(m memplan.Move) error {
 	ring := r.rings[m.Index]
 	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
 	r.opt.Profiler.tag(laneUp, t)
-	if err := r.rise(); err != nil {
+	after, err := r.rise()
+	if err != nil {
 		return err
 	}
 	if t != r.Program.Input {
-		return r.reload(t, ring, rowBytes, m)
+		return r.reload(t, ring, rowBytes, m, after)
 	}
+	defer r.rose(nil)
 	return pieces(int(m.Y0), int(m.Y1), func(y0, y1 int) error {
 		chunk, err := r.feed.next(y0, y1)
 		if err != nil {
@@ -328,10 +342,11 @@ func (r *run) upload(m memplan.Move) error {
 		}
 		return slots(ring, rowBytes, y0, y1, func(off int64, y, n int) error {
 			at := int64(y-y0) * rowBytes
-			ev, err := r.up.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes])
+			ev, err := r.up.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes], after...)
 			if err != nil {
 				return err
 			}
+			after = nil
 			r.feed.sent(chunk, ev)
 			return nil
 		})
@@ -339,21 +354,24 @@ func (r *run) upload(m memplan.Move) error {
 }
 
 // reload copies rows of a spilled tensor back to the device.
-func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move) error {
+func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move, after []*clrt.Event) error {
 	host := r.spilled(t, rowBytes)
 	local := r.madeIn[t]
 	if local { // made in this section: its rows may still be on their way down
 		r.fell = true
-		if err := errors.Join(r.await(r.down, r.compute), r.leave(), r.await(r.up, r.down), r.await(r.up, r.compute)); err != nil {
+		ev, err := r.leaveNow()
+		ev.Close()
+		if err := errors.Join(err, r.await(r.up, r.down), r.await(r.up, r.compute)); err != nil {
 			return err
 		}
 	}
 	err := slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
-		ev, err := r.up.WriteAsync(ring.Buf, off, host[int64(y)*rowBytes:int64(y+n)*rowBytes])
-		if err != nil {
-			return err
+		ev, err := r.up.WriteAsync(ring.Buf, off, host[int64(y)*rowBytes:int64(y+n)*rowBytes], after...)
+		if err == nil {
+			after = nil
+			r.rose(ev)
 		}
-		return ev.Close()
+		return err
 	})
 	if err == nil && local {
 		err = r.await(r.compute, r.up)
@@ -367,20 +385,30 @@ func (r *run) spilled(t int, rowBytes int64) []byte {
 	return r.spill.Bytes()[at : at+int64(r.Program.Tensors[t].H)*rowBytes]
 }
 
-func (r *run) download(m memplan.Move) error {
+// download starts a download. It gives the event of its end, or nil if somebody else
+// needs that.
+func (r *run) download(m memplan.Move, after []*clrt.Event) (last *clrt.Event, err error) {
 	t := r.Plan.Rings[m.Index].Tensor
 	ring := r.rings[m.Index]
 	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
 	r.opt.Profiler.tag(laneDown, t)
 	if t == r.Program.Output {
-		return r.drain.download(ring, rowBytes, int(m.Y0), int(m.Y1))
+		if len(after) > 0 {
+			if err := r.down.Barrier(after...); err != nil {
+				return nil, err
+			}
+		}
+		return nil, r.drain.download(ring, rowBytes, int(m.Y0), int(m.Y1))
 	}
 	host := r.spilled(t, rowBytes)
-	return slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
-		ev, err := r.down.ReadAsync(ring.Buf, off, host[int64(y)*rowBytes:int64(y+n)*rowBytes])
-		if err != nil {
-			return err
+	err = slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
+		ev, err := r.down.ReadAsync(ring.Buf, off, host[int64(y)*rowBytes:int64(y+n)*rowBytes], after...)
+		if err == nil {
+			after = nil
+			last.Close()
+			last = ev
 		}
-		return ev.Close()
+		return err
 	})
+	return last, err
 }
