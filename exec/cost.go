@@ -25,15 +25,22 @@ func (j *Job) roughCosts() memplan.CostModel {
 			Saturation: 2048 * units, CacheBytes: max(i.GlobalCache, 4<<20), MissPenalty: 1.1}
 	}
 	// Operations of a clock and unit that convolutions reach, counted as direct sums:
-	// on an H200 1020 in matrix units with fp16, 230 with three tf32 products for
-	// one, and 90 by direct convolution without them.
-	m := memplan.CostModel{LaunchSeconds: 16e-6, TickSeconds: 30e-6, FLOPRate: units * clock * 128, MemoryRate: units * clock * 12,
+	// on an H200 1500 in matrix units with fp16, 780 with tf32, 300 with three tf32
+	// products for one, and 90 by direct convolution without them. Kernels of the matrix
+	// units last longer by a seventh of a wave of work-groups than their share of rows,
+	// in launches of 24 to 48 rows.
+	m := memplan.CostModel{LaunchSeconds: 22e-6, TickSeconds: 30e-6, TransferSeconds: 4e-6, FLOPRate: units * clock * 128, MemoryRate: units * clock * 12,
 		LinkRate: 25e9, DuplexRate: 45e9, Saturation: units * 24576}
-	switch {
-	case j.caps.Matrix && j.opt.Precision == planar.FP16:
-		m.FLOPRate *= 8
-	case j.caps.Matrix:
-		m.FLOPRate *= 2
+	if j.caps.Matrix {
+		m.Saturation = units * 6144
+		switch {
+		case j.opt.Precision == planar.FP16:
+			m.FLOPRate *= 12
+		case j.opt.TF32:
+			m.FLOPRate *= 6
+		default:
+			m.FLOPRate *= 2.4
+		}
 	}
 	if i.Unified {
 		m.LinkRate, m.DuplexRate = 8e9, 0
@@ -52,15 +59,16 @@ func (j *Job) price(r *memplan.Request) {
 		}
 		if !j.Shared() { // kernels wait for uploads, which wait for kernels
 			m.TickSeconds = 2 * t.Hop
+			m.TransferSeconds = t.Launch
 		}
 	}
 	r.Model, r.RowSeconds = m, func(i int) float64 { return j.convSeconds(i, m.FLOPRate) }
 }
 
 // startSeconds is about what a kernel takes until its work-groups run and until the
-// next may start. On an H200 launches of 24 rows instead of 64 took 18 us each
-// longer than their share, those of convolutions of 128 channels 40.
-const startSeconds = 12e-6
+// next may start, besides what an empty one does. On an H200 the 6114 kernels of PyNET in
+// 256 MiB took 18 us each longer than their share of what 425 whole planes take.
+const startSeconds = 18e-6
 
 // Rated reports whether the plan's prices rest on measured rates of the device.
 func (j *Job) Rated() bool { return j.opt.Rates != nil }

@@ -18,18 +18,19 @@ import (
 // at a time, but the next may begin before the last has ended (see RunAhead).
 type Engine struct {
 	*Job
-	ctx      *clrt.Context
-	q        *clrt.Queue
-	progs    []*clrt.Program
-	ops      *ops.Ops
-	arenas   []*clrt.Buffer
-	weights  *clrt.Buffer
-	loaded   *clrt.Buffer     // parameters that are loaded section by section
-	params   [][]*clrt.Buffer // by step: its packed convolution or its norm slices
-	streamed [][]byte         // by step: parameters to load
-	rings    []planar.Ring
-	scratch  *clrt.Buffer
-	kernels  [][]*clrt.Kernel
+	ctx         *clrt.Context
+	q           *clrt.Queue
+	progs       []*clrt.Program
+	ops         *ops.Ops
+	arenas      []*clrt.Buffer
+	weights     *clrt.Buffer
+	loaded      *clrt.Buffer     // parameters that are loaded section by section
+	params      [][]*clrt.Buffer // by step: its packed convolution or its norm slices
+	streamed    [][]byte         // by step: parameters to load
+	hostWeights *clrt.HostMemory // that hold them
+	rings       []planar.Ring
+	scratch     *clrt.Buffer
+	kernels     [][]*clrt.Kernel
 	lanes
 	spill   *clrt.HostMemory // rows of spilled tensors
 	in, out *staging         // rows of the input and the output on their way
@@ -133,7 +134,7 @@ func (e *Engine) Close() error {
 	}
 	if e.q != nil {
 		note(e.lanes.finish())
-		note(errors.Join(e.spill.Close(), e.in.close(), e.out.close()))
+		note(errors.Join(e.spill.Close(), e.hostWeights.Close(), e.in.close(), e.out.close()))
 		note(e.lanes.close())
 	}
 	closed := map[*clrt.Kernel]bool{}

@@ -22,6 +22,7 @@ type lanes struct {
 	risen  *clrt.Event // the last upload since the tick began; nil: a marker will do
 	rising bool        // uploads were queued since the tick began
 	sent   *clrt.Event // the downloads of the tick before
+	gone   *clrt.Event // and of that before it, which uploads may send back
 	fell   bool        // downloads were queued since the section began
 }
 
@@ -68,7 +69,7 @@ func (l *lanes) await(waiter, on *clrt.Queue) error {
 
 // rise must precede the uploads of a tick, and they its kernels. It gives what the
 // first of them must wait for, as they overwrite what the kernels of the tick before
-// read; the others are behind it.
+// read and may send back what had left before that; the others are behind it.
 func (l *lanes) rise() (after []*clrt.Event, err error) {
 	if l.up == l.compute || l.rising {
 		return nil, nil
@@ -78,6 +79,9 @@ func (l *lanes) rise() (after []*clrt.Event, err error) {
 		if l.worked, err = l.mark(l.compute); err != nil {
 			return nil, err
 		}
+	}
+	if l.gone != nil {
+		return []*clrt.Event{l.worked, l.gone}, nil
 	}
 	return []*clrt.Event{l.worked}, nil
 }
@@ -145,8 +149,8 @@ func (l *lanes) gather() (err error) {
 		err = l.compute.Barrier(waits...)
 	}
 	l.risen.Close()
-	l.sent.Close()
-	l.risen, l.sent, l.rising = nil, nil, false
+	l.gone.Close()
+	l.risen, l.gone, l.sent, l.rising = nil, l.sent, nil, false
 	return err
 }
 
@@ -168,7 +172,8 @@ func (l *lanes) forget() {
 	l.worked.Close()
 	l.risen.Close()
 	l.sent.Close()
-	l.worked, l.risen, l.sent, l.rising, l.fell = nil, nil, nil, false, false
+	l.gone.Close()
+	l.worked, l.risen, l.sent, l.gone, l.rising, l.fell = nil, nil, nil, nil, false, false
 }
 
 // finish waits for all queues.

@@ -126,6 +126,7 @@ type run struct {
 	done, total int64 // operations queued, all
 	launched    int
 	marks       []mark
+	section     int
 	madeIn      map[int]bool   // tensors of the current section
 	leaving     []memplan.Move // downloads of the current tick, which start together at its end
 
@@ -145,8 +146,10 @@ func (r *run) moves() error {
 		return err
 	}
 	for s := range r.Plan.Sections {
-		if err := errors.Join(r.endSection(), r.lanes.section()); err != nil {
-			return err
+		if !r.Plan.Sections[s].Joined {
+			if err := errors.Join(r.endSection(), r.lanes.section()); err != nil {
+				return err
+			}
 		}
 		r.enter(s)
 		for _, m := range r.Plan.Sections[s].Moves {
@@ -264,6 +267,7 @@ func (r *run) leave(after ...*clrt.Event) (last *clrt.Event, err error) {
 
 // enter notes which tensors section s makes.
 func (r *run) enter(s int) {
+	r.section = s
 	r.madeIn = map[int]bool{}
 	for i := r.Plan.Sections[s].First; i <= r.Plan.Sections[s].Last; i++ {
 		r.madeIn[r.Program.Steps[i].Dst.Tensor] = true
@@ -356,8 +360,8 @@ func (r *run) upload(m memplan.Move) error {
 // reload copies rows of a spilled tensor back to the device.
 func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move, after []*clrt.Event) error {
 	host := r.spilled(t, rowBytes)
-	local := r.madeIn[t]
-	if local { // made in this section: its rows may still be on their way down
+	local := r.madeIn[t] && r.Plan.Rings[m.Index].Last == r.section // not for the next one
+	if local {                                                      // made in this section: its rows may still be on their way down
 		r.fell = true
 		ev, err := r.leaveNow()
 		ev.Close()

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"runtime/debug"
+	"slices"
 
 	"enhance/clrt"
 	"enhance/fuse"
@@ -143,6 +144,10 @@ func (e *Engine) loadWeights() error {
 			return err
 		}
 	}
+	slots, host, err := e.slots()
+	if err != nil {
+		return err
+	}
 	e.params = make([][]*clrt.Buffer, len(e.Program.Steps))
 	e.streamed = make([][]byte, len(e.Program.Steps))
 	packer, next, garbage := newPacker(e.Job), int64(0), int64(0)
@@ -153,11 +158,8 @@ func (e *Engine) loadWeights() error {
 			garbage = 0
 		}
 		if at := e.Plan.LoadAt[i]; at >= 0 {
-			b, err := e.loaded.Sub(at, int64(len(parts[0])))
-			if err != nil {
-				return err
-			}
-			e.params[i], e.streamed[i] = []*clrt.Buffer{b}, parts[0]
+			e.params[i], e.streamed[i] = []*clrt.Buffer{slots[at]}, host[:copy(host, parts[0])]
+			host = host[len(parts[0]):]
 			continue
 		}
 		for _, p := range parts {
@@ -177,6 +179,30 @@ func (e *Engine) loadWeights() error {
 		debug.FreeOSMemory()
 	}
 	return nil
+}
+
+// slots makes the parts of the buffer for parameters that sections load, by place, and
+// the host's memory that they come from, which is locked: the device fetches them
+// beside what the host does.
+func (e *Engine) slots() (at map[int64]*clrt.Buffer, host []byte, err error) {
+	if e.Plan.Loaded == 0 {
+		return nil, nil, nil
+	}
+	ends := append(slices.Clone(e.Plan.LoadAt), e.Plan.Loaded)
+	slices.Sort(ends)
+	at = map[int64]*clrt.Buffer{}
+	for k, from := range ends[:len(ends)-1] {
+		if from < 0 || from == ends[k+1] {
+			continue
+		}
+		if at[from], err = e.loaded.Sub(from, ends[k+1]-from); err != nil {
+			return nil, nil, err
+		}
+	}
+	if e.hostWeights, err = e.ctx.NewHostMemory(e.q, e.HostUse().Weights, "weights for sections"); err != nil {
+		return nil, nil, err
+	}
+	return at, e.hostWeights.Bytes(), nil
 }
 
 // sendWeights loads the parameters of a step to their place.

@@ -156,6 +156,7 @@ func (d *draft) address() error {
 		items[i] = &item{bytes: r.Bytes, first: r.First, last: r.Last}
 	}
 	d.shareInPlace(items)
+	d.stretch(items)
 	var unique []*item
 	seen := make(map[*item]bool, len(items))
 	for _, it := range items {
@@ -178,6 +179,33 @@ func (d *draft) address() error {
 		pl.Peak += a
 	}
 	return nil
+}
+
+// stretch lets rings of transfers exist beyond their section where it is joined.
+func (d *draft) stretch(items []*item) {
+	for i := range d.plan.Rings {
+		r := &d.plan.Rings[i]
+		if r.Early {
+			r.First--
+			items[i].first = min(items[i].first, r.First)
+		}
+		if r.Late {
+			r.Last++
+			items[i].last = max(items[i].last, r.Last)
+		}
+	}
+}
+
+// used is the range of sections in which steps use the ring.
+func (r *Ring) used() (first, last int) {
+	first, last = r.First, r.Last
+	if r.Early {
+		first++
+	}
+	if r.Late {
+		last--
+	}
+	return first, last
 }
 
 // shareInPlace lets the destination of pointwise steps take over its source's

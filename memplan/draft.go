@@ -1,11 +1,14 @@
 package memplan
 
+import "slices"
+
 // draft is a choice of sections, paces and homes, and the plan that follows.
 type draft struct {
 	req     *Request
 	cuts    []int        // first step of every section after the first, ascending
 	paces   []pace       // per section
 	keep    []bool       // per tensor: if it crosses sections, it stays whole on the device
+	joined  []bool       // per section: it is joined to the one before; nil: none is
 	spilled map[use]bool // reads inside one section that go through the host
 	// streamed says that parameters are loaded for every section.
 	streamed bool
@@ -17,6 +20,7 @@ type draft struct {
 	flow     func(section int, p pace) *flow
 
 	plan    *Plan
+	clock   clock
 	home    []int32 // per tensor: the ring its writers use, -1 before its section
 	readers [][]int // per ring: the steps that read it
 	moved   []link
@@ -100,7 +104,7 @@ func (r *Request) lastReads(cuts []int) []int {
 func (d *draft) section(s int) {
 	fr, fl := d.frames[s], d.flow(s, d.paces[s])
 	sec, c := &d.plan.Sections[s], &d.plan.Cost
-	*sec = Section{First: fr.first, Last: fr.last, Rows: min(max(d.paces[s].rows, 1), fr.highest), Ticks: fl.ticks}
+	*sec = Section{First: fr.first, Last: fr.last, Rows: min(max(d.paces[s].rows, 1), fr.highest), Ticks: fl.ticks, Joined: d.joins(s)}
 	at := make([]int32, len(fr.rings)) // the plan's ring
 	stays := make([]bool, len(fr.rings))
 	for k := range fr.rings {
@@ -123,14 +127,25 @@ func (d *draft) section(s int) {
 			weights += d.req.facts.weights[i]
 		}
 	}
+	var early []Move
+	begun := false
 	for _, m := range fl.moves {
+		begun = begun || m.Kind == Tick
 		if m.Kind == Upload || m.Kind == Download {
 			if stays[m.Index] {
 				continue
 			}
 			m.Index = at[m.Index]
 		}
+		if sec.Joined && !begun {
+			early = append(early, m)
+			continue
+		}
 		sec.Moves = append(sec.Moves, m)
+	}
+	if len(early) > 0 {
+		before := &d.plan.Sections[s-1]
+		before.Moves = slices.Insert(before.Moves, before.lastTick()+1, early...)
 	}
 	d.moved = fl.transfers(fr, func(k int32) bool { return stays[k] }, d.moved)
 	for _, l := range d.moved {
@@ -140,11 +155,32 @@ func (d *draft) section(s int) {
 	c.UploadBytes += weights
 	c.Launches += fl.launches
 	c.FLOPs += fl.flops
-	c.Seconds += d.req.Model.seconds(fl, d.moved, weights, d.req.Unified)
-	for _, w := range fl.work {
-		c.WorkSeconds += w
-	}
+	c.WorkSeconds += fl.worked()
+	d.pass(fl, weights, sec.Joined)
 	d.plan.Scratch = max(d.plan.Scratch, fl.scratch[d.frugal])
+}
+
+// pass adds a section to the expected time.
+func (d *draft) pass(fl *flow, weights int64, joined bool) {
+	m := &d.req.Model
+	if m.LinkRate <= 0 || d.req.Unified {
+		d.plan.Cost.Seconds += m.seconds(fl, d.moved, weights, d.req.Unified)
+		return
+	}
+	d.clock.section(m, fl, d.moved, weights, joined)
+	d.plan.Cost.Seconds = d.clock.now()
+}
+
+// joins reports whether section s is joined to the one before.
+func (d *draft) joins(s int) bool { return s < len(d.joined) && d.joined[s] }
+
+// lastTick is the place of the section's last Tick.
+func (s *Section) lastTick() int {
+	i := len(s.Moves) - 1
+	for s.Moves[i].Kind != Tick {
+		i--
+	}
+	return i
 }
 
 // place gives a ring of section s its ring in the plan, of rows rows, or held
@@ -169,6 +205,7 @@ func (d *draft) place(s int, fr *frameRing, rows, held int) (ring int32, stays b
 			rows = held
 		}
 		r.Rows = max(r.Rows, rows)
+		r.Late = r.Late || fr.leaves && !kept && d.joins(s+1)
 		return d.home[t], t != d.req.Program.Output && (kept || !fr.leaves)
 	case d.keep[t] && d.home[t] >= 0:
 		d.plan.Rings[d.home[t]].Last = s
@@ -177,47 +214,13 @@ func (d *draft) place(s int, fr *frameRing, rows, held int) (ring int32, stays b
 		d.home[t] = d.newRing(t, s, fr.h)
 		return d.home[t], false
 	}
-	return d.newRing(t, s, rows), false
+	ring = d.newRing(t, s, rows)
+	d.plan.Rings[ring].Early = d.joins(s)
+	return ring, false
 }
 
 func (d *draft) newRing(t, s int, rows int) int32 {
 	d.plan.Rings = append(d.plan.Rings, Ring{Tensor: t, Rows: rows, First: s, Last: s})
 	d.readers = append(d.readers, nil)
 	return int32(len(d.plan.Rings) - 1)
-}
-
-// smallWeights are parameters that always stay on the device.
-const smallWeights = 64 << 10
-
-// homeWeights decides where the parameters of every step live: all in one
-// buffer, or, but for small ones, each section's one after another in a buffer that
-// the next section takes over.
-func (p *Plan) homeWeights(r *Request, cuts []int, streamed bool) {
-	n := len(r.Program.Steps)
-	align := max(r.Align, 64)
-	p.LoadAt = make([]int64, n)
-	for s := range len(cuts) + 1 {
-		first, last := bounds(cuts, n, s)
-		next := int64(0)
-		for i := first; i <= last; i++ {
-			bytes := alignUp(r.facts.weights[i], align)
-			if !streamed || r.facts.weights[i] < smallWeights {
-				p.LoadAt[i] = -1
-				p.Resident += bytes
-				continue
-			}
-			p.LoadAt[i] = next
-			next += bytes
-		}
-		p.Loaded = max(p.Loaded, next)
-	}
-}
-
-// fixedBytes is what the plan holds on the device besides tensors and scratch.
-func (p *Plan) fixedBytes() int64 {
-	n := p.Resident + p.Loaded
-	for _, f := range p.Fixed {
-		n += f.Bytes
-	}
-	return n
 }

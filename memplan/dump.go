@@ -51,7 +51,7 @@ func (p *Plan) Table() []SectionFacts {
 	counted := make([]map[place]bool, len(p.Sections))
 	for _, kept := range []bool{true, false} { // what stays first: a guest in its place adds nothing
 		for _, r := range p.Rings {
-			if (r.First < r.Last) != kept {
+			if first, last := r.used(); (first < last) != kept {
 				continue
 			}
 			for s := r.First; s <= r.Last; s++ {

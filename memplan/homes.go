@@ -33,6 +33,7 @@ func (s *sectioning) quickest(k, rows int) (pace, measured) {
 // limit, as far as it can.
 func (s *sectioning) plan(limit int64) (*Plan, error) {
 	p := s.req.Program
+	s.joined = nil
 	s.keep = make([]bool, len(p.Tensors))
 	for t := range s.keep {
 		s.keep[t] = t != p.Input && t != p.Output
@@ -47,6 +48,7 @@ func (s *sectioning) plan(limit int64) (*Plan, error) {
 		paces[k] = s.fastest(k, paces[k], room)
 	}
 	s.recall(paces, room)
+	s.join(paces, room)
 	d := s.draft()
 	copy(d.paces, paces)
 	return d.finish("sections")

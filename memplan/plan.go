@@ -53,11 +53,14 @@ type Move struct {
 }
 
 // Ring is the storage of consecutive rows of a tensor on the device: row y is at
-// slot y mod Rows. It exists from section First to section Last.
+// slot y mod Rows. It exists from section First to section Last. It is used one
+// section less at its beginning if it is Early, at its end if it is Late: there only
+// transfers go, to the first tick of a joined section and from the last before one.
 type Ring struct {
 	Tensor      int
 	Rows        int
 	First, Last int
+	Early, Late bool
 	Bytes       int64 // Rows times the tensor's row size, plus the layout's rim
 	Arena       int   // index into Plan.Arenas
 	Offset      int64 // bytes from the start of the arena
@@ -68,7 +71,11 @@ type Section struct {
 	First, Last int // steps [First,Last]
 	Rows        int // rows of the highest delivered tensor made in one tick
 	Ticks       int
-	Moves       []Move
+	// Joined says that nothing comes to an end between the section before and this one:
+	// its first uploads are the last tick's of the section before, and what that sends
+	// to the host last is on its way in this one's first tick.
+	Joined bool
+	Moves  []Move
 }
 
 // Fixed is a device buffer that lives as long as the plan: weights and the like.
@@ -92,7 +99,9 @@ type Plan struct {
 	Fixed    []Fixed
 	// Loaded is the size of the device buffer for the parameters of steps that do not
 	// stay on the device, those of one section at a time: LoadAt[i] is where those of
-	// step i begin, or -1 if they stay. Resident is the size of the buffer of those.
+	// step i begin, or -1 if they stay. Places are slots, which are the same for all
+	// sections: two that differ do not overlap. Resident is the size of the buffer of
+	// those that stay, which are all where the device shares the host's memory.
 	Loaded   int64
 	LoadAt   []int64
 	Resident int64
@@ -135,9 +144,11 @@ type CostModel struct {
 	LaunchSeconds float64
 	TickSeconds   float64 // what a tick takes besides its work: queues wait for each other
 	FLOPRate      float64
-	MemoryRate    float64 // bytes that kernels read and write; 0: not counted
-	LinkRate      float64 // bytes between host and device in one direction
-	DuplexRate    float64 // bytes in both directions together, at once; 0: twice LinkRate
+	// TransferSeconds is what a copy between host and device takes besides its bytes.
+	TransferSeconds float64
+	MemoryRate      float64 // bytes that kernels read and write; 0: not counted
+	LinkRate        float64 // bytes between host and device in one direction
+	DuplexRate      float64 // bytes in both directions together, at once; 0: twice LinkRate
 	// Saturation is how many output samples (rows × columns × channels) of a
 	// convolution keep the device busy. A launch computes in waves of so many, the
 	// last of which is half full on average.

@@ -79,6 +79,7 @@ func seeds(short int) uint64 {
 // TestRandomPlans replays plans of random networks: whole planes, every forced
 // tick height up to the picture's, any budget between the least and the most.
 func TestRandomPlans(t *testing.T) {
+	joined, streamed := 0, 0
 	for seed := range seeds(300) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		req := randomRequest(t, rng)
@@ -92,6 +93,14 @@ func TestRandomPlans(t *testing.T) {
 			}
 			if err := plantest.Check(p, &r); err != nil {
 				t.Errorf("seed %d, %s (%s): %v", seed, what, p.Strategy, err)
+			}
+			for _, sec := range p.Sections {
+				if sec.Joined {
+					joined++
+				}
+			}
+			if p.Loaded > 0 {
+				streamed++
 			}
 			return p
 		}
@@ -110,6 +119,45 @@ func TestRandomPlans(t *testing.T) {
 			budget := least + rng.Int64N(max(free.Peak-least, 0)+1)
 			try(fmt.Sprintf("budget %d", budget), func(r *memplan.Request) { r.Budget = budget })
 		}
+	}
+	if joined == 0 || streamed == 0 {
+		t.Errorf("%d sections are joined and %d plans load parameters: too few to show anything", joined, streamed)
+	}
+}
+
+// TestJoinedSections replays plans of a network with norms and a tall picture, whose
+// sections have ticks enough to be joined, and makes sure that the checker knows
+// what sections must wait for.
+func TestJoinedSections(t *testing.T) {
+	p, err := fuse.Fuse(model.PyNET(model.PyNETOptions{Width: 2, InstanceNorm: true, InstanceNormLevel1: true}), 320, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := request(p)
+	least := minimum(t, req)
+	joined := 0
+	for i := range int64(2) {
+		req.Budget = least + least*i
+		plan, err := memplan.Make(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := plantest.Check(plan, req); err != nil {
+			t.Errorf("budget %d: %v", req.Budget, err)
+		}
+		for k := range plan.Sections {
+			if plan.Sections[k].Joined {
+				joined++
+			} else {
+				plan.Sections[k].Joined = k > 0
+			}
+		}
+		if err := plantest.Check(plan, req); err == nil {
+			t.Errorf("budget %d: sections that do not wait for what they must are not noticed", req.Budget)
+		}
+	}
+	if joined < 2 {
+		t.Errorf("only %d sections are joined: too few to show anything", joined)
 	}
 }
 

@@ -93,11 +93,11 @@ func (p *Plan) mostKept() (kept int64, where string) {
 func (r *Request) considerSections(consider func(*Plan, error), found func() bool) {
 	for _, heavy := range []bool{false, true} {
 		s := r.newSectioning(heavy)
-		if s == nil || heavy && found() {
+		if s == nil || heavy && (r.Unified || found()) {
 			return
 		}
 		for _, streamed := range []bool{false, true} {
-			if heavy && !streamed {
+			if heavy && !streamed || streamed && r.Unified {
 				continue
 			}
 			s.stream(streamed)

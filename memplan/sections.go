@@ -20,15 +20,15 @@ type sectioning struct {
 	fixed    int64   // bytes on the device besides tensors and scratch
 	weights  []int64 // per section: bytes of parameters to load
 	keep     []bool
-	first    []int // per tensor: the section that makes it, -1 for the input
-	last     []int // per tensor: the last that reads it
-	reads    []int // per tensor: sections that read it after the one that makes it
+	joined   []bool // see draft
+	first    []int  // per tensor: the section that makes it, -1 for the input
+	last     []int  // per tensor: the last that reads it
+	reads    []int  // per tensor: sections that read it after the one that makes it
 	external [][]int
 	lastRead []int
 	frames   []*frame
 	flows    map[flowKey]*flow
 	memo     map[probe]measured
-	moved    []link
 }
 
 type flowKey struct {
@@ -46,8 +46,10 @@ type probe struct {
 }
 
 type measured struct {
-	bytes   int64
-	seconds float64
+	bytes     int64
+	fed, left int64 // of these, rings of rows from the host and of rows on their way there
+	seconds   float64
+	moved     []link
 }
 
 // newSectioning divides a network at its norms; it returns nil if there are none, or if
@@ -128,6 +130,7 @@ func (s *sectioning) within(budget int64) (*Plan, error) {
 // smallest returns the first plan that fits the budget of those that spill
 // whatever can be, at paces from the middling to the slowest; or the smallest.
 func (s *sectioning) smallest(budget int64) (*Plan, error) {
+	s.joined = nil
 	s.keep = make([]bool, len(s.req.Program.Tensors))
 	for t, tensor := range s.req.Program.Tensors {
 		s.keep[t] = (s.req.Unified || tensor.Storage != fuse.Activation) && t != s.req.Program.Input && t != s.req.Program.Output
@@ -153,7 +156,7 @@ func (s *sectioning) smallest(budget int64) (*Plan, error) {
 }
 
 func (s *sectioning) draft() *draft {
-	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), streamed: s.streamed, frugal: s.frugal,
+	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), joined: append([]bool(nil), s.joined...), streamed: s.streamed, frugal: s.frugal,
 		lastRead: s.lastRead, frames: s.frames, flow: s.flow}
 }
 
@@ -244,10 +247,16 @@ func (s *sectioning) measure(k int, p pace) measured {
 		if r.made && r.leaves {
 			rows = fl.held[i]
 		}
-		m.bytes += int64(rows)*s.req.facts.rowBytes[r.tensor] + s.req.facts.rimBytes[r.tensor]
+		n := int64(rows)*s.req.facts.rowBytes[r.tensor] + s.req.facts.rimBytes[r.tensor]
+		switch m.bytes += n; {
+		case !r.made:
+			m.fed += n
+		case r.leaves:
+			m.left += n
+		}
 	}
-	s.moved = fl.transfers(fr, func(i int32) bool { return crosses(fr.rings[i].tensor) }, s.moved)
-	m.seconds = s.req.Model.seconds(fl, s.moved, s.weights[k], s.req.Unified)
+	m.moved = fl.transfers(fr, func(i int32) bool { return crosses(fr.rings[i].tensor) }, nil)
+	m.seconds = s.req.Model.seconds(fl, m.moved, s.weights[k], s.req.Unified)
 	s.memo[key] = m
 	return m
 }

@@ -1,7 +1,10 @@
 package memplan
 
-// link is what is on its way in one tick, in bytes.
-type link struct{ up, down int64 }
+// link is what is on its way in one tick: bytes, and in how many copies.
+type link struct {
+	up, down   int64
+	ups, downs int
+}
 
 // transfers sums, by tick, what the flow moves if tensors are kept on the device
 // as kept says. Element 0 is what must be there before the first tick; what is
@@ -20,56 +23,100 @@ func (fl *flow) transfers(fr *frame, kept func(ring int32) bool, into []link) []
 			n := int64(m.Y1-m.Y0) * fr.req.facts.rowBytes[fr.rings[m.Index].tensor]
 			if m.Kind == Upload {
 				into[tick].up += n
+				into[tick].ups++
 			} else {
 				into[tick].down += n
+				into[tick].downs++
 			}
 		}
 	}
 	return into
 }
 
-// seconds is what a section takes from its first upload to its last download,
-// beginning with weights bytes of parameters. On a device with memory of its own
-// a tick's work waits for the uploads made for it and for the downloads of the
-// tick before the last, and uploads for the next tick wait for the last one's work.
+// seconds is what a section takes by itself from its first upload to its last download,
+// beginning with weights bytes of parameters.
 func (m *CostModel) seconds(fl *flow, moved []link, weights int64, unified bool) float64 {
 	if m.LinkRate <= 0 { // not known
-		sum := 0.0
-		for _, w := range fl.work {
-			sum += w
-		}
-		return sum
+		return fl.worked()
 	}
 	if unified {
-		sum, n := 0.0, weights
-		for i, w := range fl.work {
-			sum += w
-			n += moved[i+1].up + moved[i+1].down
+		n := weights
+		for _, l := range moved {
+			n += l.up + l.down
 		}
-		return sum + float64(n+moved[0].up)/m.LinkRate
+		return fl.worked() + float64(n)/m.LinkRate
 	}
-	hop := func(n int64) float64 { // only queues that something goes through are waited for
+	var c clock
+	c.section(m, fl, moved, weights, false)
+	return c.now()
+}
+
+// worked sums the work of all ticks.
+func (fl *flow) worked() (sum float64) {
+	for _, w := range fl.work {
+		sum += w
+	}
+	return sum
+}
+
+// clock is when the queues of a device with memory of its own come to the end of what
+// they were given. A tick's work waits for the uploads made for it and for the downloads
+// of the tick before the last; uploads for the next tick wait for the last one's
+// work and for the downloads before it.
+type clock struct {
+	last         float64 // work
+	up           float64
+	down, before float64 // downloads, and those of the ticks before the last
+	// Bytes on their way, as only queues that something goes through are waited for:
+	// uploads for the next tick, downloads of the last and of the one before.
+	rising, sent, sentBefore int64
+}
+
+// now is when everything has come to an end.
+func (c *clock) now() float64 { return max(c.last, c.up, c.down) }
+
+// section adds a section, which begins with weights bytes of parameters. Its first
+// uploads wait for the end of everything before or, if it is joined to the section
+// before, for no more than any uploads of that section's last tick.
+func (c *clock) section(m *CostModel, fl *flow, moved []link, weights int64, joined bool) {
+	first, _ := m.moving(&moved[0])
+	if joined {
+		c.up += first
+		c.rising += moved[0].up
+	} else {
+		now := c.now()
+		if c.sent > 0 {
+			now += m.TickSeconds / 2
+		}
+		*c = clock{last: now, up: now + first, down: now, before: now, rising: moved[0].up}
+	}
+	c.last += float64(weights) / m.LinkRate
+	for i, w := range fl.work {
+		c.tick(m, w, &moved[i+1])
+	}
+}
+
+// tick adds a tick's work and what is sent beside it: up for the next tick, and down
+// what the work makes.
+func (c *clock) tick(m *CostModel, work float64, l *link) {
+	hop := func(n int64) float64 {
 		if n > 0 {
 			return m.TickSeconds / 2
 		}
 		return 0
 	}
-	up, _ := m.both(moved[0].up+weights, 0)
-	last, down, downBefore := 0.0, 0.0, 0.0 // ends of work and of downloads so far
-	all := int64(0)
-	for i, w := range fl.work {
-		now, before := moved[i+1], int64(0)
-		if i > 1 {
-			before = moved[i-1].down
-		}
-		start := max(last, up+hop(moved[i].up), downBefore+hop(before))
-		u, d := m.both(now.up, now.down)
-		up = max(up, last+hop(now.up)) + u
-		last = start + w
-		downBefore, down = down, max(down, last+hop(now.down))+d
-		all += now.down
-	}
-	return max(last, up, down+hop(all))
+	start := max(c.last, c.up+hop(c.rising), c.before+hop(c.sentBefore))
+	u, d := m.moving(l)
+	c.up = max(c.up, c.last+hop(l.up), c.before) + u
+	c.last = start + work
+	c.before, c.down = c.down, max(c.down, c.last+hop(l.down))+d
+	c.rising, c.sentBefore, c.sent = l.up, c.sent, l.down
+}
+
+// moving is how long the transfers of a tick take in each direction.
+func (m *CostModel) moving(l *link) (u, d float64) {
+	u, d = m.both(l.up, l.down)
+	return u + float64(l.ups)*m.TransferSeconds, d + float64(l.downs)*m.TransferSeconds
 }
 
 // both is how long transfers in both directions take beside each other.

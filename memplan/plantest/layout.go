@@ -80,6 +80,9 @@ func (r *replay) takesOver(a, b int) bool {
 // weights checks where parameters live: one place for each step that has any.
 func (r *replay) weights() error {
 	align, resident := max(r.req.Align, 64), int64(0)
+	if r.req.Unified && r.plan.Loaded > 0 {
+		return fmt.Errorf("loads parameters on a device that shares the host's memory, where they are already")
+	}
 	for i := range r.p.Steps {
 		n := r.req.Weights(r.plan.Order[i])
 		switch at := r.plan.LoadAt[i]; {
@@ -87,6 +90,12 @@ func (r *replay) weights() error {
 			resident += (n + align - 1) / align * align
 		case at%align != 0 || at+n > r.plan.Loaded:
 			return fmt.Errorf("step %d: %d bytes of parameters at %d of %d", i, n, at, r.plan.Loaded)
+		default:
+			for _, o := range r.plan.LoadAt {
+				if o > at && o < at+n {
+					return fmt.Errorf("step %d: %d bytes of parameters at %d reach over a slot at %d", i, n, at, o)
+				}
+			}
 		}
 	}
 	if resident != r.plan.Resident {

@@ -31,6 +31,7 @@ type replay struct {
 	done     []int          // by step: rows made
 	hostRows map[int64]line // by place: the spilled row there
 	host     [][]bool       // by tensor: rows that were downloaded
+	there    []map[int]int  // by tensor and row: the first tick in which a row that was downloaded may be sent back
 	output   int            // rows of the output delivered
 	section  int
 	launches int
@@ -42,13 +43,15 @@ type replay struct {
 // not there, two live reservations in the same bytes, a row made or delivered
 // twice or never, or a figure (peak, cost) that is not what the moves add up to.
 func Check(plan *memplan.Plan, req *memplan.Request) error {
-	r := &replay{plan: plan, req: req, p: plan.Program, done: make([]int, len(plan.Program.Steps)), host: make([][]bool, len(plan.Program.Tensors)), loaded: map[int]bool{}, hostRows: map[int64]line{}}
+	r := &replay{plan: plan, req: req, p: plan.Program, done: make([]int, len(plan.Program.Steps)), host: make([][]bool, len(plan.Program.Tensors)), there: make([]map[int]int, len(plan.Program.Tensors)), loaded: map[int]bool{}, hostRows: map[int64]line{}}
 	if err := r.layout(); err != nil {
 		return err
 	}
 	for s := range plan.Sections {
 		r.section = s
-		r.tick += 2 // between sections everything comes to an end
+		if !plan.Sections[s].Joined {
+			r.tick += 3 // everything comes to an end
+		}
 		for i, m := range plan.Sections[s].Moves {
 			if err := r.move(m); err != nil {
 				return fmt.Errorf("section %d, move %d %+v: %w", s, i, m, err)
@@ -89,7 +92,7 @@ func (r *replay) ring(i int, y int) ([]line, error) {
 
 // write puts lines [c0,c1) of row y of the ring's tensor in place and forgets
 // what other rings had in those bytes.
-func (r *replay) write(i, y, c0, c1 int) error {
+func (r *replay) write(i, y, c0, c1 int, upload bool) error {
 	ls, err := r.ring(i, y)
 	if err != nil {
 		return err
@@ -104,22 +107,33 @@ func (r *replay) write(i, y, c0, c1 int) error {
 		ls[c] = line{ring.Tensor + 1, y, c}
 		from, to := r.span(i, y%ring.Rows, c)
 		for _, o := range r.overlap[i] {
-			r.forget(o, from, to)
+			if err := r.forget(o, from, to, upload); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// forget makes all lines of ring i in bytes [from,to) of its arena unknown.
-func (r *replay) forget(i int, from, to int64) {
+// forget makes all lines of ring i in bytes [from,to) of its arena unknown, which must
+// not be on their way to the host, nor, if it is an upload that comes over them, be read
+// in this tick.
+func (r *replay) forget(i int, from, to int64, upload bool) error {
 	ring := &r.plan.Rings[i]
 	size := r.lineBytes(ring.Tensor)
 	first := max(0, (from-ring.Offset)/size)
 	for l := first; l < int64(len(r.slots[i])) && ring.Offset+l*size < to; l++ {
-		if ring.Offset+(l+1)*size > from {
-			r.slots[i][l] = line{}
+		if ring.Offset+(l+1)*size <= from {
+			continue
+		}
+		if r.slots[i][l] = (line{}); r.req.Unified {
+			continue
+		}
+		if r.busy[i][l] > r.tick || upload && r.used[i][l] > r.tick {
+			return fmt.Errorf("bytes %d to %d are taken over from ring %d, which launches of this tick or transfers still read", from, to, i)
 		}
 	}
+	return nil
 }
 
 // read checks that lines [c0,c1) of row y are in the ring.
@@ -180,13 +194,16 @@ func (r *replay) move(m memplan.Move) error {
 			if at := r.hostAt(t, y); t != r.p.Input && r.hostRows[at] != (line{t + 1, y, 0}) {
 				return fmt.Errorf("row %d of %s is no longer on the host", y, r.p.Tensors[t].Name)
 			}
+			if !r.req.Unified && !r.local(m) && r.there[t][y] > r.tick {
+				return fmt.Errorf("row %d of %s is sent back while it is on its way to the host", y, r.p.Tensors[t].Name)
+			}
 			if err := r.idle(m, t, y); err != nil {
 				return err
 			}
-			if err := r.write(int(m.Index), y, 0, r.lines(t)); err != nil {
+			if err := r.write(int(m.Index), y, 0, r.lines(t), !r.local(m)); err != nil {
 				return err
 			}
-			r.mark(r.ready, m, y, 1, t == r.p.Input || !r.made(t))
+			r.mark(r.ready, m, y, 1, !r.local(m))
 			continue
 		}
 		if err := r.read(int(m.Index), y, 0, r.lines(t)); err != nil {
@@ -202,6 +219,10 @@ func (r *replay) move(m memplan.Move) error {
 			return fmt.Errorf("row %d of %s is downloaded again", y, r.p.Tensors[t].Name)
 		}
 		r.host[t][y] = true
+		if r.there[t] == nil {
+			r.there[t] = map[int]int{}
+		}
+		r.there[t][y] = r.tick + 2
 		if t != r.p.Output {
 			r.keepHostRow(t, y)
 		}
@@ -231,9 +252,11 @@ func (r *replay) keepHostRow(t, y int) {
 	r.hostRows[from] = line{t + 1, y, 0}
 }
 
-// made reports whether the current section makes tensor t.
-func (r *replay) made(t int) bool {
-	sec := &r.plan.Sections[r.section]
+// local reports whether an upload brings rows back that its own section made, which is
+// waited for.
+func (r *replay) local(m memplan.Move) bool {
+	t := r.plan.Rings[m.Index].Tensor
+	sec := &r.plan.Sections[r.plan.Rings[m.Index].Last]
 	for i := sec.First; i <= sec.Last; i++ {
 		if r.p.Steps[i].Dst.Tensor == t {
 			return true
@@ -245,7 +268,7 @@ func (r *replay) made(t int) bool {
 // idle checks that no launch of this tick, beside which the upload of row y of
 // tensor t runs, reads the slot that it goes to.
 func (r *replay) idle(m memplan.Move, t, y int) error {
-	if r.req.Unified || t != r.p.Input && r.made(t) {
+	if r.req.Unified || r.local(m) {
 		return nil
 	}
 	n := r.lines(t)
@@ -305,7 +328,7 @@ func (r *replay) run(i, y0, y1 int) error {
 	}
 	c0, c1 := r.channels(s.Dst)
 	for y := y0; y < y1; y++ {
-		if err := r.write(r.plan.WriteRing(i), y, c0, c1); err != nil {
+		if err := r.write(r.plan.WriteRing(i), y, c0, c1, false); err != nil {
 			return err
 		}
 	}

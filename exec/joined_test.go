@@ -1,0 +1,43 @@
+package exec_test
+
+import (
+	"slices"
+	"testing"
+
+	"enhance/exec"
+	"enhance/model"
+	"enhance/planar"
+)
+
+// TestJoinedSections runs a network with norms on a device that is taken to have memory
+// of its own, within a budget under which sections are joined and parameters loaded for
+// each: the bytes are those of whole planes, again and again.
+func TestJoinedSections(t *testing.T) {
+	m, err := model.Load("pynet-random:gold,width=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const h, w = 384, 32
+	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
+	opt := exec.Options{Precision: planar.FP16, Discrete: true, Poison: true}
+	want := run(t, m, in, opt)
+	opt.Budget = 3 << 20
+	job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined := 0
+	for _, s := range job.Plan.Sections {
+		if s.Joined {
+			joined++
+		}
+	}
+	if joined < 3 || job.Plan.Loaded == 0 || job.Plan.HostBytes == 0 {
+		t.Errorf("%d sections are joined, %d bytes of parameters loaded, %d bytes spilled: the test shows nothing", joined, job.Plan.Loaded, job.Plan.HostBytes)
+	}
+	for range 3 {
+		if got := run(t, m, in, opt); !slices.Equal(got.v, want.v) {
+			t.Fatal("the result differs from that of whole planes")
+		}
+	}
+}
