@@ -85,8 +85,8 @@ func (c *Context) newBuffer(size int64, purpose string, host bool) (*Buffer, err
 
 // Sub returns a view of size bytes of b from byte off on. The offset, counted
 // from the beginning of the underlying buffer, must be a multiple of
-// DeviceInfo.BaseAlign. Closing the underlying buffer closes its views. A view
-// of a view is a view of the underlying buffer.
+// DeviceInfo.BaseAlign. Closing the underlying buffer closes its views. Views must not
+// overlap, so a view has none of its own: NVIDIA's driver crashes when it releases such.
 func (b *Buffer) Sub(off, size int64) (*Buffer, error) {
 	if err := b.check("sub-buffer", off, size); err != nil {
 		return nil, err
@@ -108,18 +108,24 @@ func (b *Buffer) Sub(off, size int64) (*Buffer, error) {
 	if !root.ref.acquire() { // the view's hold on its root, given up by destroy
 		return nil, closedError(fmt.Sprintf("buffer %q", b.purpose))
 	}
+	b.ctx.mu.Lock()
+	if o := root.overlapping(off, size); o != nil {
+		b.ctx.mu.Unlock()
+		root.put()
+		return nil, fmt.Errorf("clrt: sub-buffer of %q from byte %d to %d overlaps that from %d to %d", b.purpose, off, off+size, o.offset, o.offset+o.size)
+	}
 	const createTypeRegion = 0x1220
 	region := [2]uintptr{uintptr(off), uintptr(size)}
 	var code int32
 	id := b.ctx.lib.call(symCreateSubBuffer, root.ref.id, memReadWrite, createTypeRegion,
 		uintptr(unsafe.Pointer(&region)), uintptr(unsafe.Pointer(&code)))
 	if code != 0 {
+		b.ctx.mu.Unlock()
 		root.put()
 		return nil, &Error{Call: symCreateSubBuffer.String(), Code: code, Detail: fmt.Sprintf("bytes %d to %d of %q", off, off+size, b.purpose)}
 	}
 	s := &Buffer{ctx: b.ctx, size: size, purpose: b.purpose, root: root, offset: off}
 	s.ref.id = id
-	b.ctx.mu.Lock()
 	root.subs[s] = struct{}{}
 	b.ctx.mu.Unlock()
 	if !root.ref.open() { // closed meanwhile, and may have missed this view
@@ -127,6 +133,17 @@ func (b *Buffer) Sub(off, size int64) (*Buffer, error) {
 		return nil, closedError(fmt.Sprintf("buffer %q", b.purpose))
 	}
 	return s, nil
+}
+
+// overlapping is a view of b that has bytes of [off,off+size), nil if there is none. The
+// context is locked.
+func (b *Buffer) overlapping(off, size int64) *Buffer {
+	for s := range b.subs {
+		if s.offset < off+size && off < s.offset+s.size {
+			return s
+		}
+	}
+	return nil
 }
 
 // Size returns the size in bytes.
