@@ -203,7 +203,8 @@ func (r *run) handOver() error {
 		}
 		go func() {
 			defer close(r.left)
-			if err := r.leave(); err != nil {
+			ev, err := r.leave()
+			if err = errors.Join(err, ev.Close()); err != nil {
 				r.cancel(err)
 			}
 		}()
