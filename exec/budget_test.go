@@ -145,3 +145,34 @@ func BenchmarkPrepare(b *testing.B) {
 		})
 	}
 }
+
+// TestSharedMemoryHoldsWeightsOnce: where the device shares the host's memory, the
+// smallest budget of a network with norms holds its parameters, and the host has no
+// copy that sections would load them from.
+func TestSharedMemoryHoldsWeightsOnce(t *testing.T) {
+	m, err := model.Load("pynet-random:gold")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := *gpu
+	shared.Unified = true
+	for _, matrix := range []bool{false, true} {
+		opt := exec.Options{Precision: planar.FP16, Matrix: matrix, Budget: 1}
+		_, err = exec.Prepare(m, 720, 992, &shared, opt)
+		var be *memplan.BudgetError
+		if !errors.As(err, &be) {
+			t.Fatalf("a budget of one byte gives %v", err)
+		}
+		opt.Budget = be.Minimum
+		job, err := exec.Prepare(m, 720, 992, &shared, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u := job.HostUse(); u.Weights != 0 || u.Spilled != 0 || job.Plan.Loaded != 0 {
+			t.Errorf("matrix %v: %d bytes of parameters wait on the host, %d of tensors; %d are loaded", matrix, u.Weights, u.Spilled, job.Plan.Loaded)
+		}
+		if least := int64(90 << 20); job.Plan.Resident < least {
+			t.Errorf("matrix %v: %d bytes of parameters are on the device, fewer than the network has", matrix, job.Plan.Resident)
+		}
+	}
+}

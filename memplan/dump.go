@@ -14,6 +14,7 @@ type SectionFacts struct {
 	Steps    int    `json:"steps"`
 	Rows     int    `json:"rows"` // of the highest tensor it delivers, in one tick
 	Ticks    int    `json:"ticks"`
+	Joined   bool   `json:"joined"` // to the section before, whose last transfers go on beside it
 	Launches int    `json:"launches"`
 	FLOPs    int64  `json:"flops"`
 	// Recomputed counts the operations that make rows anew which were there
@@ -78,7 +79,7 @@ func (p *Plan) Table() []SectionFacts {
 func (p *Plan) describe(s int) SectionFacts {
 	sec := &p.Sections[s]
 	f := SectionFacts{First: p.Program.Steps[sec.First].Name, Last: p.Program.Steps[sec.Last].Name,
-		Steps: sec.Last - sec.First + 1, Rows: sec.Rows, Ticks: sec.Ticks}
+		Steps: sec.Last - sec.First + 1, Rows: sec.Rows, Ticks: sec.Ticks, Joined: sec.Joined}
 	made := make([]int32, f.Steps) // rows of each step so far
 	for _, m := range sec.Moves {
 		n := int64(m.Y1 - m.Y0)
@@ -103,7 +104,7 @@ func (p *Plan) describe(s int) SectionFacts {
 }
 
 // String prints the plan for reading: what it costs, what the device holds, and
-// a table of the sections.
+// a table of the sections. One whose number has a + is joined to the one before.
 func (p *Plan) String() string {
 	var b strings.Builder
 	var recomputed int64
@@ -120,10 +121,17 @@ func (p *Plan) String() string {
 	for _, h := range p.Holdings() {
 		fmt.Fprintf(&b, "  %10s %s\n", size(h.Bytes), h.Purpose)
 	}
+	if p.Unified {
+		b.WriteString("  the device shares the host's memory: nothing waits there, parameters are held once, and all of it is in the peak\n")
+	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "section\trows\tticks\tlaunches\tGFLOP\trings\tkept\tup\tdown\tweights\t  steps")
 	for s, f := range table {
-		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%.2f\t%s\t%s\t%s\t%s\t%s\t  %s\n", s, f.Rows, f.Ticks, f.Launches, float64(f.FLOPs)/1e9,
+		number := fmt.Sprint(s)
+		if f.Joined {
+			number = "+" + number
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.2f\t%s\t%s\t%s\t%s\t%s\t  %s\n", number, f.Rows, f.Ticks, f.Launches, float64(f.FLOPs)/1e9,
 			size(f.Rings), size(f.Kept), size(f.Upload), size(f.Download), size(f.Weights), f.Span())
 	}
 	w.Flush()

@@ -105,6 +105,7 @@ type Plan struct {
 	Loaded   int64
 	LoadAt   []int64
 	Resident int64
+	Unified  bool  // the device shares the host's memory: all that is held is on the device
 	Budget   int64 // 0: none
 	Peak     int64 // bytes of all device buffers together; nothing else is ever allocated
 	// HostBytes is the host memory for tensors spilled there; HostOffset[t] is the

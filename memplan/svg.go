@@ -120,6 +120,7 @@ func (c *canvas) uses() {
 		}
 	}
 	for i, r := range p.Rings {
+		first, last := r.used()
 		switch {
 		case r.Tensor == p.Program.Input:
 			c.kinds[i] = kindInput
@@ -129,7 +130,7 @@ func (c *canvas) uses() {
 			c.kinds[i] = kindStatistics
 		case filled[i]:
 			c.kinds[i] = kindSpilled
-		case r.First < r.Last:
+		case first < last:
 			c.kinds[i] = kindKept
 		}
 	}
