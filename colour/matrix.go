@@ -65,26 +65,6 @@ func Inverse(m Matrix) (Matrix, error) {
 	return adj, nil
 }
 
-// ApplyRow multiplies every pixel of a row of interleaved RGB by m in single
-// precision. dst and src have the same length, a multiple of 3, and may be the
-// same slice. It panics if the lengths differ.
-func ApplyRow(dst, src []float32, m *Matrix) {
-	if len(dst) != len(src) || len(src)%3 != 0 {
-		panic("colour: ApplyRow needs rows of equal length, a multiple of 3")
-	}
-	var f [9]float32
-	for i := range f {
-		f[i] = float32(m[i/3][i%3])
-	}
-	for i := 0; i+2 < len(src) && i+2 < len(dst); i += 3 {
-		r, g, b := src[i], src[i+1], src[i+2]
-		// The conversions forbid fused multiply-add: every machine rounds alike.
-		dst[i] = float32(f[0]*r) + float32(f[1]*g) + float32(f[2]*b)
-		dst[i+1] = float32(f[3]*r) + float32(f[4]*g) + float32(f[5]*b)
-		dst[i+2] = float32(f[6]*r) + float32(f[7]*g) + float32(f[8]*b)
-	}
-}
-
 // Chromaticity is a CIE 1931 (x, y) pair.
 type Chromaticity struct{ X, Y float64 }
 

@@ -58,18 +58,6 @@ func TestAdapt(t *testing.T) {
 	}
 }
 
-func TestApplyRow(t *testing.T) {
-	m := Matrix{{1, 2, 3}, {4, 5, 6}, {7, 8, 10}}
-	row := []float32{1, 0, 0, 0, 1, 0, 0.5, 0.25, -1}
-	ApplyRow(row, row, &m)
-	want := []float32{1, 4, 7, 2, 5, 8, -2, -2.75, -4.5}
-	for i := range want {
-		if row[i] != want[i] {
-			t.Fatalf("got %v, want %v", row, want)
-		}
-	}
-}
-
 func TestTemperature(t *testing.T) {
 	tests := []struct {
 		name string

@@ -72,6 +72,28 @@ func SRGBEncodeRow(dst []uint16, src []float32) {
 	}
 }
 
+// EncodePlanes multiplies every pixel of linear r, g and b by m in single precision
+// and writes the 16-bit sRGB codes of the products, interleaved, to dst, as
+// SRGBEncodeRow does. It panics if g or b is shorter than r, or dst shorter than
+// three times that.
+func EncodePlanes(dst []uint16, r, g, b []float32, m *Matrix) {
+	var f [9]float32
+	for i := range f {
+		f[i] = float32(m[i/3][i%3])
+	}
+	g, b, dst = g[:len(r)], b[:len(r)], dst[:3*len(r)]
+	t := encodeChords()
+	for x, r := range r {
+		g, b := g[x], b[x]
+		code := dst[:3:3]
+		// The conversions forbid fused multiply-add: every machine rounds alike.
+		code[0] = encode16(t, float32(f[0]*r)+float32(f[1]*g)+float32(f[2]*b))
+		code[1] = encode16(t, float32(f[3]*r)+float32(f[4]*g)+float32(f[5]*b))
+		code[2] = encode16(t, float32(f[6]*r)+float32(f[7]*g)+float32(f[8]*b))
+		dst = dst[3:]
+	}
+}
+
 // SRGBEncode16 is SRGBEncodeRow for one component.
 func SRGBEncode16(x float32) uint16 { return encode16(encodeChords(), x) }
 

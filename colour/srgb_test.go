@@ -95,3 +95,28 @@ func BenchmarkSRGBEncodeRow(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*4096/1e6/b.Elapsed().Seconds(), "MP/s")
 }
+
+// TestEncodePlanes: codes are those of every pixel's product by the plain definition.
+func TestEncodePlanes(t *testing.T) {
+	m := Matrix{{1.5, -0.25, -0.125}, {-0.5, 2, 0.25}, {0.0625, -0.75, 1.75}} // exact, and its products here
+	var r, g, b []float32
+	for i := range 300 {
+		r, g, b = append(r, float32(i)/256), append(g, float32(i*7%300)/256), append(b, float32(i*13%300)/256-0.125)
+	}
+	codes := make([]uint16, 3*len(r))
+	EncodePlanes(codes, r, g, b, &m)
+	for x := range r {
+		v := Apply(m, [3]float64{float64(r[x]), float64(g[x]), float64(b[x])})
+		for c := range v {
+			if want := SRGBEncode16(float32(v[c])); codes[3*x+c] != want {
+				t.Errorf("pixel %d component %d: %d, want %d", x, c, codes[3*x+c], want)
+			}
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a result that is too short was taken")
+		}
+	}()
+	EncodePlanes(codes[1:], r, g, b, &m)
+}

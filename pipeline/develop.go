@@ -44,12 +44,13 @@ type developer struct {
 	conv   *model.Convention
 	gain   float32 // of linear light
 	mat    colour.Matrix
-	light  []float32 // linear light of a network sample; nil if it is the code already
+	coded  bool                       // network samples are the codes already
+	light  *[lightSteps + 1]lightStep // what a network sample is as linear light, or as it is
 	next   imgio.RowWriter
 	stages *trace.Stages
 
 	w      int
-	pixels sync.Pool // *[]float32: a row, interleaved
+	pixels sync.Pool // *[]float32: a row, by component
 	pool   *samplePool
 	free   chan []uint16
 	queue  chan batchOfRows
@@ -76,6 +77,8 @@ func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWri
 		d.light = lightTable(c.Decode)
 	case b.ev != 0:
 		d.light = lightTable(colour.SRGBDecode)
+	default:
+		d.light, d.coded = sameLight(), true
 	}
 	d.mat = b.matrix
 	for i := range d.mat {
@@ -96,15 +99,26 @@ func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWri
 // within 3e-8 of x^2.2 and of the inverse sRGB curve, less than 1/50 of a 16-bit step anywhere on the sRGB curve.
 const lightSteps = 4096
 
-// lightTable samples f on 0..1, with one entry more so that 1 needs no exception.
-func lightTable(f func(float64) float64) []float32 {
-	t := make([]float32, lightSteps+2)
-	for i := range lightSteps + 1 {
-		t[i] = float32(f(float64(i) / lightSteps))
+// lightStep is the light at the start of an interval, and how much more it is at
+// its end.
+type lightStep struct{ at, rise float32 }
+
+// lightTable samples f on 0..1; 1 is an interval of its own.
+func lightTable(f func(float64) float64) *[lightSteps + 1]lightStep {
+	t := new([lightSteps + 1]lightStep)
+	for i := range t {
+		t[i].at = float32(f(float64(i) / lightSteps))
+		if i > 0 {
+			t[i-1].rise = t[i].at - t[i-1].at
+		}
 	}
-	t[lightSteps+1] = t[lightSteps]
 	return t
 }
+
+// sameLight is the light of samples that are the code already.
+var sameLight = sync.OnceValue(func() *[lightSteps + 1]lightStep {
+	return lightTable(func(v float64) float64 { return v })
+})
 
 // Row implements exec.Sink.
 func (d *developer) Row(y int, planes [][]float32) error {
@@ -202,36 +216,50 @@ func (b *busyTime) end() {
 // row develops one row; px is room for it. It returns the column of a sample that
 // is not finite, or -1.
 func (d *developer) row(planes [][]float32, px []float32, codes []uint16) int {
-	for c := range 3 {
+	var light [3][]float32
+	for c := range light {
 		line := planes[c][d.geo.out.X0:d.geo.out.X1]
-		for x, v := range line {
-			if v-v != 0 { // infinite or not a number
-				return x
-			}
-			v = min(max(v, 0), 1)
-			if d.light != nil {
-				f := v * lightSteps
-				k := int(f)
-				a, b := d.light[k], d.light[k+1]
-				v = a + float32((b-a)*(f-float32(k)))
-			}
-			px[3*x+c] = v
+		light[c] = px[c*len(line):][:len(line)]
+		if x := d.lighten(light[c], line); x >= 0 {
+			return x
 		}
 	}
 	switch {
-	case d.light == nil:
-		for k, v := range px {
-			codes[k] = uint16(v*65535 + 0.5)
+	case d.coded:
+		for c, line := range light {
+			for x, v := range line {
+				codes[3*x+c] = uint16(v*65535 + 0.5)
+			}
 		}
-		return -1
 	case d.conv.Output == model.OutputCameraGamma:
-		colour.ApplyRow(px, px, &d.mat)
+		colour.EncodePlanes(codes, light[0], light[1], light[2], &d.mat)
 	default:
-		for k := range px {
-			px[k] *= d.gain
-		}
+		gain := colour.Diagonal([3]float64{float64(d.gain), float64(d.gain), float64(d.gain)})
+		colour.EncodePlanes(codes, light[0], light[1], light[2], &gain)
 	}
-	colour.SRGBEncodeRow(codes, px)
+	return -1
+}
+
+// lighten writes the light of a line's samples, clipped to 0..1. It returns the
+// column of a sample that is not finite, or -1.
+func (d *developer) lighten(light, line []float32) int {
+	light = light[:len(line)]
+	for x, v := range line {
+		f := v * lightSteps
+		k := int32(f)
+		if v < 0 || uint32(k) > lightSteps {
+			switch {
+			case v-v != 0: // infinite or not a number
+				return x
+			case v < 0:
+				k, f = 0, 0
+			default:
+				k, f = lightSteps, lightSteps
+			}
+		}
+		s := &d.light[k]
+		light[x] = s.at + float32(s.rise*(f-float32(k)))
+	}
 	return -1
 }
 
