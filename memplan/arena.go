@@ -20,34 +20,70 @@ func (a *item) overlaps(b *item) bool { return a.first <= b.last && b.first <= a
 // pack gives every item an arena and an offset such that items that exist in a
 // common section never share a byte. It packs in several orders and keeps the
 // best: by decreasing size (greedy by size: Pisarchyk and Lee, arXiv 2001.03288,
-// section 4), by decreasing size times lifetime, and those that live longest
-// first. No arena exceeds maxAlloc. It returns the sizes of the arenas.
+// section 4), by decreasing size times lifetime, those that live longest first, and
+// the fullest sections first (like greedy by breadth, section 4 there); then, as long as
+// that is not near what must be, with the item that came to lie highest before all others,
+// several times. No arena exceeds maxAlloc. It returns the sizes of the arenas.
 func pack(items []*item, maxAlloc, align int64) ([]int64, error) {
-	least := mostLive(items)
+	if len(items) == 0 {
+		return nil, nil
+	}
+	live := liveBytes(items)
+	least := int64(0)
+	for _, n := range live {
+		least = max(least, n)
+	}
 	var best []int64
 	var places []item
-	for n, before := range orders {
-		order := slices.Clone(items)
-		slices.SortStableFunc(order, before)
+	var bestOrder []*item
+	enough := func() bool { return best != nil && total(best) <= least+least/256 }
+	try := func(order []*item) error {
 		arenas, err := packInOrder(order, maxAlloc, align)
-		if err != nil {
-			return nil, err
+		if err != nil || best != nil && total(arenas) >= total(best) {
+			return err
 		}
-		if n > 0 && total(arenas) >= total(best) {
-			continue
-		}
-		best, places = arenas, places[:0]
+		best, bestOrder, places = arenas, slices.Clone(order), places[:0]
 		for _, it := range items {
 			places = append(places, *it)
 		}
-		if total(best) <= least+least/256 {
+		return nil
+	}
+	for _, before := range slices.Concat(orders, []func(a, b *item) int{breadth(items, live)}) {
+		order := slices.Clone(items)
+		slices.SortStableFunc(order, before)
+		if err := try(order); err != nil {
+			return nil, err
+		}
+		if enough() {
 			break
+		}
+	}
+	for order, n := slices.Clone(bestOrder), 0; n < promotions && !enough(); n++ {
+		promote(order)
+		if err := try(order); err != nil {
+			return nil, err
 		}
 	}
 	for i, it := range items {
 		*it = places[i]
 	}
 	return best, nil
+}
+
+// promotions is how often pack packs again with the highest item first.
+const promotions = 32
+
+// promote moves the item that ends highest, where it was packed, to the front.
+func promote(order []*item) {
+	top := 0
+	for i, it := range order {
+		if it.offset+it.bytes > order[top].offset+order[top].bytes {
+			top = i
+		}
+	}
+	it := order[top]
+	copy(order[1:top+1], order[:top])
+	order[0] = it
 }
 
 // orders are the orders that pack tries.
@@ -70,20 +106,30 @@ func total(arenas []int64) (n int64) {
 	return n
 }
 
-// mostLive is the most bytes of items that exist in one section.
-func mostLive(items []*item) int64 {
-	var live []int64
-	most := int64(0)
+// liveBytes is how many bytes of items exist in each section.
+func liveBytes(items []*item) (live []int64) {
 	for _, it := range items {
 		for len(live) <= it.last {
 			live = append(live, 0)
 		}
 		for s := it.first; s <= it.last; s++ {
 			live[s] += it.bytes
-			most = max(most, live[s])
 		}
 	}
-	return most
+	return live
+}
+
+// breadth orders items by the fullest section in which they exist, then by size.
+func breadth(items []*item, live []int64) func(a, b *item) int {
+	fullest := make(map[*item]int64, len(items))
+	for _, it := range items {
+		for s := it.first; s <= it.last; s++ {
+			fullest[it] = max(fullest[it], live[s])
+		}
+	}
+	return func(a, b *item) int {
+		return cmp.Or(cmp.Compare(fullest[b], fullest[a]), cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.first, b.first))
+	}
 }
 
 // packInOrder packs by best fit.

@@ -33,11 +33,7 @@ func (s *sectioning) quickest(k, rows int) (pace, measured) {
 // limit, as far as it can.
 func (s *sectioning) plan(limit int64) (*Plan, error) {
 	p := s.req.Program
-	s.joined = nil
-	s.keep = make([]bool, len(p.Tensors))
-	for t := range s.keep {
-		s.keep[t] = t != p.Input && t != p.Output
-	}
+	s.begin(func(t int) bool { return t != p.Input && t != p.Output })
 	room := limit - s.fixed
 	paces := make([]pace, s.n)
 	for k := range s.n {
@@ -61,7 +57,7 @@ func (s *sectioning) fit(paces []pace, room int64) {
 	for {
 		worst, over := -1, int64(0)
 		for k := range s.n {
-			if o := s.kept(k) + s.measure(k, paces[k]).bytes - room; o > over && !stuck[k] {
+			if o := s.kept[k] + s.measure(k, paces[k]).bytes - room; o > over && !stuck[k] {
 				worst, over = k, o
 			}
 		}
@@ -69,7 +65,7 @@ func (s *sectioning) fit(paces []pace, room int64) {
 			return
 		}
 		if t := s.evict(worst, room, paces); t >= 0 {
-			s.keep[t] = false
+			s.set(t, false)
 			continue
 		}
 		stuck[worst] = paces[worst].rows <= heights[len(heights)-1]
@@ -111,7 +107,7 @@ func (s *sectioning) lower(k int, p pace) pace {
 // fastest is the pace of section k with the least time that fits.
 func (s *sectioning) fastest(k int, p pace, room int64) pace {
 	best := s.measure(k, p)
-	kept := s.kept(k)
+	kept := s.kept[k]
 	for _, h := range heights {
 		if h < min(p.rows, lowTick) {
 			break
@@ -136,7 +132,7 @@ func (s *sectioning) recall(paces []pace, room int64) {
 	worth := func(t int) float64 { return float64(1+s.reads[t]) / float64(1+s.last[t]-s.first[t]) }
 	sort.SliceStable(away, func(a, b int) bool { return worth(away[a]) > worth(away[b]) })
 	for _, t := range away {
-		s.keep[t] = true
+		s.set(t, true)
 		var then []pace
 		gain := 0.0
 		for k := s.first[t]; k <= s.last[t]; k++ {
@@ -144,13 +140,13 @@ func (s *sectioning) recall(paces []pace, room int64) {
 			if !ok {
 				break
 			}
-			s.keep[t] = false
+			s.set(t, false)
 			gain += s.measure(k, paces[k]).seconds
-			s.keep[t] = true
+			s.set(t, true)
 			gain -= s.measure(k, q).seconds
 			then = append(then, q)
 		}
-		if s.keep[t] = len(then) == s.last[t]-s.first[t]+1 && gain > 0; s.keep[t] {
+		if s.set(t, len(then) == s.last[t]-s.first[t]+1 && gain > 0); s.keep[t] {
 			copy(paces[s.first[t]:], then)
 		}
 	}
@@ -158,7 +154,7 @@ func (s *sectioning) recall(paces []pace, room int64) {
 
 // best is the pace of section k with the least time of all that fit.
 func (s *sectioning) best(k int, room int64) (p pace, ok bool) {
-	kept, least := s.kept(k), math.Inf(1)
+	kept, least := s.kept[k], math.Inf(1)
 	if kept > room {
 		return p, false
 	}
@@ -181,7 +177,7 @@ func (s *sectioning) evict(worst int, room int64, paces []pace) int {
 	}
 	over := make([]int64, s.n)
 	for k := range over {
-		over[k] = s.kept(k) + s.measure(k, paces[k]).bytes - room
+		over[k] = s.kept[k] + s.measure(k, paces[k]).bytes - room
 	}
 	best, score := -1, 0.0
 	for _, t := range s.external[worst] {

@@ -30,7 +30,7 @@ func (s *sectioning) join(paces []pace, room int64) {
 // load is what section k holds: its own rings, tensors that cross it, and the rings of
 // the transfers that joined neighbours have in it.
 func (s *sectioning) load(k int, paces []pace) int64 {
-	n := s.kept(k) + s.measure(k, paces[k]).bytes
+	n := s.kept[k] + s.measure(k, paces[k]).bytes
 	if s.joined[k] {
 		n += s.measure(k-1, paces[k-1]).left
 	}

@@ -16,14 +16,16 @@ type sectioning struct {
 	cuts     []int
 	n        int
 	streamed bool
-	frugal   int     // see draft
-	fixed    int64   // bytes on the device besides tensors and scratch
-	weights  []int64 // per section: bytes of parameters to load
-	keep     []bool
-	joined   []bool // see draft
-	first    []int  // per tensor: the section that makes it, -1 for the input
-	last     []int  // per tensor: the last that reads it
-	reads    []int  // per tensor: sections that read it after the one that makes it
+	frugal   int      // see draft
+	fixed    int64    // bytes on the device besides tensors and scratch
+	weights  []int64  // per section: bytes of parameters to load
+	keep     []bool   // see set
+	kept     []int64  // per section: bytes of tensors that cross it and stay on the device
+	sign     []uint64 // per section: which those are, as the sum of their marks
+	joined   []bool   // see draft
+	first    []int    // per tensor: the section that makes it, -1 for the input
+	last     []int    // per tensor: the last that reads it
+	reads    []int    // per tensor: sections that read it after the one that makes it
 	external [][]int
 	lastRead []int
 	frames   []*frame
@@ -36,13 +38,53 @@ type flowKey struct {
 	p       pace
 }
 
-// maxExternal is how many tensors may cross a section.
-const maxExternal = 16 * 64
-
 // probe is a section at a pace with some of its tensors kept.
 type probe struct {
 	flowKey
-	kept [16]uint64 // bit i: the section's external tensor i; see maxExternal
+	kept uint64 // see sectioning.sign
+}
+
+// mark is a number for a tensor whose sums with others tell sets of tensors apart
+// (splitmix64's step: Steele, Lea and Flood, OOPSLA 2014). Were two sets ever confused, a plan
+// would be slower than it could be: what it holds is counted anew when it is made.
+func mark(t int) uint64 {
+	x := uint64(t+1) * 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// begin starts a search with those tensors kept that keep says.
+func (s *sectioning) begin(keep func(t int) bool) {
+	s.keep = make([]bool, len(s.req.Program.Tensors))
+	s.kept, s.sign, s.joined = make([]int64, s.n), make([]uint64, s.n), nil
+	for t := range s.keep {
+		s.set(t, keep(t))
+	}
+}
+
+// set says whether tensor t stays on the device.
+func (s *sectioning) set(t int, keep bool) {
+	if s.keep[t] == keep {
+		return
+	}
+	s.keep[t] = keep
+	if !s.crosses(t) {
+		return
+	}
+	n, m := s.bytes(t), mark(t)
+	if !keep {
+		n, m = -n, -m
+	}
+	for k := s.first[t]; k <= s.last[t]; k++ {
+		s.kept[k] += n
+		s.sign[k] += m
+	}
+}
+
+// crosses reports whether tensor t lives in several sections and might stay on the device.
+func (s *sectioning) crosses(t int) bool {
+	return t != s.req.Program.Input && s.first[t] >= 0 && s.first[t] < s.last[t]
 }
 
 type measured struct {
@@ -52,9 +94,8 @@ type measured struct {
 	moved     []link
 }
 
-// newSectioning divides a network at its norms; it returns nil if there are none, or if
-// sections would be far wider than in any network of this kind: other strategies
-// serve it.
+// newSectioning divides a network at its norms; it returns nil if there are none: other
+// strategies serve it.
 //
 // With heavy set, sections also end where a convolution's parameters come on top
 // of others', as far as that can be: few have to be on the device at a time then.
@@ -69,11 +110,6 @@ func (r *Request) newSectioning(heavy bool) *sectioning {
 	}
 	s := &sectioning{req: q, cuts: cuts, n: len(cuts) + 1, flows: map[flowKey]*flow{}}
 	s.lifetimes()
-	for _, ts := range s.external {
-		if len(ts) > maxExternal {
-			return nil
-		}
-	}
 	s.lastRead = q.lastReads(cuts)
 	s.frames = q.framesOf(cuts, s.lastRead, nil)
 	return s
@@ -130,11 +166,9 @@ func (s *sectioning) within(budget int64) (*Plan, error) {
 // smallest returns the first plan that fits the budget of those that spill
 // whatever can be, at paces from the middling to the slowest; or the smallest.
 func (s *sectioning) smallest(budget int64) (*Plan, error) {
-	s.joined = nil
-	s.keep = make([]bool, len(s.req.Program.Tensors))
-	for t, tensor := range s.req.Program.Tensors {
-		s.keep[t] = (s.req.Unified || tensor.Storage != fuse.Activation) && t != s.req.Program.Input && t != s.req.Program.Output
-	}
+	s.begin(func(t int) bool {
+		return (s.req.Unified || s.req.Program.Tensors[t].Storage != fuse.Activation) && t != s.req.Program.Input && t != s.req.Program.Output
+	})
 	var best *Plan
 	for _, rows := range []int{32, 8, 2, 1} {
 		d := s.draft()
@@ -197,7 +231,7 @@ func (s *sectioning) lifetimes() {
 		}
 	}
 	for t := range s.first {
-		if t == p.Input || s.first[t] < 0 || s.last[t] == s.first[t] {
+		if !s.crosses(t) {
 			continue
 		}
 		for k := s.first[t]; k <= s.last[t]; k++ {
@@ -207,18 +241,8 @@ func (s *sectioning) lifetimes() {
 }
 
 func (s *sectioning) bytes(t int) int64 {
-	tensor := s.req.Program.Tensors[t]
-	return int64(tensor.H)*s.req.RowBytes(t) + s.req.RimBytes(t)
-}
-
-// kept is what tensors that cross sections hold on the device in section k.
-func (s *sectioning) kept(k int) (n int64) {
-	for _, t := range s.external[k] {
-		if s.keep[t] {
-			n += s.bytes(t)
-		}
-	}
-	return n
+	f := s.req.facts
+	return int64(s.req.Program.Tensors[t].H)*f.rowBytes[t] + f.rimBytes[t]
 }
 
 // measure gives the bytes of section k's rings and scratch, but for tensors kept
@@ -226,21 +250,16 @@ func (s *sectioning) kept(k int) (n int64) {
 func (s *sectioning) measure(k int, p pace) measured {
 	fr := s.frames[k]
 	p.rows = min(p.rows, fr.highest)
-	key := probe{flowKey: flowKey{k, p}}
-	for i, t := range s.external[k] {
-		if s.keep[t] {
-			key.kept[i/64] |= 1 << (i % 64)
-		}
-	}
+	key := probe{flowKey{k, p}, s.sign[k]}
 	if m, ok := s.memo[key]; ok {
 		return m
 	}
 	fl := s.flow(k, p)
-	crosses := func(t int) bool { return s.keep[t] && s.first[t] >= 0 && s.first[t] < s.last[t] }
+	stays := func(t int) bool { return s.keep[t] && s.crosses(t) }
 	m := measured{bytes: fl.scratch[s.frugal]}
 	for i := range fr.rings {
 		r := &fr.rings[i]
-		if crosses(r.tensor) {
+		if stays(r.tensor) {
 			continue
 		}
 		rows := fl.rows[i]
@@ -255,7 +274,7 @@ func (s *sectioning) measure(k int, p pace) measured {
 			m.left += n
 		}
 	}
-	m.moved = fl.transfers(fr, func(i int32) bool { return crosses(fr.rings[i].tensor) }, nil)
+	m.moved = fl.transfers(fr, func(i int32) bool { return stays(fr.rings[i].tensor) }, nil)
 	m.seconds = s.req.Model.seconds(fl, m.moved, s.weights[k], s.req.Unified)
 	s.memo[key] = m
 	return m
