@@ -71,7 +71,7 @@ func pack(items []*item, maxAlloc, align int64) ([]int64, error) {
 }
 
 // promotions is how often pack packs again with the highest item first.
-const promotions = 32
+const promotions = 10
 
 // promote moves the item that ends highest, where it was packed, to the front.
 func promote(order []*item) {

@@ -36,9 +36,13 @@ func (s *sectioning) plan(limit int64) (*Plan, error) {
 	s.begin(func(t int) bool { return t != p.Input && t != p.Output })
 	room := limit - s.fixed
 	paces := make([]pace, s.n)
-	for k := range s.n {
-		paces[k] = s.comfortable(k)
+	if s.easy == nil {
+		s.easy = make([]pace, s.n)
+		for k := range s.n {
+			s.easy[k] = s.comfortable(k)
+		}
 	}
+	copy(paces, s.easy)
 	s.fit(paces, room)
 	for k := range s.n {
 		paces[k] = s.fastest(k, paces[k], room)

@@ -101,6 +101,9 @@ func (r *Request) considerSections(consider func(*Plan, error), found func() boo
 				continue
 			}
 			s.stream(streamed)
+			if !streamed && !r.Unified && r.Budget > 0 && s.fixed > r.Budget/2 {
+				continue // loading them again takes less than the room that they would take
+			}
 			p, err := s.within(r.Budget)
 			consider(p, err)
 			if !streamed && err == nil && (r.Budget == 0 || p.Peak <= r.Budget && p.Resident < r.Budget/8) {

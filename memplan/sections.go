@@ -23,6 +23,7 @@ type sectioning struct {
 	kept     []int64  // per section: bytes of tensors that cross it and stay on the device
 	sign     []uint64 // per section: which those are, as the sum of their marks
 	joined   []bool   // see draft
+	easy     []pace   // per section: where all begin, with all tensors on the device
 	first    []int    // per tensor: the section that makes it, -1 for the input
 	last     []int    // per tensor: the last that reads it
 	reads    []int    // per tensor: sections that read it after the one that makes it
@@ -121,7 +122,7 @@ func (s *sectioning) stream(streamed bool) {
 	p.homeWeights(s.req, s.cuts, streamed)
 	p.Fixed = s.req.Fixed
 	s.streamed, s.fixed = streamed, p.fixedBytes()
-	s.memo = map[probe]measured{}
+	s.memo, s.easy = map[probe]measured{}, nil
 	s.weights = make([]int64, s.n)
 	for k := range s.n {
 		for i := s.frames[k].first; i <= s.frames[k].last; i++ {
@@ -146,8 +147,9 @@ func (s *sectioning) within(budget int64) (*Plan, error) {
 	}
 	for s.frugal = range 2 {
 		clear(s.memo)
+		s.easy = nil
 		limit := budget
-		for range 10 { // packing may need a little more than the sum of what is live
+		for i := range 8 { // packing may need a little more than the sum of what is live
 			p, err := s.plan(limit)
 			if err != nil {
 				return nil, err
@@ -155,7 +157,8 @@ func (s *sectioning) within(budget int64) (*Plan, error) {
 			if p.Peak <= budget {
 				return p, nil
 			}
-			if limit -= max(p.Peak-budget, limit/128); limit <= 0 {
+			// Ever more is given up: it may not be the fullest section that cannot be packed.
+			if limit -= max(p.Peak-budget, limit/128) << (i / 2); limit <= 0 {
 				break
 			}
 		}
