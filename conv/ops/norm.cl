@@ -6,7 +6,8 @@
 // and ops.cl; LS, the size of a group for a row; MS and SIDE, that of a group for a
 // plane and how many channels it has; ACROSS and SLICES, how many channels and
 // shares of the pieces a group has that merges pieces. LS, MS and SIDE are powers of
-// two, SIDE at most MS.
+// two, SIDE at most MS. MS is 1 on CPUs, whose compilers are not asked to unroll
+// sums that must keep their order: PoCL's warns that it cannot.
 
 #define KEEP 4
 
@@ -92,11 +93,15 @@ void norm_merge_pieces(__global const float *pieces, int height, int width, __gl
     const int channels = R_C(rstats), w = R_W(rstats), n = (w + width - 1) / width, rows = min(y1 - y, height);
     __global const float *p = pieces + (size_t)down * n * (2 * channels) + min(c, channels - 1);
     float s = 0.0f;
+#if MS > 1
 #pragma unroll 4
+#endif
     for (int i = slice; i < n; i += SLICES) s = fma((float)min(w - i * width, width), p[(size_t)i * (2 * channels)], s);
     const float mean = sum_slices(s, part) / (float)w;
     s = 0.0f;
+#if MS > 1
 #pragma unroll 4
+#endif
     for (int i = slice; i < n; i += SLICES) {
         const float d = p[(size_t)i * (2 * channels)] - mean;
         s += fma((float)(min(w - i * width, width) * rows) * d, d, p[(size_t)i * (2 * channels) + channels]);
@@ -125,11 +130,15 @@ void norm_affine(__global const float *stats, ring_t rstats, __global const floa
     stats += R_FLOATS(rstats) + at;
     scales += R_FLOATS(rscales);
     float s = 0.0f;
+#if MS > 1
 #pragma unroll 4
+#endif
     for (int y = first; y < h; y += MS / SIDE) s += stats[(size_t)y * (2 * all)];
     const float mean = sum_group(s, part, lid, MS, SIDE) / (float)h;
     s = 0.0f;
+#if MS > 1
 #pragma unroll 4
+#endif
     for (int y = first; y < h; y += MS / SIDE) {
         const float d = stats[(size_t)y * (2 * all)] - mean;
         s += fma((float)w * d, d, stats[(size_t)y * (2 * all) + all]);
