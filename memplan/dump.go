@@ -196,13 +196,13 @@ func size(n int64) string {
 	case n == 0:
 		return "-"
 	case n >= 1<<30:
-		return fmt.Sprintf("%.2fG", v/(1<<30))
+		return fmt.Sprintf("%.1f GiB", v/(1<<30))
 	case n >= 1<<20:
-		return fmt.Sprintf("%.1fM", v/(1<<20))
+		return fmt.Sprintf("%.1f MiB", v/(1<<20))
 	case n >= 1<<10:
-		return fmt.Sprintf("%.1fK", v/(1<<10))
+		return fmt.Sprintf("%.1f KiB", v/(1<<10))
 	}
-	return fmt.Sprint(n)
+	return fmt.Sprintf("%d bytes", n)
 }
 
 func share(part, all int64) string {

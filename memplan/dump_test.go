@@ -5,10 +5,12 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"enhance/fuse"
@@ -65,6 +67,13 @@ func TestDescriptions(t *testing.T) {
 			t.Errorf("%s: drawn twice, two drawings (%v)", name, err)
 		}
 		wellFormed(t, name, svg.Bytes())
+		want := fmt.Sprintf(" · %d sections, ", len(p.Sections))
+		if len(p.Sections) == 1 {
+			want = " · 1 section, "
+		}
+		if !strings.Contains(svg.String(), want) {
+			t.Errorf("%s: the drawing does not say %q", name, want)
+		}
 		golden(t, name+".golden", []byte(p.String()))
 		if name == "sections" {
 			golden(t, name+".svg", svg.Bytes())

@@ -19,7 +19,7 @@ import (
 // Sizes of the drawing in pixels.
 const (
 	svgLeft      = 78.0
-	svgRight     = 150.0 // names of the bands
+	svgRight     = 170.0 // names of the bands
 	svgTop       = 92.0
 	svgDevice    = 560.0 // height of the device's field
 	svgHost      = 200.0 // height of the host's, if there is one
@@ -160,7 +160,11 @@ func (c *canvas) head(title string) {
 	if p.Budget > 0 {
 		facts += fmt.Sprintf(" of %s", size(p.Budget))
 	}
-	facts += fmt.Sprintf(" · %d sections, %d launches · %s up, %s down", len(p.Sections), p.Cost.Launches, size(p.Cost.UploadBytes), size(p.Cost.DownloadBytes))
+	sections := "1 section"
+	if n := len(p.Sections); n != 1 {
+		sections = fmt.Sprintf("%d sections", n)
+	}
+	facts += fmt.Sprintf(" · %s, %d launches · %s up, %s down", sections, p.Cost.Launches, size(p.Cost.UploadBytes), size(p.Cost.DownloadBytes))
 	c.text(svgLeft, 44, `font-size="12" fill="#333"`, facts)
 	present := [kinds]bool{}
 	for i := range p.Rings {
