@@ -323,7 +323,6 @@ func (j *Job) chooseAlgo(i int, shape conv.Shape) (err error) {
 		algo, why = AutoAlgo(caps, shape, j.opt.Precision)
 	default:
 		if algo, impl, why = j.tuned(shape); algo != nil {
-			j.fromTable++
 			break
 		}
 		algo, why = AutoAlgo(j.caps, shape, j.opt.Precision)

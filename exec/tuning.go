@@ -47,14 +47,13 @@ func (o *Options) Caps(i *clrt.DeviceInfo) conv.Caps {
 
 // tuned is the algorithm that the table has for a shape, nil if it has none or one
 // that cannot do it; the latter would be that of another build.
-func (j *Job) tuned(s conv.Shape) (conv.Algo, conv.Impl, string) {
+func (j *Job) tuned(s conv.Shape) (algo conv.Algo, impl conv.Impl, why string) {
 	key := tune.Key(s, tune.Precision(j.caps, j.opt.Precision))
 	c, ok := j.opt.Tuned.Lookup(key)
 	if !ok {
 		return nil, nil, ""
 	}
-	algo := algoByName(c.Algo)
-	if algo == nil {
+	if algo = algoByName(c.Algo); algo == nil {
 		return nil, nil, ""
 	}
 	impl, err := algo.New(j.caps, s, j.opt.Precision)
@@ -65,9 +64,12 @@ func (j *Job) tuned(s conv.Shape) (conv.Algo, conv.Impl, string) {
 		j.decisions = map[string]string{}
 	}
 	j.decisions[key] = c.Algo
-	switch {
-	case !c.Measured():
+	if !c.Measured() {
+		j.fromRule++
 		return algo, impl, "tuning had no time for it"
+	}
+	j.fromTable++
+	switch {
 	case c.Algo == c.Default:
 		return algo, impl, "tuned: nothing measured was clearly faster than the default"
 	}
@@ -102,8 +104,8 @@ func takesNorm(p *fuse.Program, i int, c conv.Caps, shape conv.Shape, precision 
 
 // Tuning says whether a job's automatic choices came from a table.
 type Tuning struct {
-	// State is "tuned" if all of them did, "defaults" if none, "partly tuned", or
-	// "" where nothing was chosen automatically.
+	// State is "tuned" if all of them were measured, "defaults" if none, "partly
+	// tuned", or "" where nothing was chosen automatically.
 	State string `json:"state"`
 	// Hash names the choices that came from the table: equal hashes are equal
 	// choices, whatever else the table holds. "" if there are none.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"enhance/clrt"
 	"enhance/exec"
@@ -228,11 +229,11 @@ func TestNoCacheFolder(t *testing.T) {
 // session finds the same choices, and another size is measured when it comes.
 func TestFirstUse(t *testing.T) {
 	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
-	set := Settings{Model: "pynet-random:first,width=4,level=4"}
+	set, limit := Settings{Model: "pynet-random:first,width=4,level=4"}, time.Minute
 	run := func(rows int, dry bool) (exec.Tuning, int) {
 		t.Helper()
 		s, told, _ := session(t, set)
-		s.tuneCPU = true
+		s.tuneCPU, s.tuneFor = true, limit
 		in := Tensor{Shape: model.Shape{C: 4, H: rows, W: 64}, Data: model.FormulaTensor("first", "input", 4*rows*64)}
 		_, rep, err := s.RunTensor(t.Context(), TensorJob{Input: in, DryRun: dry})
 		if err != nil {
@@ -258,6 +259,16 @@ func TestFirstUse(t *testing.T) {
 	}
 	if again, told := run(64, false); again != first || told != 0 {
 		t.Errorf("after another size: %+v, told %d, the first %+v", again, told, first)
+	}
+	// Without time for any measurement the defaults stay, for good.
+	limit = 1
+	late, told := run(1024, false)
+	if late.State != "defaults" || told != 1 {
+		t.Errorf("without time: %+v, told %d", late, told)
+	}
+	limit = time.Minute
+	if again, told := run(1024, false); again != late || told != 0 {
+		t.Errorf("after a run without time: %+v, told %d, then %+v", again, told, late)
 	}
 	set.NoTune = true
 	if got, told := run(64, false); got.State != "defaults" || told != 0 {

@@ -39,6 +39,7 @@ type Session struct {
 	table    *tune.Table      // what was measured on the device; nil: not asked yet, or not used
 	measured [2]int           // sides that the table was last completed for
 	tuneCPU  bool             // in tests: a CPU is tuned at its first use as a GPU is
+	tuneFor  time.Duration    // for so long; firstTuning but in tests
 	rates    *exec.Rates      // for the prices of plans; nil: not measured
 	h, w     int              // what the engine is for
 
@@ -61,7 +62,7 @@ func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
 
 // newSession is NewSession with a model that is loaded already, unless it is nil.
 func newSession(set Settings, loaded *model.Model) (*Session, error) {
-	s := &Session{set: set, modelName: set.Model, model: loaded, current: map[*target]struct{}{}}
+	s := &Session{set: set, modelName: set.Model, model: loaded, current: map[*target]struct{}{}, tuneFor: firstTuning}
 	if s.modelName == "" {
 		s.modelName = embeddedModel
 	}

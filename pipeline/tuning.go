@@ -60,7 +60,7 @@ func (s *Session) useTuning(ctx context.Context, h, w int, run bool) error {
 	if err != nil || len(tasks) == 0 {
 		return err
 	}
-	how := search{first: true, until: time.Now().Add(firstTuning)}
+	how := search{first: true, until: time.Now().Add(s.tuneFor)}
 	if how.pace, err = s.compileFirst(h, w); err == nil {
 		_, err = s.measureInto(ctx, store, tasks, how)
 	}
@@ -106,6 +106,12 @@ func missing(tasks []tune.Task, t *tune.Table) []tune.Task {
 	return out
 }
 
+// late reports whether there is no time to compile what one task needs: the plain
+// definition and a candidate.
+func (h *search) late() bool {
+	return !h.until.IsZero() && time.Until(h.until) < 2*h.pace
+}
+
 // search says how tasks are measured.
 type search struct {
 	first bool          // at a device's first use: the table is completed, nothing in it replaced
@@ -131,7 +137,9 @@ func (s *Session) measureInto(ctx context.Context, store tune.Store, tasks []tun
 		if tasks = missing(tasks, table); len(tasks) == 0 {
 			return nil, nil
 		}
-		s.tell(fmt.Sprintf("measuring %d kinds of convolution (%s) on %s, once for this device", len(tasks), s.precision(), s.deviceFacts().Name))
+		if !how.late() {
+			s.tell(fmt.Sprintf("measuring %d kinds of convolution (%s) on %s, once for this device", len(tasks), s.precision(), s.deviceFacts().Name))
+		}
 	}
 	start := time.Now()
 	found, err := s.measureTasks(ctx, tasks, how)
@@ -152,24 +160,35 @@ func (s *Session) measureInto(ctx context.Context, store tune.Store, tasks []tun
 		return found, err
 	}
 	s.table = fresh
+	if how.first && measured(found) == 0 {
+		s.tell("compiling took all the time that there is for measuring: the default algorithms stay (enhance tune measures)")
+		return found, nil
+	}
 	s.tell(fmt.Sprintf("%s, %.1f s; kept in %s", tuningSummary(found), time.Since(start).Seconds(), store.Path()))
 	return found, nil
 }
 
+// measured counts the tasks that something was measured of.
+func measured(found []tune.Outcome) (n int) {
+	for i := range found {
+		if found[i].Choice.Measured() {
+			n++
+		}
+	}
+	return n
+}
+
 // tuningSummary counts what came of tasks.
 func tuningSummary(found []tune.Outcome) string {
-	measured, faster, most := 0, 0, 1.0
+	faster, most := 0, 1.0
 	for i := range found {
 		c := &found[i].Choice
-		if c.Measured() {
-			measured++
-		}
 		if c.Algo != c.Default {
 			faster++
 			most = max(most, c.Gain())
 		}
 	}
-	s := fmt.Sprintf("measured %d of %d", measured, len(found))
+	s := fmt.Sprintf("measured %d of %d", measured(found), len(found))
 	if faster > 0 {
 		s += fmt.Sprintf(", %d faster than the default (by up to %.2f times)", faster, most)
 	}
@@ -178,6 +197,13 @@ func tuningSummary(found []tune.Outcome) string {
 
 // measureTasks measures in a context of its own, within the budget.
 func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, how search) (found []tune.Outcome, err error) {
+	if how.late() {
+		found = tune.NoTime(tasks)
+		for i := range found {
+			s.debug(outcomeText(&found[i]))
+		}
+		return found, nil
+	}
 	cl, err := clrt.NewContext(s.choice.Device)
 	if err != nil {
 		return nil, err

@@ -87,12 +87,7 @@ func Score(seconds, relError float64, precision string) float64 {
 // compiler. So the defaults, which a run needs in any case, are compiled first, and
 // candidates only as long as there is time for more at the pace of the defaults.
 func (m *Meter) Run(ctx context.Context, tasks []Task, o Options) ([]Outcome, error) {
-	all := make([]Outcome, len(tasks))
-	for i := range tasks {
-		t := &tasks[i]
-		d := t.Candidates[0].Name()
-		all[i] = Outcome{Task: t, Key: t.Key, Shape: t.Shape.String(), Choice: Choice{Algo: d, Default: d}}
-	}
+	all := unmeasured(tasks)
 	m.compileDefaults(ctx, tasks, &o)
 	for i := range all {
 		if err := ctx.Err(); err != nil {
@@ -109,6 +104,27 @@ func (m *Meter) Run(ctx context.Context, tasks []Task, o Options) ([]Outcome, er
 		}
 	}
 	return all, nil
+}
+
+// unmeasured are the tasks' outcomes before anything is measured.
+func unmeasured(tasks []Task) []Outcome {
+	all := make([]Outcome, len(tasks))
+	for i := range tasks {
+		t := &tasks[i]
+		d := t.Candidates[0].Name()
+		all[i] = Outcome{Task: t, Key: t.Key, Shape: t.Shape.String(), Choice: Choice{Algo: d, Default: d}}
+	}
+	return all
+}
+
+// NoTime are the outcomes of tasks for which there is no time at all, as Run gives
+// them when it is late, without a device.
+func NoTime(tasks []Task) []Outcome {
+	all := unmeasured(tasks)
+	for i := range all {
+		all[i].Problem = errNoTime.Error()
+	}
+	return all
 }
 
 // sourceOf is the program of an algorithm for a task, "" if it is refused.
