@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 // passed are the variables that decide which OpenCL there is.
-var passed = []string{"OCL_ICD_VENDORS", "LD_LIBRARY_PATH", "ENHANCE_OPENCL_LIB", "ENHANCE_CACHE_DIR", "POCL_CACHE_DIR", "POCL_DEVICES"}
+var passed = []string{"OCL_ICD_VENDORS", "LD_LIBRARY_PATH", "ENHANCE_OPENCL_LIB", "POCL_CACHE_DIR", "POCL_DEVICES"}
 
 // TestScripts runs the program itself: testdata/script/*.txtar, see
 // https://pkg.go.dev/github.com/rogpeppe/go-internal/testscript. Beyond its
@@ -46,11 +46,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Compiled kernels are the user's: compiling them anew takes a minute.
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = t.TempDir()
-	}
+	caches := newCaches(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
@@ -58,7 +54,9 @@ func TestScripts(t *testing.T) {
 			if program, err := exec.LookPath("enhance"); err == nil { // for scripts that change PATH
 				e.Setenv("ENHANCE", program)
 			}
-			e.Setenv("XDG_CACHE_HOME", cache)
+			for name, value := range caches {
+				e.Setenv(name, value)
+			}
 			for _, name := range passed {
 				if v, ok := os.LookupEnv(name); ok {
 					e.Setenv(name, v)
@@ -91,6 +89,31 @@ func TestScripts(t *testing.T) {
 			"interrupt": cmdInterrupt,
 		},
 	})
+}
+
+// newCaches are the variables that lead to caches. Scripts share a new one, so
+// that programs are made once for all of them, without a place for tuning results:
+// a script tests the shipped algorithms whatever its machine was tuned to, unless it
+// names a cache of its own. What would be the user's cache must stay empty. PoCL's
+// is the driver's, by source, and stays: compiling all anew takes a minute.
+func newCaches(t *testing.T) map[string]string {
+	own, users := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(own, "tuning"), []byte("not a folder\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		entries, err := os.ReadDir(users)
+		if err != nil || len(entries) > 0 {
+			t.Errorf("scripts left %v in the user's cache (%v)", entries, err)
+		}
+	})
+	caches := map[string]string{"ENHANCE_CACHE_DIR": own, "XDG_CACHE_HOME": users}
+	if dir, err := os.UserCacheDir(); err == nil {
+		caches["POCL_CACHE_DIR"] = filepath.Join(dir, "pocl", "kcache")
+	} else {
+		caches["POCL_CACHE_DIR"] = t.TempDir()
+	}
+	return caches
 }
 
 func check(ts *testscript.TestScript, err error) {
@@ -279,6 +302,11 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	c := exec.Command(path, args[2:]...)
 	c.Dir = ts.MkAbs(".")
 	c.Env = os.Environ()
+	for _, name := range append([]string{"ENHANCE_CACHE_DIR", "XDG_CACHE_HOME", "POCL_CACHE_DIR"}, passed...) {
+		if v := ts.Getenv(name); v != "" {
+			c.Env = append(c.Env, name+"="+v)
+		}
+	}
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	check(ts, c.Start())
