@@ -73,8 +73,35 @@ func (s *Session) probe() error {
 	return nil
 }
 
+// earlyContext is a context that is being opened.
+type earlyContext struct {
+	opened chan struct{}
+	cl     *clrt.Context // nil: it could not be
+}
+
+// openEarly begins to open the session's device.
+func (s *Session) openEarly() {
+	e := &earlyContext{opened: make(chan struct{})}
+	s.early = e
+	go func() {
+		defer close(e.opened)
+		e.cl, _ = clrt.NewContext(s.choice.Device) // openContext tries again, and tells
+	}()
+}
+
+// takeEarly makes s.cl the context that was opened early, if one was.
+func (s *Session) takeEarly() {
+	if e := s.early; e != nil {
+		<-e.opened
+		s.early, s.cl = nil, e.cl
+	}
+}
+
 // openContext makes s.cl.
 func (s *Session) openContext() error {
+	if s.cl == nil {
+		s.takeEarly()
+	}
 	if s.cl != nil {
 		return nil
 	}

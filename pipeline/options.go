@@ -43,6 +43,9 @@ type Settings struct {
 	// PlanOnly plans for the profile itself: no device is looked for, kernels are
 	// those of the profile's kind, and only dry runs and explanations work.
 	PlanOnly bool
+	// Early opens the device while the model is loaded and the first photo read, for
+	// a session that will run on it.
+	Early bool
 	// Precision is how activations are stored and multiplied on the device.
 	Precision Precision
 	// NoTune leaves what was measured on the device alone: algorithms are the

@@ -155,3 +155,39 @@ func FuzzOptions(f *testing.F) {
 		match(s, []*clrt.DeviceInfo{{Platform: "p", Name: "n"}})
 	})
 }
+
+// TestEarly: a device that is opened early is the one that runs use, and is closed
+// with a session that never ran or could not be made.
+func TestEarly(t *testing.T) {
+	s, err := NewSession(Settings{Early: true, Model: "pynet-random:early,width=4,level=4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.choice.Device == nil {
+		t.Skip("needs an OpenCL device")
+	}
+	cl := s.early
+	in := Tensor{Shape: model.Shape{C: 4, H: 64, W: 64}, Data: model.FormulaTensor("early", "input", 4*64*64)}
+	if _, _, err := s.RunTensor(t.Context(), TensorJob{Input: in}); err != nil {
+		t.Fatal(err)
+	}
+	if cl == nil || cl.cl == nil || s.Context() != cl.cl {
+		t.Error("the run did not use the context that was opened early")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if s, err = NewSession(Settings{Early: true}); err != nil {
+		t.Fatal(err)
+	}
+	cl = s.early
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := cl.cl.NewQueue(); err == nil {
+		t.Error("a session that never ran left its context open")
+	}
+	if _, err := NewSession(Settings{Early: true, Model: "no such file"}); err == nil {
+		t.Error("a model that is not there was loaded")
+	}
+}

@@ -31,6 +31,7 @@ type Session struct {
 	// openJob replaces exec's Job.Open in tests.
 	openJob func(*exec.Job, *clrt.Context) (*exec.Engine, error)
 
+	early    *earlyContext // nil: none, or taken
 	cl       *clrt.Context
 	engine   *exec.Engine
 	matrix   *bool            // whether the device has matrix units; nil: not asked yet
@@ -63,38 +64,50 @@ func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
 // newSession is NewSession with a model that is loaded already, unless it is nil.
 func newSession(set Settings, loaded *model.Model) (*Session, error) {
 	s := &Session{set: set, modelName: set.Model, model: loaded, current: map[*target]struct{}{}, tuneFor: firstTuning}
+	if err := s.settle(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// settle does what a session needs before its first run.
+func (s *Session) settle() (err error) {
 	if s.modelName == "" {
 		s.modelName = embeddedModel
 	}
 	level := model.AnyLevel
-	if set.Level != nil {
-		level = *set.Level
+	if s.set.Level != nil {
+		level = *s.set.Level
 	}
-	var err error
 	if err = s.chooseDevice(); err != nil {
-		return nil, err
+		return err
+	}
+	if s.set.Early && !s.set.PlanOnly && s.choice.Device != nil {
+		s.openEarly()
 	}
 	if s.model == nil {
-		if s.model, err = model.LoadLevel(set.Model, level); err != nil {
+		if s.model, err = model.LoadLevel(s.set.Model, level); err != nil {
 			if as := new(fs.PathError); errors.As(err, &as) {
-				err = &FileError{Path: set.Model, Err: err}
+				err = &FileError{Path: s.set.Model, Err: err}
 			}
-			return nil, err
+			return err
 		}
 	}
-	if err := s.checkHostPrecision(); err != nil {
-		return nil, err
+	if err = s.checkHostPrecision(); err != nil {
+		return err
 	}
-	if err := s.chooseAlgos(); err != nil {
-		return nil, err
+	if err = s.chooseAlgos(); err != nil {
+		return err
 	}
 	s.chooseBudget()
-	return s, nil
+	return nil
 }
 
 // Close releases the device.
 func (s *Session) Close() error {
 	err := s.closeEngine()
+	s.takeEarly()
 	if s.cl != nil {
 		err = errors.Join(err, s.cl.Close())
 		s.cl = nil

@@ -73,6 +73,7 @@ func modelRun(e *env, args []string) int {
 		return e.fail(err, "")
 	}
 	o.set.PlanOnly = o.dryRun && o.set.Profile != nil && o.set.Device == ""
+	o.set.Early = !o.dryRun
 	tellTuning(&o.set, e.stderr, o.quiet, false)
 	s, err := pipeline.NewSession(o.set)
 	if err != nil {

@@ -97,7 +97,7 @@ func parse(args []string) (*order, error) {
 		return nil, err
 	}
 	o.job.Output.Bits = t.bits
-	o.job.DryRun = o.dryRun
+	o.job.DryRun, o.settings.Early = o.dryRun, !o.dryRun
 	if err := o.values(t); err != nil {
 		return nil, err
 	}
