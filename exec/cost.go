@@ -25,8 +25,8 @@ func (j *Job) roughCosts() memplan.CostModel {
 			Saturation: 2048 * units, CacheBytes: max(i.GlobalCache, 4<<20), MissPenalty: 1.1}
 	}
 	// Operations of a clock and unit that convolutions reach, counted as direct sums:
-	// on an H200 1500 in matrix units with fp16, 780 with tf32, 300 with three tf32
-	// products for one, and 90 by direct convolution without them. Kernels of the matrix
+	// on an H200 1900 in matrix units with fp16 by warpgroups, 1500 without, 780 with tf32,
+	// 300 with three tf32 products for one, and 90 by direct convolution. Kernels of the matrix
 	// units last longer by a seventh of a wave of work-groups than their share of rows,
 	// in launches of 24 to 48 rows.
 	m := memplan.CostModel{LaunchSeconds: 22e-6, TickSeconds: 30e-6, TransferSeconds: 4e-6, FLOPRate: units * clock * 128, MemoryRate: units * clock * 12,
@@ -34,6 +34,8 @@ func (j *Job) roughCosts() memplan.CostModel {
 	if j.caps.Matrix {
 		m.Saturation = units * 6144
 		switch {
+		case j.opt.Precision == planar.FP16 && j.caps.Warpgroup:
+			m.FLOPRate *= 15
 		case j.opt.Precision == planar.FP16:
 			m.FLOPRate *= 12
 		case j.opt.TF32:
@@ -67,8 +69,9 @@ func (j *Job) price(r *memplan.Request) {
 
 // startSeconds is about what a kernel takes until its work-groups run and until the
 // next may start, besides what an empty one does. On an H200 the 6114 kernels of PyNET in
-// 256 MiB took 18 us each longer than their share of what 425 whole planes take.
-const startSeconds = 18e-6
+// 256 MiB took 18 us each longer than their share of what 425 over whole planes take, an
+// empty one 4 to 7.
+const startSeconds = 16e-6
 
 // Rated reports whether the plan's prices rest on measured rates of the device.
 func (j *Job) Rated() bool { return j.opt.Rates != nil }

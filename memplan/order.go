@@ -106,7 +106,8 @@ func (r *Request) normCuts() []int {
 }
 
 // heavyCuts adds to cuts the steps with parameters that a section would hold next
-// to others, unless a tensor is written both before and after.
+// to others, unless a tensor is written both before and after. What little may still be
+// next to others is all that slots beyond the first must hold (see homeWeights).
 func (r *Request) heavyCuts(cuts []int) []int {
 	p := r.Program
 	first := make([]int, len(p.Tensors))
@@ -123,7 +124,7 @@ func (r *Request) heavyCuts(cuts []int) []int {
 		if next < len(cuts) && cuts[next] == i {
 			all, sum, next = append(all, i), 0, next+1
 		}
-		if sum > 0 && sum+r.facts.weights[i] > most && i >= open {
+		if w := r.facts.weights[i]; sum > 0 && (sum+w > most || w > most/16) && i >= open {
 			all, sum = append(all, i), 0
 		}
 		if t := p.Steps[i].Dst.Tensor; first[t] == i {

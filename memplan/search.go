@@ -88,8 +88,9 @@ func (p *Plan) mostKept() (kept int64, where string) {
 	return kept, where
 }
 
-// considerSections plans section by section: with all parameters on the device,
-// with each section's, and, if nothing else fits, with few at a time.
+// considerSections plans section by section: with all parameters on the device if
+// they are a small part of the budget, with each section's, and, if nothing else fits,
+// with few at a time.
 func (r *Request) considerSections(consider func(*Plan, error), found func() bool) {
 	for _, heavy := range []bool{false, true} {
 		s := r.newSectioning(heavy)
@@ -101,13 +102,13 @@ func (r *Request) considerSections(consider func(*Plan, error), found func() boo
 				continue
 			}
 			s.stream(streamed)
-			if !streamed && !r.Unified && r.Budget > 0 && s.fixed > r.Budget/2 {
-				continue // loading them again takes less than the room that they would take
+			if !streamed && !r.Unified && r.Budget > 0 && s.fixed > r.Budget/8 {
+				continue // loading them again takes less time than the room they take would cost
 			}
 			p, err := s.within(r.Budget)
 			consider(p, err)
-			if !streamed && err == nil && (r.Budget == 0 || p.Peak <= r.Budget && p.Resident < r.Budget/8) {
-				break // loading weights again would hardly make room
+			if err == nil && (r.Budget == 0 || p.Peak <= r.Budget) {
+				break // loading parameters again would hardly make room
 			}
 		}
 	}
