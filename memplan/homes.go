@@ -2,7 +2,10 @@ package memplan
 
 import (
 	"math"
+	"runtime"
 	"sort"
+	"sync"
+	"sync/atomic"
 
 	"enhance/fuse"
 )
@@ -37,10 +40,7 @@ func (s *sectioning) plan(limit int64) (*Plan, error) {
 	room := limit - s.fixed
 	paces := make([]pace, s.n)
 	if s.easy == nil {
-		s.easy = make([]pace, s.n)
-		for k := range s.n {
-			s.easy[k] = s.comfortable(k)
-		}
+		s.easy = s.comforts()
 	}
 	copy(paces, s.easy)
 	s.fit(paces, room)
@@ -75,6 +75,22 @@ func (s *sectioning) fit(paces []pace, room int64) {
 		stuck[worst] = paces[worst].rows <= heights[len(heights)-1]
 		paces[worst] = s.lower(worst, paces[worst])
 	}
+}
+
+// comforts are the comfortable paces of all sections, found on all cores.
+func (s *sectioning) comforts() []pace {
+	paces := make([]pace, s.n)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), s.n) {
+		wg.Go(func() {
+			for k := int(next.Add(1)) - 1; k < s.n; k = int(next.Add(1)) - 1 {
+				paces[k] = s.comfortable(k)
+			}
+		})
+	}
+	wg.Wait()
+	return paces
 }
 
 // comfortable is the slowest pace at which section k is about as fast as it gets.

@@ -30,18 +30,13 @@ type sectioning struct {
 	external [][]int
 	lastRead []int
 	frames   []*frame
-	flows    map[flowKey]*flow
-	memo     map[probe]measured
+	flows    []map[pace]*flow // per section, as are those of memo: sections are tried side by side
+	memo     []map[probe]measured
 }
 
-type flowKey struct {
-	section int
-	p       pace
-}
-
-// probe is a section at a pace with some of its tensors kept.
+// probe is a pace of a section with some of its tensors kept.
 type probe struct {
-	flowKey
+	pace
 	kept uint64 // see sectioning.sign
 }
 
@@ -109,7 +104,11 @@ func (r *Request) newSectioning(heavy bool) *sectioning {
 	if heavy {
 		cuts = q.heavyCuts(cuts)
 	}
-	s := &sectioning{req: q, cuts: cuts, n: len(cuts) + 1, flows: map[flowKey]*flow{}}
+	s := &sectioning{req: q, cuts: cuts, n: len(cuts) + 1}
+	s.flows = make([]map[pace]*flow, s.n)
+	for k := range s.flows {
+		s.flows[k] = map[pace]*flow{}
+	}
 	s.lifetimes()
 	s.lastRead = q.lastReads(cuts)
 	s.frames = q.framesOf(cuts, s.lastRead, nil)
@@ -122,7 +121,7 @@ func (s *sectioning) stream(streamed bool) {
 	p.homeWeights(s.req, s.cuts, streamed)
 	p.Fixed = s.req.Fixed
 	s.streamed, s.fixed = streamed, p.fixedBytes()
-	s.memo, s.easy = map[probe]measured{}, nil
+	s.forget()
 	s.weights = make([]int64, s.n)
 	for k := range s.n {
 		for i := s.frames[k].first; i <= s.frames[k].last; i++ {
@@ -130,6 +129,14 @@ func (s *sectioning) stream(streamed bool) {
 				s.weights[k] += s.req.facts.weights[i]
 			}
 		}
+	}
+}
+
+// forget drops what was measured, for other weights or scratch.
+func (s *sectioning) forget() {
+	s.easy, s.memo = nil, make([]map[probe]measured, s.n)
+	for k := range s.memo {
+		s.memo[k] = map[probe]measured{}
 	}
 }
 
@@ -146,8 +153,7 @@ func (s *sectioning) within(budget int64) (*Plan, error) {
 		return low, err
 	}
 	for s.frugal = range 2 {
-		clear(s.memo)
-		s.easy = nil
+		s.forget()
 		limit := budget
 		for i := range 8 { // packing may need a little more than the sum of what is live
 			p, err := s.plan(limit)
@@ -199,10 +205,10 @@ func (s *sectioning) draft() *draft {
 
 func (s *sectioning) flow(k int, p pace) *flow {
 	p.rows = min(p.rows, s.frames[k].highest)
-	fl, ok := s.flows[flowKey{k, p}]
+	fl, ok := s.flows[k][p]
 	if !ok {
 		fl = s.frames[k].simulate(p)
-		s.flows[flowKey{k, p}] = fl
+		s.flows[k][p] = fl
 	}
 	return fl
 }
@@ -253,8 +259,8 @@ func (s *sectioning) bytes(t int) int64 {
 func (s *sectioning) measure(k int, p pace) measured {
 	fr := s.frames[k]
 	p.rows = min(p.rows, fr.highest)
-	key := probe{flowKey{k, p}, s.sign[k]}
-	if m, ok := s.memo[key]; ok {
+	key := probe{p, s.sign[k]}
+	if m, ok := s.memo[k][key]; ok {
 		return m
 	}
 	fl := s.flow(k, p)
@@ -279,6 +285,6 @@ func (s *sectioning) measure(k int, p pace) measured {
 	}
 	m.moved = fl.transfers(fr, func(i int32) bool { return stays(fr.rings[i].tensor) }, nil)
 	m.seconds = s.req.Model.seconds(fl, m.moved, s.weights[k], s.req.Unified)
-	s.memo[key] = m
+	s.memo[k][key] = m
 	return m
 }
