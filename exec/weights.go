@@ -127,8 +127,14 @@ func floatBytes(vs ...[]float32) []byte {
 
 // packingGarbage is how many bytes packing may leave behind before they are
 // collected and given back: left to itself, the collector would wait for as much as
-// the network's parameters, which are most of what the host holds.
-const packingGarbage = 32 << 20
+// the network's parameters, which are most of what the host holds. Beside a device
+// with memory of its own the host has more to spare than the 20 ms that it takes.
+func (e *Engine) packingGarbage() int64 {
+	if e.Shared() {
+		return 32 << 20
+	}
+	return 256 << 20
+}
 
 // loadWeights creates the buffers for parameters, copies to the device what
 // stays there and keeps on the host what is loaded section by section.
@@ -153,7 +159,7 @@ func (e *Engine) loadWeights() error {
 	packer, next, garbage := newPacker(e.Job), int64(0), int64(0)
 	for i := range e.Program.Steps {
 		parts := packer.take(i)
-		if garbage += 3 * e.weightBytes(i); garbage > packingGarbage {
+		if garbage += 3 * e.weightBytes(i); garbage > e.packingGarbage() {
 			debug.FreeOSMemory()
 			garbage = 0
 		}
@@ -175,7 +181,7 @@ func (e *Engine) loadWeights() error {
 			next = off + int64(len(p))
 		}
 	}
-	if next > packingGarbage {
+	if next > e.packingGarbage() {
 		debug.FreeOSMemory()
 	}
 	return nil
