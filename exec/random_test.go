@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"enhance/clrt"
@@ -183,21 +184,13 @@ type picture struct {
 // TestRandomNetworks runs random networks of random sizes under every kind of plan,
 // within random budgets and the limits of random device profiles. All must give
 // the same bytes with exactly the predicted peak, close to the reference.
-// ENHANCE_CASES sets how many.
+// ENHANCE_CASES sets how many, or which: "41-200" is all from the 41st on whose number is
+// below 200.
 func TestRandomNetworks(t *testing.T) {
 	dev := device(t)
-	n := uint64(20)
-	if os.Getenv("ENHANCE_LONG") == "1" {
-		n = 500
-	}
-	if v := os.Getenv("ENHANCE_CASES"); v != "" {
-		var err error
-		if n, err = strconv.ParseUint(v, 10, 32); err != nil {
-			t.Fatalf("ENHANCE_CASES: %v", err)
-		}
-	}
+	first, end := cases(t)
 	checked, spilled, norms := 0, 0, 0
-	for seed := range n {
+	for seed := first; seed < end; seed++ {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		g := modeltest.Graph(rng, modeltest.Options{Steps: 2 + rng.IntN(7), Kernels: sides, Channels: []int{1, 2, 3, 4}})
 		h, w := modeltest.Sides(rng, g, 64, 14)
@@ -229,13 +222,38 @@ func TestRandomNetworks(t *testing.T) {
 			break
 		}
 	}
-	if uint64(checked) < n/2 && !t.Failed() {
+	if n := end - first; uint64(checked) < n/2 && !t.Failed() {
 		t.Errorf("only %d of %d networks are tame enough to compare with the reference", checked, n)
 	}
-	if norms == 0 && !t.Failed() {
+	if norms == 0 && first == 0 && !t.Failed() {
 		t.Error("no network has a convolution that takes in a norm and leaves statistics for the next")
 	}
 	t.Logf("%d networks compared with the reference, %d run with spilling, %d with norms in convolutions", checked, spilled, norms)
+}
+
+// cases are the seeds to run, from first to the one before end.
+func cases(t *testing.T) (first, end uint64) {
+	t.Helper()
+	end = 20
+	if os.Getenv("ENHANCE_LONG") == "1" {
+		end = 500
+	}
+	v := os.Getenv("ENHANCE_CASES")
+	if v == "" {
+		return 0, end
+	}
+	from, to, ranged := strings.Cut(v, "-")
+	if !ranged {
+		from, to = "0", v
+	}
+	var err error
+	if first, err = strconv.ParseUint(from, 10, 32); err == nil {
+		end, err = strconv.ParseUint(to, 10, 32)
+	}
+	if err != nil || first >= end {
+		t.Fatalf("ENHANCE_CASES: %q is neither a number nor two with a hyphen between", v)
+	}
+	return first, end
 }
 
 // limit takes the limits of a random profile, or none. What shares its memory is
