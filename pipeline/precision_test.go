@@ -1,6 +1,10 @@
 package pipeline
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +17,7 @@ import (
 	"enhance/exec"
 	"enhance/model"
 	"enhance/profile"
+	"enhance/tune"
 )
 
 func TestParsePrecision(t *testing.T) {
@@ -211,6 +216,65 @@ func TestTuneOnce(t *testing.T) {
 	if x, err = plain.ExplainSize(128, 128); err != nil || x.Plan.Tuning.State != "defaults" {
 		t.Errorf("with NoTune: %+v, %v", x, err)
 	}
+}
+
+// TestTuneInterrupted: what was measured before Ctrl-C is in the file before the
+// device has finished what it does, and the next run finds it.
+func TestTuneInterrupted(t *testing.T) {
+	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+	set := Settings{Model: "pynet-random:stop,width=4,level=4"}
+	const enough = 2
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s, told, _ := session(t, set)
+	total := 0
+	s.set.Tuning = func(done, all int) {
+		if total = all; done == enough {
+			cancel()
+			for deadline := time.Now().Add(10 * time.Second); len(s.keptChoices()) < enough; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Error("nothing is kept while the device is busy")
+					return
+				}
+			}
+		}
+	}
+	if _, err := s.Tune(ctx, 128, 128, 0); !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted: %v", err)
+	}
+	kept := s.keptChoices()
+	if len(kept) != enough || total <= enough {
+		t.Errorf("%d choices of %d are kept, want %d", len(kept), total, enough)
+	}
+	if last := (*told)[len(*told)-1]; !strings.Contains(last, fmt.Sprintf("interrupted: %d of %d ", enough, total)) {
+		t.Errorf("the last thing said is %q", last)
+	}
+	later, _, _ := session(t, set)
+	x, err := later.ExplainSize(128, 128)
+	if err != nil || x.Plan.Tuning.State != "partly tuned" {
+		t.Errorf("later: %+v, %v", x.Plan.Tuning, err)
+	}
+	again, told, _ := session(t, set)
+	ended, cancel := context.WithCancel(t.Context())
+	again.set.Tell = func(text string) { // before anything is measured
+		*told = append(*told, text)
+		cancel()
+	}
+	if _, err := again.Tune(ended, 128, 128, 0); !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted at once: %v", err)
+	}
+	if got := s.keptChoices(); !maps.Equal(got, kept) {
+		t.Errorf("an interrupted run changed what was kept: %v, before %v", got, kept)
+	}
+	if last := (*told)[len(*told)-1]; strings.Contains(last, "kept in") {
+		t.Errorf("the last thing said is %q, though nothing was measured", last)
+	}
+}
+
+// keptChoices reads the device's file.
+func (s *Session) keptChoices() map[string]tune.Choice {
+	table, _ := s.tuningStore().Load()
+	return table.Choices
 }
 
 // TestNoCacheFolder: without one nothing is tuned and nothing fails.

@@ -121,7 +121,8 @@ type search struct {
 
 // measureInto measures tasks under the store's lock and adds what it finds to the
 // table: at a first use also that there was no time for some, which settles them.
-// Afterwards s.table is what is kept.
+// Afterwards s.table is what is kept. Where ctx ends before, what was measured until
+// then is kept for later all the same.
 func (s *Session) measureInto(ctx context.Context, store tune.Store, tasks []tune.Task, how search) ([]tune.Outcome, error) {
 	if err := s.closeEngine(); err != nil { // its memory counts too
 		return nil, err
@@ -142,24 +143,18 @@ func (s *Session) measureInto(ctx context.Context, store tune.Store, tasks []tun
 		}
 	}
 	start := time.Now()
-	found, err := s.measureTasks(ctx, tasks, how)
+	keep := newKeeper(store, table)
+	found, err := s.measureTasks(ctx, tasks, how, keep)
+	if how.first && err == nil {
+		keep.settle(found)
+	}
+	if kept := keep.flush(); err == nil {
+		err = kept
+	}
 	if err != nil {
 		return found, err
 	}
-	fresh := tune.New(table.Device)
-	for k, c := range table.Choices {
-		fresh.Choices[k] = c
-	}
-	fresh.Notes = table.Notes
-	for i := range found {
-		if c := found[i].Choice; c.Measured() || how.first {
-			fresh.Choices[found[i].Key] = c
-		}
-	}
-	if err := store.Save(fresh); err != nil {
-		return found, err
-	}
-	s.table = fresh
+	s.table = keep.table
 	if how.first && measured(found) == 0 {
 		s.tell("compiling took all the time that there is for measuring: the default algorithms stay (enhance tune measures)")
 		return found, nil
@@ -195,8 +190,9 @@ func tuningSummary(found []tune.Outcome) string {
 	return s
 }
 
-// measureTasks measures in a context of its own, within the budget.
-func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, how search) (found []tune.Outcome, err error) {
+// measureTasks measures in a context of its own, within the budget. What it finds
+// is kept as it comes.
+func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, how search, keep *keeper) (found []tune.Outcome, err error) {
 	if how.late() {
 		found = tune.NoTime(tasks)
 		for i := range found {
@@ -215,10 +211,12 @@ func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, how searc
 		return nil, err
 	}
 	defer m.Close()
+	defer keep.guard(ctx, len(tasks), s.tell)()
 	done := 0
 	o := tune.Options{Until: how.until, Pace: how.pace, Done: func(out *tune.Outcome) {
 		done++
 		s.debug(outcomeText(out))
+		keep.add(out)
 		if s.set.Tuning != nil {
 			s.set.Tuning(done, len(tasks))
 		}

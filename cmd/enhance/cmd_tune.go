@@ -22,6 +22,7 @@ only by being much faster. Without --precision all that the device offers are
 measured. Results hold for photos of about the size given, on this device, driver
 and version of the program; other sizes are measured at their first use on a GPU.
 On GPUs a short form of this runs by itself (--no-tune leaves it out).
+Ctrl-C ends it and keeps what was measured until then.
 `
 
 func runTune(e *env, args []string) int {
