@@ -63,6 +63,7 @@ type batch struct {
 	many    bool
 
 	voices   *voices
+	brief    *brief // nil: every photo is described in full
 	progress *overall
 	results  []result // by photo
 	said     []map[string]bool
@@ -89,17 +90,23 @@ func (b *batch) run(ctx context.Context) int {
 	b.voices = newVoices(b.progress.clear)
 	b.start = time.Now()
 	b.said = make([]map[string]bool, n)
+	if b.many && !b.order.verbose && !b.order.dryRun {
+		b.brief = newBrief()
+	}
 	if text := b.makers.Note(); text != "" && b.many && !b.order.quiet {
 		fmt.Fprintf(b.stderr, "%-8s%s\n", "note", text)
 	}
 	b.makers.Run(ctx, n, b.job, b.done)
 	b.progress.end()
+	if b.brief != nil {
+		b.brief.end(b.sayTo())
+	}
 	if b.many && b.code != exitInterrupted {
 		if b.failed > 0 {
 			b.code = exitFailed
 			fmt.Fprintf(b.stderr, "enhance: %d of %d photos failed\n", b.failed, n)
 		} else if !b.order.quiet {
-			fmt.Fprintf(b.stderr, "%d photos done, %d skipped\n", n-b.skipped, b.skipped)
+			fmt.Fprintf(b.stderr, "%s done, %d skipped\n", photos(n-b.skipped), b.skipped)
 		}
 		b.writeRates()
 	}
@@ -116,6 +123,14 @@ func (b *batch) run(ctx context.Context) int {
 		}
 	}
 	return b.code
+}
+
+// photos counts them.
+func photos(n int) string {
+	if n == 1 {
+		return "1 photo"
+	}
+	return fmt.Sprintf("%d photos", n)
 }
 
 // writeRates says how many photos each device made, and how fast all were.
@@ -149,7 +164,7 @@ func (b *batch) writeRates() {
 		return
 	}
 	for _, s := range sums {
-		fmt.Fprintf(b.stderr, "device %s: %d photos, %.2f s of runs\n", s.name, s.photos, s.seconds)
+		fmt.Fprintf(b.stderr, "device %s: %s, %.2f s of runs\n", s.name, photos(s.photos), s.seconds)
 	}
 	fmt.Fprintf(b.stderr, "%.2f s, %.2f photos a second\n", took, float64(made)/took)
 }
@@ -165,6 +180,12 @@ func (b *batch) job(i int) (pipeline.Job, bool) {
 	job.Progress = func(done, total int64) { b.progress.set(i, done, total) }
 	said := map[string]bool{}
 	b.said[i] = said
+	if b.brief != nil {
+		if i == 0 { // while it runs, the others are not heard
+			job.Planned = func(r *pipeline.Report) { b.brief.head(b.voices.of(i, b.sayTo()), r) }
+		}
+		return job, true
+	}
 	job.Planned = func(r *pipeline.Report) {
 		writePlanned(b.voices.of(i, b.sayTo()), r, o.verbose)
 		for _, text := range r.Warnings {
@@ -197,7 +218,11 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 		return
 	}
 	if (err == nil || r.Status == exitQuality) && !o.dryRun {
-		writeDone(b.voices.of(i, b.sayTo()), rep, b.said[i])
+		if to := b.voices.of(i, b.sayTo()); b.brief != nil {
+			b.brief.done(to, rep)
+		} else {
+			writeDone(to, rep, b.said[i])
+		}
 	}
 	if err == nil {
 		return
@@ -205,6 +230,9 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 	r.Error = message(err, t.in)
 	if r.Status == exitInterrupted && b.code == exitInterrupted { // of several under way: once is enough
 		return
+	}
+	if b.brief != nil && rep != nil && !o.quiet {
+		b.brief.notes(say, rep)
 	}
 	fmt.Fprintln(say, r.Error)
 	b.failed++

@@ -69,7 +69,7 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	o.profile.declare(f)
 	f.BoolVar(&o.listDevices, "list-devices", false, "list the devices that -g selects from")
 	f.BoolVar(&o.json, "json", false, "print the report (or the list) as one JSON object on standard output")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more, and of each of several photos all that is said of one")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing but errors")
 	f.BoolVar(&o.version, "version", false, "print the version")
 	f.BoolVarP(&o.help, "help", "h", false, "print this")

@@ -13,7 +13,8 @@
 //	develop.go    the main job, for one photo or many
 //	targets.go    which photo becomes which file
 //	interrupt.go  Ctrl-C
-//	describe.go   what is said before and after; progress.go: in between
+//	describe.go   what is said before and after; brief.go: of each of several photos;
+//	              progress.go: in between
 //	tuningflags.go  --precision, --no-tune, and what tuning says
 //	devices.go    --list-devices
 //	exit.go       exit statuses and one-line messages
