@@ -82,30 +82,7 @@ func tableRow(t *testing.T, spec, prec string, mib int64) (result []float32, sec
 		t.Fatal(err)
 	}
 	defer ctx.Close()
-	opt := exec.Options{Budget: mib << 20, Matrix: mma.Probe(ctx)}
-	switch prec {
-	case "fp16":
-		opt.Precision, opt.Warpgroup = planar.FP16, wgmma.Probe(ctx)
-	case "fp16-mma":
-		opt.Precision = planar.FP16
-	case "tf32":
-		opt.TF32 = true
-	case "fp16-portable":
-		opt.Precision, opt.Matrix = planar.FP16, false
-	case "fp32-portable":
-		opt.Matrix = false
-	case "fp16-direct", "fp32-direct":
-		if opt.Matrix = false; prec == "fp16-direct" {
-			opt.Precision = planar.FP16
-		}
-		if opt.Algo, err = exec.ParseAlgos("direct-tile"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if opt.Rates, err = exec.MeasureRates(ctx, dev.Info().Unified || dev.Info().Type == clrt.CPU, opt.Budget); err != nil {
-		t.Fatal(err)
-	}
-	var profile *exec.Profile
+	opt := tableOptions(t, ctx, prec, mib)
 	if dir := os.Getenv("ENHANCE_TRACE"); dir != "" {
 		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s-%d.json", prec, mib)))
 		if err != nil {
@@ -114,9 +91,8 @@ func tableRow(t *testing.T, spec, prec string, mib int64) (result []float32, sec
 		defer f.Close()
 		tr := trace.New(f)
 		defer tr.Close()
-		profile = exec.NewProfile("device", tr, 1, nil)
-		profile.Pause(true)
-		opt.Profiler = profile
+		opt.Profiler = exec.NewProfile("device", tr, 1, nil)
+		opt.Profiler.Pause(true)
 	}
 	start := time.Now()
 	job, err := exec.Prepare(m, h, w, dev.Info(), opt)
@@ -149,11 +125,42 @@ func tableRow(t *testing.T, spec, prec string, mib int64) (result []float32, sec
 		float64(e.Peak())/(1<<20), e.Peak() == job.Plan.Peak, job.Plan.Strategy, c.Launches,
 		float64(c.UploadBytes)/1e9, float64(c.DownloadBytes)/1e9, float64(job.Plan.HostBytes)/(1<<20))
 	t.Logf("    rates %v", opt.Rates)
-	if profile != nil {
-		traceRun(t, profile, func() error { return e.Run(context.Background(), source{in}, sink{out}, nil) })
+	if opt.Profiler != nil {
+		traceRun(t, opt.Profiler, func() error { return e.Run(context.Background(), source{in}, sink{out}, nil) })
 	}
 	up, down := float64(c.UploadBytes), float64(c.DownloadBytes)
 	return out.v, took[2], max(up/opt.Rates.Up, down/opt.Rates.Down, (up+down)/opt.Rates.Both)
+}
+
+// tableOptions are those of a precision within a budget, with rates just measured.
+func tableOptions(t *testing.T, ctx *clrt.Context, prec string, mib int64) exec.Options {
+	t.Helper()
+	info := ctx.Device().Info()
+	var err error
+	opt := exec.Options{Budget: mib << 20, Matrix: mma.Probe(ctx)}
+	switch prec {
+	case "fp16":
+		opt.Precision, opt.Warpgroup = planar.FP16, wgmma.Probe(ctx)
+	case "fp16-mma":
+		opt.Precision = planar.FP16
+	case "tf32":
+		opt.TF32 = true
+	case "fp16-portable":
+		opt.Precision, opt.Matrix = planar.FP16, false
+	case "fp32-portable":
+		opt.Matrix = false
+	case "fp16-direct", "fp32-direct":
+		if opt.Matrix = false; prec == "fp16-direct" {
+			opt.Precision = planar.FP16
+		}
+		if opt.Algo, err = exec.ParseAlgos("direct-tile"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if opt.Rates, err = exec.MeasureRates(ctx, info.Unified || info.Type == clrt.CPU, opt.Budget); err != nil {
+		t.Fatal(err)
+	}
+	return opt
 }
 
 // traceRun runs once more under a profile and prints its sums.
