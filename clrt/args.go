@@ -1,6 +1,7 @@
 package clrt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -125,13 +126,20 @@ func (k *Kernel) setBuffer(i int, b *Buffer) error {
 	return k.setRaw(i, 8, k.value[:8], b)
 }
 
-// setRaw passes the value, or for local memory the size alone.
+// setRaw passes the value, or for local memory the size alone, unless the argument has it
+// already: of a kernel that goes down a picture only the rows change. A buffer is told by
+// its object here, as the driver may give the handle of a closed one to the next.
 func (k *Kernel) setRaw(i int, size uintptr, val []byte, b *Buffer) error {
+	p := &k.params[i]
+	if p.set && p.buf == b && p.size == size && bytes.Equal(p.value, val) {
+		return nil
+	}
+	p.set = false // whatever a driver leaves behind that refuses
 	r := k.ctx.lib.call(symSetKernelArg, k.ref.id, uintptr(i), size, uintptr(unsafe.Pointer(unsafe.SliceData(val))))
 	if err := check(symSetKernelArg, r, ""); err != nil {
 		return k.argError(i, "%d bytes: %w", size, err)
 	}
-	k.params[i].set, k.params[i].buf = true, b
+	p.set, p.buf, p.size, p.value = true, b, size, append(p.value[:0], val...)
 	return nil
 }
 

@@ -28,6 +28,8 @@ type param struct {
 	space     uint32 // address space, 0 where the driver does not tell
 	set       bool
 	buf       *Buffer
+	size      uintptr // what it was set to
+	value     []byte
 }
 
 const (

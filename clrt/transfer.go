@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"sort"
 	"unsafe"
 )
 
@@ -117,15 +118,14 @@ func (q *Queue) sweepLocked() {
 	if int32(q.ctx.lib.call(symFlush, q.ref.id)) != 0 {
 		return // the next command will hear of it
 	}
-	mark := uint64(0)
-	for _, t := range q.pending {
-		status, err := eventStatus(q.ctx.lib, t.event)
-		if err != nil || status > 0 {
-			break
-		}
-		mark = t.seq
+	// The queue is in order: all before one that has ended have too.
+	ended := sort.Search(len(q.pending), func(i int) bool {
+		status, err := eventStatus(q.ctx.lib, q.pending[i].event)
+		return err != nil || status > 0
+	})
+	if ended > 0 {
+		q.retireLocked(q.pending[ended-1].seq)
 	}
-	q.retireLocked(mark)
 }
 
 // Copy queues the copy of n bytes of src from srcOff on to dst from dstOff on.
