@@ -67,8 +67,8 @@ func waitEvent(lib *library, id uintptr, what string) error {
 // eventStatus returns CL_COMPLETE (0), a state before it (positive) or the
 // error code of a failed command (negative).
 func eventStatus(lib *library, id uintptr) (int32, error) {
-	p, err := lib.info(symGetEventInfo, id, eventCommandExecutionStatus)
-	return int32(infoUint(p)), err
+	v, err := lib.word(symGetEventInfo, id, eventCommandExecutionStatus, 4)
+	return int32(v), err
 }
 
 // Times waits for the command and returns when it was queued by the host,
@@ -83,11 +83,11 @@ func (e *Event) Times() (queued, submitted, started, ended uint64, err error) {
 	defer e.done()
 	var t [4]uint64
 	for i, param := range []uint32{profilingQueued, profilingSubmit, profilingStart, profilingEnd} {
-		p, err := e.q.ctx.lib.info(symGetEventProfilingInfo, e.ref.id, param)
+		v, err := e.q.ctx.lib.word(symGetEventProfilingInfo, e.ref.id, param, 8)
 		if err != nil {
 			return 0, 0, 0, 0, fmt.Errorf("profiling %s: %w", e.what, err)
 		}
-		t[i] = infoUint(p)
+		t[i] = v
 	}
 	return t[0], t[1], t[2], t[3], nil
 }

@@ -208,6 +208,13 @@ func (l *library) info(s symbol, object uintptr, param uint32) ([]byte, error) {
 	return p, infoError(s, r, param, size)
 }
 
+// word returns an answer whose size, 4 or 8 bytes, is known, in one call.
+func (l *library) word(s symbol, object uintptr, param uint32, size uintptr) (uint64, error) {
+	v := new([8]byte)
+	r := l.call(s, object, uintptr(param), size, uintptr(unsafe.Pointer(v)), 0)
+	return infoUint(v[:size]), infoError(s, r, param, size)
+}
+
 // info2 is info for the functions that take a second argument, a device or an
 // index, between the object and the parameter.
 func (l *library) info2(s symbol, object, second uintptr, param uint32) ([]byte, error) {

@@ -198,11 +198,11 @@ func (c *Command) times(lib *library, event uintptr) error {
 		param uint32
 		to    *uint64
 	}{{profilingQueued, &c.Queued}, {profilingSubmit, &c.Submitted}, {profilingStart, &c.Started}, {profilingEnd, &c.Ended}} {
-		p, err := lib.info(symGetEventProfilingInfo, event, t.param)
+		v, err := lib.word(symGetEventProfilingInfo, event, t.param, 8)
 		if err != nil {
 			return err
 		}
-		*t.to = infoUint(p)
+		*t.to = v
 	}
 	return nil
 }
