@@ -351,7 +351,7 @@ func (p *picture) run(what string, change func(o *exec.Options)) *memplan.Plan {
 	p.spilt = p.spilt || job.Plan.HostBytes > 0
 	for i := range job.Program.Steps {
 		s := &job.Program.Steps[i]
-		p.norms = p.norms || s.Kind == fuse.Conv && s.Affine != fuse.None && job.Program.Steps[i+1].Kind == fuse.RowStats
+		p.norms = p.norms || i+1 < len(job.Program.Steps) && s.Kind == fuse.Conv && s.Affine != fuse.None && job.Program.Steps[i+1].Kind == fuse.RowStats
 	}
 	return job.Plan
 }
