@@ -50,24 +50,28 @@ func (s *sectioning) tryJoin(k int, paces []pace, room int64) {
 	s.joined[k] = s.load(k-1, paces) <= room && s.load(k, paces) <= room
 }
 
-// inTime reports whether all rows that section k needs for its first tick have left the
-// device two ticks before the last of the section before.
+// inTime reports whether all rows that section k sends back have left the device two
+// ticks before: those for its first tick, which go in the last tick of the section before,
+// and those for its second, which go in its first.
 func (s *sectioning) inTime(k int, paces []pace) bool {
 	fr, before := s.frames[k], s.frames[k-1]
 	fl, was := s.flow(k, paces[k]), s.flow(k-1, paces[k-1])
 	if was.ticks < quietTicks {
 		return false
 	}
+	tick := 0
 	for _, m := range fl.moves {
 		if m.Kind == Tick {
+			tick++
+		}
+		if tick == 2 {
 			break
 		}
-		t := fr.rings[m.Index].tensor
-		if s.keep[t] {
+		if m.Kind != Upload || s.keep[fr.rings[m.Index].tensor] {
 			continue
 		}
 		for i := range before.rings {
-			if r := &before.rings[i]; r.tensor == t && r.made && was.leftEarly(int32(i)) < m.Y1 {
+			if r := &before.rings[i]; r.tensor == fr.rings[m.Index].tensor && r.made && was.left(int32(i), 2-tick) < m.Y1 {
 				return false
 			}
 		}
@@ -75,14 +79,14 @@ func (s *sectioning) inTime(k int, paces []pace) bool {
 	return true
 }
 
-// leftEarly is how many rows of a ring have left at the end of the third tick from the end.
-func (fl *flow) leftEarly(ring int32) int32 {
+// left is how many rows of a ring have left the device in all ticks but the last few.
+func (fl *flow) left(ring int32, last int) int32 {
 	ticks := 0
 	for i := len(fl.moves) - 1; i >= 0; i-- {
 		switch m := fl.moves[i]; {
 		case m.Kind == Tick:
 			ticks++
-		case m.Kind == Download && m.Index == ring && ticks >= quietTicks-1:
+		case m.Kind == Download && m.Index == ring && ticks >= last:
 			return m.Y1
 		}
 	}

@@ -125,6 +125,35 @@ func TestRandomPlans(t *testing.T) {
 	}
 }
 
+// TestRandomJoins replays random networks in sections at random paces, joined wherever
+// that may be, on a device with memory of its own.
+func TestRandomJoins(t *testing.T) {
+	joined := 0
+	for seed := range seeds(300) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		req := randomRequest(t, rng)
+		req.Unified = false
+		p, err := memplan.JoinAll(req, func() (int, bool) { return 1 + rng.IntN(12), rng.IntN(2) == 0 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p == nil {
+			continue
+		}
+		if err := plantest.Check(p, req); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		for _, sec := range p.Sections {
+			if sec.Joined {
+				joined++
+			}
+		}
+	}
+	if joined < 100 {
+		t.Errorf("only %d sections are joined", joined)
+	}
+}
+
 // TestJoinedSections replays plans of a network with norms and a tall picture, whose
 // sections have ticks enough to be joined, and makes sure that the checker knows
 // what sections must wait for.
