@@ -232,7 +232,7 @@ func (b *Batch) bound() int64 {
 		return b.total
 	}
 	if avail, ok := memAvailable(); ok {
-		return avail / 4
+		return max(1, avail/4)
 	}
 	return 2 << 30
 }

@@ -11,3 +11,6 @@ func OpenWith(s *Session, do func(*exec.Job, *clrt.Context) (*exec.Engine, error
 // BoundHost bounds the host's memory of a session that knows what the process held
 // before, which another session would find changed.
 func BoundHost(s *Session, bytes int64) { s.set.HostMemory = Memory(bytes) }
+
+// HostHas makes a session believe that so many more bytes are available.
+func HostHas(s *Session, bytes int64) { s.available = func() (int64, bool) { return bytes, true } }

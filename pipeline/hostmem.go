@@ -1,13 +1,11 @@
 package pipeline
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"enhance/exec"
@@ -18,9 +16,13 @@ import (
 // program itself knows that it will hold; what the OpenCL driver and its compiler
 // take comes on top, is not foreseen and shows in PeakRSS.
 type HostFacts struct {
-	Budget  int64     `json:"budget"` // 0: none
-	Need    int64     `json:"need"`   // all of Planned
-	Planned []HostUse `json:"planned,omitempty"`
+	Budget int64 `json:"budget"` // 0: none
+	// Available is what could be had beside what the process held when the run was
+	// planned; 0: not asked, since there was a budget or nothing was to be run, or the
+	// system does not tell.
+	Available int64     `json:"available,omitempty"`
+	Need      int64     `json:"need"` // all of Planned
+	Planned   []HostUse `json:"planned,omitempty"`
 	// StartRSS and PeakRSS are resident bytes of the process: when the session's
 	// first run was planned, and the most since the process began; 0 where the system does not
 	// tell (it does on Linux).
@@ -35,16 +37,23 @@ type HostUse struct {
 }
 
 // HostMemoryError says that a run would need more of the host's memory than it
-// may have.
+// may have, or than there is.
 type HostMemoryError struct {
 	Budget, Need int64
-	Planned      []HostUse // the largest first
+	// Available, if not 0, says that nobody asked for a budget: so much is available
+	// beside what the process holds, both of which Budget is.
+	Available int64
+	Planned   []HostUse // the largest first
 }
 
 func (e *HostMemoryError) Error() string {
 	var parts []string
 	for _, u := range e.Planned {
 		parts = append(parts, fmt.Sprintf("%s %s", Bytes(u.Bytes), u.Purpose))
+	}
+	if e.Available > 0 {
+		return fmt.Sprintf("this run needs about %s of host memory (%s), but only %s are available, %s of which the process holds",
+			Bytes(e.Need), strings.Join(parts, ", "), Bytes(e.Budget), Bytes(e.Budget-e.Available))
 	}
 	return fmt.Sprintf("%s of host memory are too few: this run needs about %s (%s)", Bytes(e.Budget), Bytes(e.Need), strings.Join(parts, ", "))
 }
@@ -69,7 +78,7 @@ func (r *run) hostNeeds() error {
 	add("of rows being decoded", r.decodeBytes())
 	if r.plan != nil {
 		u := r.plan.HostUse()
-		r.ledger.setFixed(r.fixedBytes(u))
+		r.ledger.setFixed(r.fixedBytes(r.plan))
 		add("for tensors spilled from the device", u.Spilled)
 		add("of rows on their way to and from the device", u.Rows)
 		add("of weights sent section by section", u.Weights)
@@ -88,10 +97,34 @@ func (r *run) hostNeeds() error {
 	if f.Budget > 0 && f.Need > f.Budget {
 		return &HostMemoryError{Budget: f.Budget, Need: f.Need, Planned: f.Planned}
 	}
+	return r.hostAvailable()
+}
+
+// hostAvailable refuses what the host cannot have enough memory for, unless a budget
+// was asked for, or none: a system that runs out of it ends the process without a
+// word, or Go does with many.
+func (r *run) hostAvailable() error {
+	f := &r.report.Host
+	f.Available = 0
+	if r.set.HostMemory != DefaultMemory || r.job.DryRun {
+		return nil
+	}
+	avail, ok := r.available()
+	if !ok {
+		return nil
+	}
+	held, _ := residentBytes()
+	if r.engine != nil { // its memory is used again, or given back before the next one's is taken
+		held = max(held, r.fixedBytes(r.engine.Job))
+	}
+	f.Available = avail
+	if f.Need > held+avail {
+		return &HostMemoryError{Budget: held + avail, Available: avail, Need: f.Need, Planned: f.Planned}
+	}
 	return nil
 }
 
-// fitHost holds the plan against the budget of the host's memory. Where device
+// fitHost holds the plan against the budget of the host's memory, or what there is. Where device
 // buffers lie in that memory a plan with less of them may do what the first cannot.
 func (r *run) fitHost() error {
 	err := r.hostNeeds()
@@ -129,11 +162,13 @@ func (r *run) decodeBytes() int64 {
 	return n
 }
 
-// fixedBytes is what the process and a session hold whatever photos are under way.
-func (r *run) fixedBytes(u exec.HostUse) int64 {
+// fixedBytes is what the process and a session with that plan hold whatever photos
+// are under way.
+func (r *run) fixedBytes(plan *exec.Job) int64 {
+	u := plan.HostUse()
 	n := r.base + u.Spilled + u.Rows + u.Weights
 	if r.sharesHost() {
-		n += r.plan.Plan.Peak
+		n += plan.Plan.Peak
 	}
 	return n
 }
@@ -183,25 +218,6 @@ func (f *HostFacts) notePeak(r *Report) {
 // residentBytes asks Linux for the process's resident memory, now and at most so
 // far (proc(5): VmRSS, VmHWM); 0 elsewhere.
 func residentBytes() (now, peak int64) {
-	f, err := os.Open("/proc/self/status")
-	if err != nil {
-		return 0, 0
-	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		name, value, _ := strings.Cut(s.Text(), ":")
-		if name != "VmRSS" && name != "VmHWM" {
-			continue
-		}
-		kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
-		if err != nil {
-			continue
-		}
-		if name == "VmRSS" {
-			now = kb << 10
-		} else {
-			peak = kb << 10
-		}
-	}
-	return now, peak
+	status := fields(os.DirFS("/proc"), "self/status", ":")
+	return status["VmRSS"], status["VmHWM"]
 }

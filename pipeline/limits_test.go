@@ -145,6 +145,49 @@ func TestHostMemory(t *testing.T) {
 	}
 }
 
+// TestHostAvailable: without a budget of its own a run is refused that needs more
+// of the host's memory than there is, whether a device works or the host; a bound, or
+// none, that is asked for goes ahead, and so does a dry run.
+func TestHostAvailable(t *testing.T) {
+	for _, device := range []string{pipeline.HostDevice, ""} {
+		if device == "" {
+			needOpenCL(t)
+		}
+		var out bytes.Buffer
+		j := nikon(t).crop(100, 100, 96, 64).job(0, 0, &out)
+		none := session(t, pipeline.Settings{Device: device})
+		pipeline.HostHas(none, 100<<10)
+		_, err := none.Enhance(context.Background(), j)
+		var host *pipeline.HostMemoryError
+		if !errors.As(err, &host) || pipeline.Classify(err) != pipeline.ClassBudget || out.Len() > 0 {
+			t.Fatalf("%q: error %v, %d bytes written", device, err, out.Len())
+		}
+		if host.Available != 100<<10 || host.Need <= host.Budget || !strings.Contains(err.Error(), "are available") {
+			t.Errorf("%q: %+v", device, host)
+		}
+		dry := j
+		dry.DryRun = true
+		if _, err := none.Enhance(context.Background(), dry); err != nil {
+			t.Errorf("%q: a dry run: %v", device, err)
+		}
+		for _, asked := range []pipeline.Memory{pipeline.NoLimit, 8 << 30} {
+			s := session(t, pipeline.Settings{Device: device, HostMemory: asked})
+			pipeline.HostHas(s, 100<<10)
+			if _, rep := develop(t, s, j); rep.Host.Available != 0 {
+				t.Errorf("%q: with %d asked for, %d are available", device, asked, rep.Host.Available)
+			}
+		}
+		// Enough for one photo is enough for the next, whose memory is there already.
+		enough := session(t, pipeline.Settings{Device: device})
+		pipeline.HostHas(enough, host.Need)
+		_, first := develop(t, enough, j)
+		pipeline.HostHas(enough, max(1, host.Need-first.Plan.Peak))
+		if _, rep := develop(t, enough, j); rep.Host.Available == 0 {
+			t.Errorf("%q: nobody asked what is available", device)
+		}
+	}
+}
+
 // TestHostMemoryPlans: where the device shares the host's memory, a bound on that
 // leads to a plan with smaller buffers, and the same picture.
 func TestHostMemoryPlans(t *testing.T) {

@@ -1,9 +1,7 @@
 package pipeline
 
 import (
-	"bufio"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -22,26 +20,9 @@ func (m Memory) budget(i *clrt.DeviceInfo) (bytes int64, why string) {
 		return i.GlobalMem / 5 * 4, fmt.Sprintf("80 %% of the device's %s", Bytes(i.GlobalMem))
 	}
 	if avail, ok := memAvailable(); ok {
-		return avail / 2, fmt.Sprintf("half of the %s available", Bytes(avail))
+		return max(1, avail/2), fmt.Sprintf("half of the %s available", Bytes(avail)) // 0 would be no limit
 	}
 	return i.GlobalMem / 2, fmt.Sprintf("half of the device's %s", Bytes(i.GlobalMem))
-}
-
-// memAvailable asks Linux how much memory can be had without swapping. What a CPU
-// device reports is the machine's whole memory, or less reliable.
-func memAvailable() (int64, bool) {
-	f, err := os.Open("/proc/meminfo")
-	if err != nil {
-		return 0, false
-	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if rest, ok := strings.CutPrefix(s.Text(), "MemAvailable:"); ok {
-			kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(rest, "kB")), 10, 64)
-			return kb << 10, err == nil && kb > 0
-		}
-	}
-	return 0, false
 }
 
 // Bytes prints a number of bytes in binary units with a digit after the point:

@@ -33,8 +33,8 @@ type Settings struct {
 	// Memory bounds the bytes of all device buffers together.
 	Memory Memory
 	// HostMemory bounds the bytes of the host's memory that a run is planned to
-	// hold, device buffers among them where the device shares it; the default is no
-	// bound.
+	// hold, device buffers among them where the device shares it; the default is what
+	// is available, where the system tells.
 	HostMemory Memory
 	// Profiler, if not nil, gathers where the time of all runs goes.
 	Profiler *exec.Profile

@@ -47,6 +47,8 @@ type Session struct {
 	peers *peers // sessions on devices of the same kind, nil: none
 	turns turns  // for the device and all of the above
 	base  int64  // resident bytes of the process before the first run
+	// available says how much more there is; memAvailable but in tests.
+	available func() (int64, bool)
 
 	mosaics, pictures samplePool // blocks and batches of rows
 
@@ -63,7 +65,7 @@ func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
 
 // newSession is NewSession with a model that is loaded already, unless it is nil.
 func newSession(set Settings, loaded *model.Model) (*Session, error) {
-	s := &Session{set: set, modelName: set.Model, model: loaded, current: map[*target]struct{}{}, tuneFor: firstTuning}
+	s := &Session{set: set, modelName: set.Model, model: loaded, current: map[*target]struct{}{}, tuneFor: firstTuning, available: memAvailable}
 	if err := s.settle(); err != nil {
 		s.Close()
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -35,9 +36,7 @@ func runDevelop(e *env, args []string) int {
 	if err != nil {
 		return e.fail(err, "")
 	}
-	if o.settings.HostMemory > 0 { // let the collector know: its default is to let the heap double
-		debug.SetMemoryLimit(int64(o.settings.HostMemory))
-	}
+	boundHeap(o.settings.HostMemory)
 	if err := o.profile.open(o.job.Output.Overwrite, o.inputs...); err != nil {
 		return e.fail(err, "")
 	}
@@ -52,6 +51,18 @@ func runDevelop(e *env, args []string) int {
 	defer pb.Close()
 	b := &batch{env: e, order: o, makers: pb, targets: ts, many: len(ts) > 1, results: make([]result, len(ts))}
 	return b.run(ctx)
+}
+
+// boundHeap lets the collector of garbage know how much memory there may be, or
+// there is: its default is to let the heap double. GOMEMLIMIT has the last word.
+func boundHeap(m pipeline.Memory) {
+	limit := int64(m)
+	if m == pipeline.DefaultMemory {
+		limit, _ = pipeline.HostAvailable()
+	}
+	if limit > 0 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(limit)
+	}
 }
 
 // batch develops photos.

@@ -59,6 +59,7 @@ func status(err error) int {
 func message(err error, photo string) string {
 	var (
 		budget *pipeline.BudgetError
+		host   *pipeline.HostMemoryError
 		file   *atomicfile.Error
 		option *raw.OptionError
 		usage  *usageError
@@ -79,6 +80,8 @@ func message(err error, photo string) string {
 		if less := budget.Remedies(); less != "" {
 			text += "; less would do with " + less
 		}
+	case errors.As(err, &host) && host.Available > 0:
+		text += "; --host-mem 0 tries all the same"
 	case errors.Is(err, atomicfile.ErrExists) && errors.As(err, &file):
 		text, named = file.Path+": exists already: choose another name, or give -y to replace it", true
 	case errors.As(err, &file):
