@@ -180,11 +180,18 @@ func (s *finiteSink) Rows(y0, y1 int) (put func(y int, planes [][]float32), end 
 
 func (s *finiteSink) count(planes [][]float32) {
 	for _, line := range planes {
-		sum := float32(0) // 0, or NaN if a sample is not finite
-		for _, v := range line {
-			sum += v - v
+		var sum [4]float32 // 0, or NaN if a sample is not finite
+		rest := line
+		for ; len(rest) >= 4; rest = rest[4:] {
+			sum[0] += rest[0] - rest[0]
+			sum[1] += rest[1] - rest[1]
+			sum[2] += rest[2] - rest[2]
+			sum[3] += rest[3] - rest[3]
 		}
-		if sum == 0 {
+		for _, v := range rest {
+			sum[0] += v - v
+		}
+		if sum == [4]float32{} {
 			continue
 		}
 		for _, v := range line {

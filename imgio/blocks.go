@@ -3,6 +3,8 @@ package imgio
 import (
 	"compress/flate"
 	"runtime"
+	"sync"
+	"sync/atomic"
 )
 
 // blockBytes is how much picture is compressed at a time. Blocks share no
@@ -20,42 +22,82 @@ func blockRows(h Header) int {
 }
 
 // inOrder runs jobs side by side and hands their results to emit in the order
-// in which the jobs came. emit runs on the caller's goroutine.
+// in which the jobs came, one at a time, from the jobs' goroutines: the caller goes
+// on meanwhile.
 type inOrder[T any] struct {
 	emit    func(T) error
-	pending []chan T
-	err     error
+	pending []chan struct{} // by job: closed when its result is out
+	last    chan struct{}
+	failed  atomic.Pointer[error]
 }
 
-// do starts a job, first waiting for the oldest if too many are in flight.
+// do starts a job, first waiting for the oldest if too many are in flight. It
+// returns the first error of emit so far; after one nothing is emitted any more.
 func (q *inOrder[T]) do(job func() T) error {
 	for len(q.pending) > min(runtime.GOMAXPROCS(0), maxParallel) {
-		q.take()
+		<-q.pending[0]
+		q.pending = q.pending[1:]
 	}
-	if q.err != nil {
-		return q.err
+	if err := q.err(); err != nil {
+		return err
 	}
-	// A buffered channel lets the job end even if nobody waits for it any more.
-	done := make(chan T, 1)
-	q.pending = append(q.pending, done)
-	go func() { done <- job() }()
+	before, out := q.last, make(chan struct{})
+	q.pending, q.last = append(q.pending, out), out
+	go func() {
+		defer close(out)
+		r := job()
+		if before != nil {
+			<-before
+		}
+		if q.err() != nil {
+			return
+		}
+		if err := q.emit(r); err != nil {
+			q.failed.Store(&err)
+		}
+	}()
 	return nil
 }
 
-func (q *inOrder[T]) take() {
-	r := <-q.pending[0]
-	q.pending = q.pending[1:]
-	if q.err == nil {
-		q.err = q.emit(r)
+func (q *inOrder[T]) err() error {
+	if e := q.failed.Load(); e != nil {
+		return *e
 	}
+	return nil
 }
 
 // drain waits for every job.
 func (q *inOrder[T]) drain() error {
-	for len(q.pending) > 0 {
-		q.take()
+	for _, out := range q.pending {
+		<-out
 	}
-	return q.err
+	q.pending = nil
+	return q.err()
+}
+
+// spares is memory for blocks that are free again. The zero value has none.
+type spares[T any] struct {
+	mu   sync.Mutex
+	free [][]T
+}
+
+// take returns a spare, empty, or nil.
+func (s *spares[T]) take() []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.free)
+	if n == 0 {
+		return nil
+	}
+	b := s.free[n-1]
+	s.free = s.free[:n-1]
+	return b[:0]
+}
+
+func (s *spares[T]) give(b []T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, b)
 }
 
 // deflater compresses blocks; a writer keeps a pool of them. It is an io.Writer

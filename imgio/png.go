@@ -27,7 +27,7 @@ type pngWriter struct {
 	rowBytes int
 	perBlock int
 	rgb      []uint16 // the row before the block, then the block's rows so far
-	free     [][]uint16
+	free     spares[uint16]
 	queue    inOrder[pngBlock]
 	pool     sync.Pool
 	adler    uint32
@@ -68,10 +68,8 @@ func NewPNG(w io.Writer, h Header) (RowWriter, error) {
 
 // newBlock returns an empty block that follows row prev.
 func (p *pngWriter) newBlock(prev []uint16) []uint16 {
-	if n := len(p.free); n > 0 {
-		rgb := p.free[n-1]
-		p.free = p.free[:n-1]
-		return append(rgb[:0], prev...)
+	if rgb := p.free.take(); rgb != nil {
+		return append(rgb, prev...)
 	}
 	return append(make([]uint16, 0, (1+p.perBlock)*len(prev)), prev...)
 }
@@ -174,9 +172,10 @@ func (p *pngWriter) encode(block []uint16, last bool) pngBlock {
 	return pngBlock{d, block, adler32.Checksum(d.filtered), len(d.filtered), last}
 }
 
+// emit writes a block, behind those before it.
 func (p *pngWriter) emit(b pngBlock) error {
 	defer p.pool.Put(b.d)
-	p.free = append(p.free, b.rgb)
+	p.free.give(b.rgb)
 	p.adler = adlerCombine(p.adler, b.adler, b.n)
 	var head, tail []byte
 	if !p.started {
@@ -191,6 +190,7 @@ func (p *pngWriter) emit(b pngBlock) error {
 
 func (p *pngWriter) Close() error {
 	if err := p.finish(); err != nil {
+		p.queue.drain() // nothing is written any more
 		return err
 	}
 	if err := p.queue.drain(); err != nil {

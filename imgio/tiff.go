@@ -42,7 +42,7 @@ type tiffWriter struct {
 	compression TIFFCompression
 	perStrip    int
 	raw         []byte
-	free        [][]byte
+	free        spares[byte]
 	queue       inOrder[tiffStrip]
 	pool        sync.Pool
 
@@ -189,9 +189,10 @@ func (t *tiffWriter) WriteRow(rgb []uint16) error {
 	if err := t.next(rgb); err != nil {
 		return err
 	}
-	if n := len(t.free); t.raw == nil && n > 0 {
-		t.raw, t.free = t.free[n-1][:0], t.free[:n-1]
-	} else if t.raw == nil {
+	if t.raw == nil {
+		t.raw = t.free.take()
+	}
+	if t.raw == nil {
 		t.raw = make([]byte, 0, t.perStrip*int(t.h.rowBytes()))
 	}
 	n := len(t.raw)
@@ -239,7 +240,7 @@ func (t *tiffWriter) deflate(raw []byte) tiffStrip {
 
 func (t *tiffWriter) emit(s tiffStrip) error {
 	defer t.pool.Put(s.d)
-	t.free = append(t.free, s.raw)
+	t.free.give(s.raw)
 	data, n := s.d.out, len(s.d.out)
 	if len(data)%2 != 0 { // offsets of strips are even, as good manners have it
 		data = append(data, 0)
@@ -255,6 +256,7 @@ func (t *tiffWriter) emit(s tiffStrip) error {
 
 func (t *tiffWriter) Close() error {
 	if err := t.finish(); err != nil {
+		t.queue.drain() // nothing is written any more
 		return err
 	}
 	if t.compression == TIFFNone {

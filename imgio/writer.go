@@ -22,7 +22,9 @@ type RowWriter interface {
 	// scale. The slice is not kept. After an error every call returns it.
 	WriteRow(rgb []uint16) error
 	// Close completes the file; it does not close the underlying writer. It
-	// reports ErrRows if fewer rows came than the header declared.
+	// reports ErrRows if fewer rows came than the header declared. Until it returns,
+	// also after an error, the underlying writer may be written to, from another
+	// goroutine.
 	Close() error
 }
 

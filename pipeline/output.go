@@ -19,6 +19,7 @@ type target struct {
 	mu   sync.Mutex
 	w    io.Writer
 	file *atomicfile.File // nil for a stream
+	over bool             // aborted
 }
 
 // openTarget makes the file, which must be none of keep, or takes the stream.
@@ -39,6 +40,9 @@ func (t *target) Write(p []byte) (int, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.over { // the encoder may still be at it
+		return 0, errAborted
+	}
 	return t.w.Write(p)
 }
 
@@ -61,10 +65,13 @@ func (t *target) commit() error {
 	return t.file.Commit()
 }
 
-// abort drops what was written. It does nothing after commit.
+var errAborted = errors.New("pipeline: the output was given up")
+
+// abort drops what was written and takes no more. It does nothing after commit.
 func (t *target) abort() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.over = true
 	if t.file == nil {
 		return nil
 	}
