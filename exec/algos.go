@@ -9,6 +9,7 @@ import (
 	"enhance/conv/mma"
 	"enhance/conv/wgmma"
 	"enhance/fuse"
+	"enhance/model"
 	"enhance/planar"
 	"enhance/winograd"
 )
@@ -121,6 +122,22 @@ func warpgroupAlgo(c conv.Caps, s conv.Shape, p planar.Precision) conv.Algo {
 		return nil
 	}
 	return a
+}
+
+// SuitsWarpgroups reports whether the automatic choice for some convolution of a
+// network is one by warpgroups, where a device has them: whether it pays to ask.
+func SuitsWarpgroups(m *model.Model) bool {
+	const side = 512 // any that networks take
+	p, err := fuse.Fuse(m.Graph, side, side)
+	if err != nil {
+		return false
+	}
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.Kind == fuse.Conv && wgmma.Suits(ShapeOf(p, s)) {
+			return true
+		}
+	}
+	return false
 }
 
 // matrixAlgo is the algorithm for the device's matrix units in a precision, nil

@@ -288,3 +288,16 @@ func TestNormsKeepTheRule(t *testing.T) {
 		t.Errorf("%d convolutions beside norms, %+v: nothing was tested", norms, job.Tuning())
 	}
 }
+
+// TestSuitsWarpgroups: devices are asked for warpgroups for networks that use them.
+func TestSuitsWarpgroups(t *testing.T) {
+	for spec, want := range map[string]bool{"pynet-random:gold": true, "pynet-s": false, "fast": false, "best": false} {
+		m, err := model.Load(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := exec.SuitsWarpgroups(m); got != want {
+			t.Errorf("%s: %v, want %v", spec, got, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"enhance/clrt"
 	"enhance/conv/mma"
@@ -69,7 +70,7 @@ func (s *Session) probe() error {
 		return err
 	}
 	found := mma.Probe(s.cl)
-	s.matrix, s.hopper = &found, found && wgmma.Probe(s.cl)
+	s.matrix, s.hopper = &found, found && s.mayUseWarpgroups() && wgmma.Probe(s.cl)
 	return nil
 }
 
@@ -95,6 +96,15 @@ func (s *Session) takeEarly() {
 		<-e.opened
 		s.early, s.cl = nil, e.cl
 	}
+}
+
+// mayUseWarpgroups reports whether anything would be done with them: asking the
+// device compiles kernels for it.
+func (s *Session) mayUseWarpgroups() bool {
+	if p := s.set.Precision; p != FP16 && p != AutoPrecision {
+		return false
+	}
+	return strings.Contains(s.set.Algo, wgmma.Algo().Name()) || exec.SuitsWarpgroups(s.model)
 }
 
 // openContext makes s.cl.

@@ -24,9 +24,16 @@ import (
 // [Probe].
 func Algo() conv.Algo { return algo{} }
 
-// Suits reports whether the algorithm may beat mma.sync's: with small kernels
-// there is too little to do between fetches.
-func Suits(s conv.Shape) bool { return s.K >= 5 && s.W > planar.Rim && s.InC() >= 16 && s.OutC > 16 }
+// Suits reports whether the algorithm is expected to beat mma.sync's: with small
+// kernels and few channels there is too little to do between fetches, and the units
+// take 32 outputs at least.
+func Suits(s conv.Shape) bool {
+	least := 16
+	if s.K == 5 && s.OutC <= 32 {
+		least = 64
+	}
+	return s.K >= 5 && s.W > planar.Rim && s.InC() >= least && s.OutC > 24
+}
 
 type algo struct{ variant *variant } // nil: the one that suits the shape
 
