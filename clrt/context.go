@@ -56,6 +56,8 @@ type Context struct {
 	dev *Device
 	ref ref
 
+	compiler Compiler // nil: programs are compiled here
+
 	mu       sync.Mutex
 	serial   uint64
 	objects  map[closer]uint64 // queues, kernels and programs, by serial number

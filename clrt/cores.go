@@ -46,7 +46,10 @@ func (d *Device) Cores(n int) (*Device, error) {
 	if err := check(symCreateSubDevices, r, fmt.Sprintf("%d of %d compute units of %s", n, d.info.ComputeUnits, d)); err != nil {
 		return nil, err
 	}
-	s := &Device{lib: d.lib, platform: d.platform, id: id}
+	s := &Device{lib: d.lib, platform: d.platform, id: id, whole: d}
+	if d.whole != nil {
+		s.whole = d.whole
+	}
 	var err error
 	if s.info, err = d.lib.deviceInfo(id); err != nil {
 		return nil, err

@@ -87,6 +87,7 @@ type Device struct {
 	lib          *library
 	platform, id uintptr
 	info         DeviceInfo
+	whole        *Device // whose cores it has, see Cores; nil: it is whole
 }
 
 // Info returns what the device says of itself. The result is the caller's own.

@@ -47,7 +47,7 @@ const (
 
 // Build compiles an OpenCL C program for the context's device, or takes it
 // from the cache on disk. The source must be complete: a file that it includes
-// is not seen by the cache. Lines of inline assembly that begin with "//@sm_90a "
+// is not seen by the cache. What is not there, the context's [Compiler] may compile. Lines of inline assembly that begin with "//@sm_90a "
 // are for Hopper GPUs (see ptx.go). The error of a failed compilation is a
 // *BuildError.
 func (c *Context) Build(source, options string) (*Program, error) {
@@ -69,16 +69,7 @@ func (c *Context) Build(source, options string) (*Program, error) {
 		}
 		cache.drop() // not this driver's after all
 	}
-	p, err := c.buildSource(source, full)
-	if err != nil {
-		return nil, err
-	}
-	if cache.enabled() {
-		if binary, err := p.Binary(); err == nil {
-			cache.store(binary)
-		}
-	}
-	return p, nil
+	return c.compile(source, options, full, &cache)
 }
 
 func (c *Context) buildSource(source, options string) (*Program, error) {

@@ -48,7 +48,9 @@ func (j *Job) Compile(ctx *clrt.Context) (programs int, err error) {
 // compile builds the engine's programs and finds its kernels.
 func (e *Engine) compile() (err error) {
 	sources, of := e.sources()
-	if e.progs, err = e.ctx.BuildAll(sources, buildOptions); err != nil {
+	e.progs, err = e.ctx.BuildAll(sources, buildOptions)
+	e.ctx.RestCompiler() // memory is allocated next
+	if err != nil {
 		return err
 	}
 	if e.ops, err = ops.New(e.progs[0], e.q, e.caps); err != nil {

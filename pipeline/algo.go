@@ -86,7 +86,7 @@ func (s *Session) openEarly() {
 	s.early = e
 	go func() {
 		defer close(e.opened)
-		e.cl, _ = clrt.NewContext(s.choice.Device) // openContext tries again, and tells
+		e.cl, _ = s.newContext() // openContext tries again, and tells
 	}()
 }
 
@@ -107,6 +107,15 @@ func (s *Session) mayUseWarpgroups() bool {
 	return strings.Contains(s.set.Algo, wgmma.Algo().Name()) || exec.SuitsWarpgroups(s.model)
 }
 
+// newContext makes a context that compiles as the settings say.
+func (s *Session) newContext() (*clrt.Context, error) {
+	c, err := clrt.NewContext(s.choice.Device)
+	if err == nil && s.set.Compiler != nil && s.set.HostMemory <= 0 {
+		c.CompileWith(s.set.Compiler)
+	}
+	return c, err
+}
+
 // openContext makes s.cl.
 func (s *Session) openContext() error {
 	if s.cl == nil {
@@ -115,7 +124,7 @@ func (s *Session) openContext() error {
 	if s.cl != nil {
 		return nil
 	}
-	c, err := clrt.NewContext(s.choice.Device)
+	c, err := s.newContext()
 	if err != nil {
 		return &DeviceError{Selector: s.set.Device, Problem: s.choice.Device.String() + " cannot be used", Err: err}
 	}

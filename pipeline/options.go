@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"enhance/clrt"
 	"enhance/exec"
 	"enhance/profile"
 	"enhance/raw"
@@ -48,6 +49,9 @@ type Settings struct {
 	Early bool
 	// Precision is how activations are stored and multiplied on the device.
 	Precision Precision
+	// Compiler compiles kernels, see [clrt.Context.CompileWith]; nil is the process
+	// itself, as it is where HostMemory bounds what may be held.
+	Compiler clrt.Compiler
 	// NoTune leaves what was measured on the device alone: algorithms are the
 	// shipped defaults, and nothing is measured at a device's first use.
 	NoTune bool

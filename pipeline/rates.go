@@ -50,7 +50,7 @@ func (s *Session) measureRates(ctx context.Context) error {
 	if err := s.closeEngine(); err != nil { // its memory counts too
 		return err
 	}
-	cl, err := clrt.NewContext(s.choice.Device)
+	cl, err := s.newContext()
 	if err != nil {
 		return err
 	}

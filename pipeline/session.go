@@ -114,6 +114,9 @@ func (s *Session) Close() error {
 		err = errors.Join(err, s.cl.Close())
 		s.cl = nil
 	}
+	if s.set.Compiler != nil {
+		s.set.Compiler.Rest()
+	}
 	return err
 }
 

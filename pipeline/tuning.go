@@ -87,7 +87,7 @@ func (s *Session) compileFirst(h, w int) (pace time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	cl, err := clrt.NewContext(s.choice.Device)
+	cl, err := s.newContext()
 	if err != nil {
 		return 0, err
 	}
@@ -200,7 +200,7 @@ func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, how searc
 		}
 		return found, nil
 	}
-	cl, err := clrt.NewContext(s.choice.Device)
+	cl, err := s.newContext()
 	if err != nil {
 		return nil, err
 	}

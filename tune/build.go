@@ -2,11 +2,10 @@ package tune
 
 import (
 	"errors"
-	"runtime"
 	"sync"
+	"time"
 
 	"enhance/clrt"
-	"enhance/conv"
 )
 
 // options are those that the engine builds with, so that both find each other's
@@ -34,18 +33,9 @@ type building struct {
 
 var errHalted = errors.New("tune: stopped before this was compiled")
 
-// compilers is how many programs are compiled at a time; those of CPUs' drivers
-// compile on all cores, or hold a lock.
-func compilers(c conv.Caps) int {
-	if c.CPU {
-		return 1
-	}
-	return max(1, min(runtime.NumCPU(), 8))
-}
-
-// newBuilder makes a builder of at most that many compilations at a time.
-func newBuilder(ctx *clrt.Context, most int) *builder {
-	return &builder{ctx: ctx, jobs: map[string]*building{}, most: max(most, 1)}
+// newBuilder makes a builder of as many compilations at a time as the context is for.
+func newBuilder(ctx *clrt.Context) *builder {
+	return &builder{ctx: ctx, jobs: map[string]*building{}, most: ctx.Compilers()}
 }
 
 // want asks for a program, once.
@@ -93,6 +83,27 @@ func (b *builder) get(source string) (*clrt.Program, error) {
 	j := b.want(source)
 	<-j.done
 	return j.prog, j.err
+}
+
+// within waits for a program until some time, if it is not zero, and reports whether
+// it was compiled, or failed, by then.
+func (b *builder) within(source string, until time.Time) bool {
+	j := b.want(source)
+	select {
+	case <-j.done:
+		return true
+	default:
+	}
+	var late <-chan time.Time
+	if !until.IsZero() {
+		late = time.After(time.Until(until))
+	}
+	select {
+	case <-j.done:
+		return true
+	case <-late:
+		return false
+	}
 }
 
 // close leaves out what was not begun, waits for the rest and releases all.

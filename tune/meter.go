@@ -51,7 +51,7 @@ type Meter struct {
 
 // NewMeter prepares measurements of convolutions on samples stored as p.
 func NewMeter(ctx *clrt.Context, caps conv.Caps, p planar.Precision, l Limits) (m *Meter, err error) {
-	m = &Meter{ctx: ctx, caps: caps, precision: p, limits: l, builder: newBuilder(ctx, compilers(caps))}
+	m = &Meter{ctx: ctx, caps: caps, precision: p, limits: l, builder: newBuilder(ctx)}
 	defer func() {
 		if err != nil {
 			m.Close()

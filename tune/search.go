@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"enhance/conv"
@@ -89,6 +90,7 @@ func Score(seconds, relError float64, precision string) float64 {
 func (m *Meter) Run(ctx context.Context, tasks []Task, o Options) ([]Outcome, error) {
 	all := unmeasured(tasks)
 	m.compileDefaults(ctx, tasks, &o)
+	m.compileAhead(tasks, &o)
 	for i := range all {
 		if err := ctx.Err(); err != nil {
 			return all, err
@@ -161,6 +163,38 @@ func (m *Meter) compileDefaults(ctx context.Context, tasks []Task, o *Options) {
 	}
 }
 
+// aheadShare is the share of the time left in which programs of tasks to come are
+// asked for: what follows has to be measured, too.
+const aheadShare = 0.7
+
+// compileAhead asks for the candidates of all tasks, in their order and as far as
+// there is time, so that those of later tasks are compiled while earlier ones are
+// measured. On a CPU that would take the measurements' cores.
+func (m *Meter) compileAhead(tasks []Task, o *Options) {
+	if m.caps.CPU {
+		return
+	}
+	most := math.MaxInt
+	if !o.Until.IsZero() {
+		if m.pace <= 0 {
+			return
+		}
+		most = int(aheadShare * float64(time.Until(o.Until)) / float64(m.pace))
+	}
+	for i := range tasks {
+		for _, a := range append([]conv.Algo{plain(m.caps)}, tasks[i].Candidates...) {
+			src := m.sourceOf(&tasks[i], a)
+			if src == "" || m.builder.known(src) {
+				continue
+			}
+			if most--; most < 0 {
+				return
+			}
+			m.builder.want(src)
+		}
+	}
+}
+
 // affordable compiles as many of a task's candidates as there is time for, side by
 // side, and reports which can be measured. Beside the default there must be
 // one, and the algorithm that they are held against.
@@ -192,7 +226,9 @@ func (m *Meter) affordable(t *Task, o *Options) map[string]bool {
 	}
 	start := time.Now()
 	for src := range can {
-		m.builder.get(src)
+		if !m.builder.within(src, o.Until) {
+			delete(can, src)
+		}
 	}
 	if fresh > 0 { // the defaults may have been in the cache: those were no measure
 		m.pace = max(m.pace, time.Since(start)/time.Duration(fresh))

@@ -324,6 +324,7 @@ func (b *benchFlags) net(e *env, size string, profile *profileFlag) (r *bench.Ne
 		return nil, err
 	}
 	tellTuning(&b.set, e.stderr, b.quiet, false)
+	e.compileApart(&b.set)
 	s, err := pipeline.NewSession(b.set)
 	if err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ func runExplain(e *env, args []string) int {
 	}
 	n.set.PlanOnly = n.set.Profile != nil && n.set.Device == ""
 	tellTuning(&n.set, e.stderr, false, false)
+	e.compileApart(&n.set)
 	s, err := pipeline.NewSession(n.set)
 	if err != nil {
 		return e.fail(err, "")

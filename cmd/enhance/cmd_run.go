@@ -75,6 +75,7 @@ func modelRun(e *env, args []string) int {
 	o.set.PlanOnly = o.dryRun && o.set.Profile != nil && o.set.Device == ""
 	o.set.Early = !o.dryRun
 	tellTuning(&o.set, e.stderr, o.quiet, false)
+	e.compileApart(&o.set)
 	s, err := pipeline.NewSession(o.set)
 	if err != nil {
 		return e.fail(err, "")

@@ -54,6 +54,7 @@ func runTune(e *env, args []string) int {
 		return e.fail(err, "")
 	}
 	tellTuning(&n.set, e.stderr, quiet, true)
+	e.compileApart(&n.set)
 	s, err := pipeline.NewSession(n.set)
 	if err != nil {
 		return e.fail(err, "")

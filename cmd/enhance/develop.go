@@ -42,6 +42,7 @@ func runDevelop(e *env, args []string) int {
 	}
 	defer o.profile.close(false)
 	tellTuning(&o.settings, e.stderr, o.quiet, o.verbose)
+	e.compileApart(&o.settings)
 	pb, err := pipeline.NewBatch(o.settings, o.profile.device)
 	if err != nil {
 		return e.fail(err, "")

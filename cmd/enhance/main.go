@@ -16,6 +16,7 @@
 //	describe.go   what is said before and after; brief.go: of each of several photos;
 //	              progress.go: in between
 //	tuningflags.go  --precision, --no-tune, and what tuning says
+//	compilers.go  kernels are compiled in several processes
 //	devices.go    --list-devices
 //	exit.go       exit statuses and one-line messages
 package main
@@ -23,21 +24,26 @@ package main
 import (
 	"io"
 	"os"
+
+	"enhance/clrt/compilers"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	if len(os.Args) == 2 && os.Args[1] == compileArgument {
+		os.Exit(compilers.Serve())
+	}
+	os.Exit(run(&env{os.Stdin, os.Stdout, os.Stderr, ownCommand()}, os.Args[1:]))
 }
 
 // env is the outside world of a command.
 type env struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	self           []string // starts this program once more, see compilers.go; nil: never do
 }
 
 // run is the program: it returns the exit status.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	e := &env{stdin: stdin, stdout: stdout, stderr: stderr}
+func run(e *env, args []string) int {
 	if len(args) > 0 {
 		if c := lookup(args[0]); c != nil {
 			return c.run(e, args[1:])

@@ -5,7 +5,7 @@ package archtest
 // test compares them.
 var layers = [][]string{
 	{"atomicfile", "clrt", "colour", "conv/kerneltext", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr", "trace"},
-	{"conv/gemm", "conv/peak", "imgio", "model/pickle", "profile", "raw/tiff"},
+	{"clrt/compilers", "conv/gemm", "conv/peak", "imgio", "model/pickle", "profile", "raw/tiff"},
 	{"model", "raw/ljpeg"},
 	{"fuse", "model/modeltest", "model/ref", "raw/dng"},
 	{"fuse/fusetest", "memplan", "planar", "raw"},

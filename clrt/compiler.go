@@ -1,0 +1,129 @@
+package clrt
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+)
+
+// Compiler compiles programs for contexts elsewhere than in the calling thread:
+// drivers compile one program at a time in a process, whatever number of threads
+// ask (docs/opencl-binding.md). Package clrt/compilers has one that starts processes.
+// A context without a Compiler compiles by itself.
+type Compiler interface {
+	// Compile returns a program's binary, as [Program.Binary] gives it, and keeps it
+	// in the cache, as [Context.Build] does, if that is not disabled. It may be
+	// called by many goroutines, which wait for their turns. Without a binary, for
+	// whatever reason, the caller compiles the program in its own process, and calls
+	// done, which is never nil, when it has.
+	Compile(d *Device, source, options string) (binary []byte, done func())
+	// Width is how many programs for a device are worth asking for at a time.
+	Width(d *Device) int
+	// Rest gives back what the compiler holds of the device and the host's memory
+	// while it has nothing to do. It may be used again afterwards.
+	Rest()
+}
+
+// CompileWith has the context's programs that are not in the cache compiled by k.
+// Call it before the first Build.
+func (c *Context) CompileWith(k Compiler) { c.compiler = k }
+
+// RestCompiler has the context's compiler, if there is one, give back what it holds:
+// call it before the device's memory is needed.
+func (c *Context) RestCompiler() {
+	if c.compiler != nil {
+		c.compiler.Rest()
+	}
+}
+
+// Compilers is how many programs are worth building at a time. Without a Compiler
+// that is several on GPUs, where some drivers gain by it, and one on CPUs, whose
+// drivers compile on all cores or hold a lock.
+func (c *Context) Compilers() int {
+	switch {
+	case c.compiler != nil:
+		return max(1, c.compiler.Width(c.dev))
+	case c.dev.info.Type == CPU:
+		return 1
+	}
+	return max(1, min(runtime.NumCPU(), 8))
+}
+
+// compile compiles a program that is not in the cache, and keeps it there.
+func (c *Context) compile(source, options, full string, cache *cacheEntry) (*Program, error) {
+	if c.compiler != nil {
+		binary, done := c.compiler.Compile(c.dev, source, options)
+		defer done()
+		if binary != nil {
+			if p, err := c.buildBinary(binary, full); err == nil {
+				p.fromCache = false
+				return p, nil
+			}
+			if cache.enabled() {
+				cache.drop() // where the compiler left it
+			}
+		}
+	}
+	p, err := c.buildSource(source, full)
+	if err != nil {
+		return nil, err
+	}
+	if cache.enabled() {
+		if binary, err := p.Binary(); err == nil {
+			cache.store(binary)
+		}
+	}
+	return p, nil
+}
+
+// Identity says which device of this machine a device is, for another process on
+// it that sees the same drivers.
+type Identity struct {
+	Index         int    `json:"index"` // in Devices
+	Cores         int    `json:"cores"` // as Device.Cores has it; 0: the whole device
+	Platform      string `json:"platform"`
+	Name          string `json:"name"`
+	DriverVersion string `json:"driver_version"`
+	Version       string `json:"version"`
+}
+
+// Identity returns the device's identity.
+func (d *Device) Identity() (Identity, error) {
+	whole, cores := d, 0
+	if d.whole != nil {
+		whole, cores = d.whole, d.info.ComputeUnits
+	}
+	devices, err := Devices()
+	if err != nil {
+		return Identity{}, err
+	}
+	i := slices.Index(devices, whole)
+	if i < 0 {
+		return Identity{}, fmt.Errorf("clrt: %s is not among the devices of this process", d)
+	}
+	f := &d.info
+	return Identity{i, cores, f.Platform, f.Name, f.DriverVersion, f.Version}, nil
+}
+
+// FindDevice returns the device of that identity, and an error where there is none
+// or another one is in its place.
+func FindDevice(id Identity) (*Device, error) {
+	devices, err := Devices()
+	if err != nil {
+		return nil, err
+	}
+	if id.Index < 0 || id.Index >= len(devices) {
+		return nil, fmt.Errorf("clrt: there is no device %d", id.Index)
+	}
+	d := devices[id.Index]
+	if id.Cores != 0 {
+		if d, err = d.Cores(id.Cores); err != nil {
+			return nil, err
+		}
+	}
+	if got, err := d.Identity(); err != nil || got != id {
+		return nil, fmt.Errorf("clrt: device %d is %s, driver %s, and not %s (%s), driver %s",
+			id.Index, d, d.info.DriverVersion, id.Name, id.Platform, id.DriverVersion)
+	}
+	return d, nil
+}

@@ -1,0 +1,326 @@
+package compilers
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"enhance/clrt"
+)
+
+// Options of a [Farm].
+type Options struct {
+	// Command is the executable's path and then its arguments, the name that it is
+	// called by first, with which it calls [Serve].
+	Command []string
+	// Most bounds the processes beside the calling one; below 0 the cores that the
+	// process may use, the device's memory and the host's do.
+	Most int
+	// Patience is how long a process may take for one program; 0 for two minutes.
+	Patience time.Duration
+	// Debug, if set, is told what was done, from any goroutine.
+	Debug func(text string)
+}
+
+// Farm compiles in several processes, of which the calling one is the first: it
+// takes a program whenever it compiles none, so that where there is only one no
+// process is started. Each takes a program at a time from one queue, in the order in
+// which they were asked for, so that unequal ones are shared out evenly. It is safe
+// for use by many goroutines. It needs no closing after [Farm.Rest].
+type Farm struct {
+	opt Options
+
+	mu      sync.Mutex
+	busy    bool   // the calling process compiles
+	queue   []*job // in the order in which they were asked for
+	own     []*job // that only the calling process can do
+	crews   map[*clrt.Device]*crew
+	stats   Stats
+	told    Stats       // of them
+	shift   int         // processes of earlier ones are to go
+	working map[int]int // processes by shift
+	moved   sync.Cond
+}
+
+// crew are the processes of a device.
+type crew struct {
+	id       clrt.Identity
+	most     int // processes that there may be; below 0: not asked since Rest
+	idle     int // that wait for a program, or will when they have the device
+	lost     int
+	starting map[*child]bool
+}
+
+// maxLost is how many processes of a device may be lost before no more are started.
+const maxLost = 3
+
+var _ clrt.Compiler = (*Farm)(nil)
+
+// Stats say what a farm did since it was made.
+type Stats struct {
+	Processes int // that were started and had the device
+	Lost      int // that could not be started, or ended by themselves
+	There     int // programs that processes compiled
+	Here      int // programs that the calling process compiled
+}
+
+// job is a program that waits for a compiler.
+type job struct {
+	device          *clrt.Device
+	options, source string
+	answer          chan []byte // nil: compile it here
+}
+
+// New returns a farm without processes.
+func New(o Options) *Farm {
+	if o.Patience == 0 {
+		o.Patience = 2 * time.Minute
+	}
+	f := &Farm{opt: o, crews: map[*clrt.Device]*crew{}, working: map[int]int{}}
+	f.moved.L = &f.mu
+	return f
+}
+
+// Stats returns what the farm did so far.
+func (f *Farm) Stats() Stats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stats
+}
+
+// Width is twice the number of processes, so that none waits while the caller loads
+// what it made; 1 if there is only the calling one.
+func (f *Farm) Width(d *clrt.Device) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n := f.crew(d).most; n > 0 {
+		return 2 * (1 + n)
+	}
+	return 1
+}
+
+// crew is the device's, with the number of processes that there may be by now.
+func (f *Farm) crew(d *clrt.Device) *crew {
+	c := f.crews[d]
+	if c == nil {
+		c = &crew{most: -1, starting: map[*child]bool{}}
+		var err error
+		if c.id, err = d.Identity(); err != nil {
+			c.lost = maxLost
+		}
+		f.crews[d] = c
+	}
+	if c.most < 0 {
+		c.most = mostNow(d.Info())
+		if f.opt.Most >= 0 {
+			c.most = min(c.most, f.opt.Most)
+		}
+	}
+	if c.lost >= maxLost {
+		c.most = 0
+	}
+	return c
+}
+
+// Compile implements [clrt.Compiler].
+func (f *Farm) Compile(d *clrt.Device, source, options string) (binary []byte, done func()) {
+	f.mu.Lock()
+	if !f.busy {
+		f.busy = true
+		f.stats.Here++
+		f.mu.Unlock()
+		return nil, f.leave
+	}
+	j := &job{device: d, options: options, source: source, answer: make(chan []byte, 1)}
+	f.queue = append(f.queue, j)
+	f.hire(d)
+	f.moved.Broadcast()
+	f.mu.Unlock()
+	if binary = <-j.answer; binary == nil {
+		return nil, f.leave
+	}
+	return binary, func() {}
+}
+
+// leave passes the turn in the calling process on.
+func (f *Farm) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.busy = false
+	f.here()
+}
+
+// here has the calling process take the next program, if it compiles none: first
+// those that nobody else can do.
+func (f *Farm) here() {
+	if f.busy {
+		return
+	}
+	from := &f.own
+	if len(f.own) == 0 {
+		from = &f.queue
+	}
+	if len(*from) == 0 {
+		return
+	}
+	j := (*from)[0]
+	*from = (*from)[1:]
+	f.busy = true
+	f.stats.Here++
+	j.answer <- nil
+}
+
+// hire starts a process if a device has more programs waiting than processes.
+func (f *Farm) hire(d *clrt.Device) {
+	c, waiting, all := f.crew(d), 0, 0
+	for _, j := range f.queue {
+		if j.device == d {
+			waiting++
+		}
+	}
+	for _, n := range f.working {
+		all += n
+	}
+	if waiting > c.idle && all < c.most {
+		c.idle++
+		f.working[f.shift]++
+		go f.employ(d, c, f.shift)
+	}
+}
+
+// employ is a process's life, until Rest or a failure ends it. The goroutine keeps
+// its thread, see dieWithParent.
+func (f *Farm) employ(d *clrt.Device, c *crew, shift int) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	p, err := f.start(c, shift)
+	if err == nil {
+		err = f.work(d, c, p, shift)
+		p.kill()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil && shift == f.shift {
+		c.lost++
+		f.stats.Lost++
+		f.tell(fmt.Sprintf("a process to compile in is lost: %v", err))
+	}
+	if f.working[shift]--; f.working[shift] == 0 {
+		delete(f.working, shift)
+	}
+	f.moved.Broadcast()
+	f.hire(d) // for what was asked for meanwhile
+}
+
+// start starts a process that has the device.
+func (f *Farm) start(c *crew, shift int) (*child, error) {
+	p, err := startChild(f.opt.Command)
+	if err == nil {
+		f.mu.Lock()
+		c.starting[p] = true
+		late := f.shift != shift
+		f.mu.Unlock()
+		if late { // Rest did not see it
+			_ = p.cmd.Process.Kill()
+		}
+		err = p.open(c.id, f.opt.Patience)
+	}
+	f.mu.Lock()
+	delete(c.starting, p)
+	if err == nil {
+		f.stats.Processes++
+	} else {
+		c.idle--
+	}
+	f.mu.Unlock()
+	if err != nil && p != nil {
+		p.kill()
+	}
+	return p, err
+}
+
+// work has the process compile until it is time to go, or it fails.
+func (f *Farm) work(d *clrt.Device, c *crew, p *child, shift int) error {
+	for {
+		j := f.take(d, c, shift)
+		if j == nil {
+			return nil
+		}
+		binary, err := p.compile(j.options, j.source, f.opt.Patience)
+		f.mu.Lock()
+		if err == nil {
+			f.stats.There++
+			j.answer <- binary
+		} else {
+			f.own = append(f.own, j)
+			f.here()
+		}
+		if err == nil || err == errNotCompiled {
+			c.idle++
+			err = nil
+		}
+		f.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// take waits for a program of a device; nil when it is time to go.
+func (f *Farm) take(d *clrt.Device, c *crew, shift int) *job {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer func() { c.idle-- }()
+	for {
+		for i, j := range f.queue {
+			if j.device == d {
+				f.queue = slices.Delete(f.queue, i, i+1)
+				return j
+			}
+		}
+		if f.shift != shift {
+			return nil
+		}
+		f.moved.Wait()
+	}
+}
+
+// Rest implements [clrt.Compiler]: it ends the processes, when they have done what
+// was asked for by now, and waits until they are gone.
+func (f *Farm) Rest() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.shift
+	f.shift++
+	for _, c := range f.crews {
+		c.most = -1
+		for p := range c.starting {
+			_ = p.cmd.Process.Kill()
+		}
+	}
+	f.moved.Broadcast()
+	for f.workingUpTo(now) {
+		f.moved.Wait()
+	}
+	if s := f.stats; s.There > f.told.There {
+		f.tell(fmt.Sprintf("compiled %d programs in %d processes and %d in this one", s.There-f.told.There, s.Processes-f.told.Processes, s.Here-f.told.Here))
+		f.told = s
+	}
+}
+
+func (f *Farm) workingUpTo(shift int) bool {
+	for s := range f.working {
+		if s <= shift {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *Farm) tell(text string) {
+	if f.opt.Debug != nil {
+		f.opt.Debug(text)
+	}
+}

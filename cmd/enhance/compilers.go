@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+
+	"enhance/clrt/compilers"
+	"enhance/pipeline"
+)
+
+// compileArgument alone makes a process of this program one that compiles kernels for
+// another, see package compilers.
+const compileArgument = "__compile-kernels"
+
+// compilersEnv bounds the processes that kernels are compiled in beside this one.
+const compilersEnv = "ENHANCE_COMPILERS"
+
+// ownCommand starts this program once more, as it is now: the file that a path leads
+// to may have been replaced by another version.
+func ownCommand() []string {
+	path := "/proc/self/exe"
+	if runtime.GOOS != "linux" {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			return nil
+		}
+	}
+	return []string{path, os.Args[0], compileArgument}
+}
+
+// compileApart has sessions compile kernels in several processes.
+func (e *env) compileApart(set *pipeline.Settings) {
+	if e.self == nil {
+		return
+	}
+	o := compilers.Options{Command: e.self, Most: -1, Debug: set.Debug}
+	if text := os.Getenv(compilersEnv); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			fmt.Fprintf(e.stderr, "%-8s%s is %q and has no effect: want a number of processes, 0 for none\n", "note", compilersEnv, text)
+		} else {
+			o.Most = n
+		}
+	}
+	set.Compiler = compilers.New(o)
+}
