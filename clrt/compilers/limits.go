@@ -1,7 +1,6 @@
 package compilers
 
 import (
-	"bufio"
 	"os"
 	"runtime"
 	"strconv"
@@ -41,36 +40,46 @@ func mostNow(i *clrt.DeviceInfo) int {
 }
 
 // freeMemory is what Linux says could be had without swapping, and no more than what
-// the process's control group leaves it; -1 where nobody tells.
+// the control group that containers see as the root leaves the process (files that are
+// cached can go); -1 where nobody tells.
 func freeMemory() int64 {
-	free := int64(-1)
-	if f, err := os.Open("/proc/meminfo"); err == nil { // proc(5)
-		defer f.Close()
-		for s := bufio.NewScanner(f); s.Scan(); {
-			if name, value, _ := strings.Cut(s.Text(), ":"); name == "MemAvailable" {
-				if kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64); err == nil {
-					free = kb << 10
-				}
-			}
-		}
+	free := numberOf("/proc/meminfo", "MemAvailable") // proc(5), kB
+	if free >= 0 {
+		free <<= 10
 	}
-	limit, used := groupNumber("memory.max"), groupNumber("memory.current")
-	if left := max(0, limit-used); limit >= 0 && used >= 0 && (free < 0 || left < free) {
-		free = left
+	const group = "/sys/fs/cgroup/memory."
+	limit, used := numberOf(group+"max", ""), numberOf(group+"current", "") // max may be the word max
+	if limit < 0 || used < 0 {
+		return free
+	}
+	used -= max(0, numberOf(group+"stat", "active_file")) + max(0, numberOf(group+"stat", "inactive_file"))
+	if left := max(0, limit-used); free < 0 || left < free {
+		return left
 	}
 	return free
 }
 
-// groupNumber reads a number of the control group that containers see as the root;
-// -1 for none ("max" is none).
-func groupNumber(name string) int64 {
-	text, err := os.ReadFile("/sys/fs/cgroup/" + name)
+// numberOf reads the number behind a name, if it is not empty, in a file of lines of
+// a name, a number and perhaps more; -1 where there is none.
+func numberOf(path, name string) int64 {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return -1
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil {
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if name != "" {
+			if len(words) == 0 || strings.TrimSuffix(words[0], ":") != name {
+				continue
+			}
+			words = words[1:]
+		}
+		if len(words) > 0 {
+			if n, err := strconv.ParseInt(words[0], 10, 64); err == nil && n >= 0 {
+				return n
+			}
+		}
 		return -1
 	}
-	return n
+	return -1
 }

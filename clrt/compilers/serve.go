@@ -17,7 +17,9 @@ const repliesFD = 3
 // Serve is what the processes do that a [Farm] starts: it compiles what comes on
 // standard input until that ends. Call it before anything else and exit with its
 // result. Nothing is printed.
-func Serve() (status int) {
+func Serve() (status int) { return serveProcess(openDevice) }
+
+func serveProcess(open func(clrt.Identity) (builder, error)) (status int) {
 	replies := os.NewFile(repliesFD, "replies")
 	if replies == nil {
 		return 1
@@ -29,7 +31,7 @@ func Serve() (status int) {
 		_, _ = io.Copy(feed, os.Stdin)
 		os.Exit(0)
 	}()
-	if err := serve(in, replies, openDevice); err != nil {
+	if err := serve(in, replies, open); err != nil {
 		return 1
 	}
 	return 0

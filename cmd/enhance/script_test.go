@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,6 +70,8 @@ func TestScripts(t *testing.T) {
 			case "opencl":
 				_, err := clrt.Devices()
 				return err == nil, nil
+			case "cores":
+				return runtime.NumCPU() > 1, nil
 			case "tmpfs":
 				return canMount(t), nil
 			}
@@ -87,6 +90,8 @@ func TestScripts(t *testing.T) {
 			"minimum":   cmdMinimum,
 			"smalldisk": cmdSmalldisk,
 			"interrupt": cmdInterrupt,
+			"killchild": cmdKillchild,
+			"same":      cmdSame,
 		},
 	})
 }

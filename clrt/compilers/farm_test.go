@@ -1,0 +1,328 @@
+package compilers
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"enhance/clrt"
+)
+
+// childEnv makes a process of this test a child, good or bad.
+const childEnv = "COMPILERS_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	mode := os.Getenv(childEnv)
+	if mode == "" {
+		os.Exit(m.Run())
+	}
+	replies := os.NewFile(repliesFD, "replies")
+	switch mode {
+	case "good":
+		os.Exit(Serve())
+	case "noisy":
+		fmt.Println("3 warnings generated.")
+		fmt.Fprintln(os.Stderr, "3 warnings generated.")
+		os.Exit(Serve())
+	case "crash": // in the middle of an answer
+		readMessage(os.Stdin)
+		writeMessage(replies, kindReady)
+		readMessage(os.Stdin)
+		replies.Write([]byte{byte(kindBinary), 100, 0, 0, 0, 1, 2})
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "second": // a good one that is killed by its second program
+		os.Exit(serveProcess(func(id clrt.Identity) (builder, error) {
+			build, err := openDevice(id)
+			n := 0
+			return func(source, options string) ([]byte, error) {
+				if n++; n > 1 {
+					syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				}
+				return build(source, options)
+			}, err
+		}))
+	case "garbage":
+		readMessage(os.Stdin)
+		writeMessage(replies, kindReady)
+		for {
+			if _, _, err := readMessage(os.Stdin); err != nil {
+				os.Exit(0)
+			}
+			writeMessage(replies, kindBinary, "no program")
+		}
+	case "refuse":
+		readMessage(os.Stdin)
+		writeMessage(replies, kindFailed, "no such device")
+	case "gone":
+	case "stuck": // while it compiles
+		os.Exit(serveProcess(func(clrt.Identity) (builder, error) {
+			return func(string, string) ([]byte, error) { select {} }, nil
+		}))
+	}
+	os.Exit(0)
+}
+
+func command(t *testing.T, mode string) []string {
+	t.Helper()
+	t.Setenv(childEnv, mode)
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{path, path}
+}
+
+func device(t *testing.T) *clrt.Device {
+	t.Helper()
+	devices, err := clrt.Devices()
+	if err != nil {
+		if os.Getenv("ENHANCE_REQUIRE_OPENCL") == "1" {
+			t.Fatalf("ENHANCE_REQUIRE_OPENCL is set: %v", err)
+		}
+		t.Skipf("NO OPENCL DEVICE: %v", err)
+	}
+	return devices[0]
+}
+
+// newFarm is a farm of up to n processes, whatever this machine has, with an empty
+// cache.
+func newFarm(t *testing.T, mode string, n int) (*Farm, *clrt.Context) {
+	t.Helper()
+	d := device(t)
+	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+	f := New(Options{Command: command(t, mode), Most: n, Patience: time.Minute, Debug: func(s string) { t.Log(s) }})
+	keepMost(f, d, n)
+	ctx, err := clrt.NewContext(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx.CompileWith(f)
+	t.Cleanup(func() {
+		f.Rest()
+		ctx.Close()
+	})
+	return f, ctx
+}
+
+// keepMost decides how many processes there may be until Rest.
+func keepMost(f *Farm, d *clrt.Device, n int) {
+	f.mu.Lock()
+	f.crew(d).most = n
+	f.mu.Unlock()
+}
+
+// sources are programs that store their number.
+func sources(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf("__kernel void put(__global int *a) { a[0] = %d; }", 100+i))
+	}
+	return all
+}
+
+// run checks that each program is the one that was asked for.
+func run(t *testing.T, ctx *clrt.Context, progs []*clrt.Program) {
+	t.Helper()
+	q, err := ctx.NewQueue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := ctx.NewBuffer(4, "result")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range progs {
+		k, err := p.Kernel("put")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [4]byte
+		if err := errors.Join(k.SetArgs(b), q.LaunchQuiet(k, []int{1}, nil), q.Read(b, 0, got[:]), k.Close(), p.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if got[0] != byte(100+i) {
+			t.Errorf("program %d stores %d, want %d", i, got[0], 100+i)
+		}
+	}
+	if err := errors.Join(b.Close(), q.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFarm compiles with processes of every kind: the programs are right whatever
+// becomes of the processes.
+func TestFarm(t *testing.T) {
+	for _, c := range []struct {
+		mode        string
+		there, lost bool // that there may be lost ones
+	}{
+		{"good", true, false},
+		{"noisy", true, false},
+		{"second", true, true},
+		{"crash", false, true},
+		{"garbage", true, false}, // the binary is refused by the driver
+		{"refuse", false, true},
+		{"gone", false, true},
+	} {
+		for _, cache := range []string{"on", "off"} {
+			t.Run(c.mode+"/cache="+cache, func(t *testing.T) {
+				f, ctx := newFarm(t, c.mode, 2)
+				if cache == "off" {
+					t.Setenv("ENHANCE_CACHE_DIR", "off")
+				}
+				progs, err := ctx.BuildAll(sources(12), "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				run(t, ctx, progs)
+				s := f.Stats()
+				t.Logf("%+v", s)
+				if cache == "on" {
+					files, _ := filepath.Glob(filepath.Join(clrt.CacheDir("programs"), "*.clbin"))
+					if len(files) != 12 {
+						t.Errorf("%d programs in the cache, want 12", len(files))
+					}
+				}
+				if s.Here+s.There < 12 {
+					t.Errorf("%+v: fewer than 12 programs", s)
+				}
+				if c.there != (s.There > 0) || !c.lost && s.Lost > 0 {
+					t.Errorf("%+v", s)
+				}
+			})
+		}
+	}
+}
+
+func TestMissingExecutable(t *testing.T) {
+	f, ctx := newFarm(t, "good", 2)
+	f.opt.Command = []string{filepath.Join(t.TempDir(), "nothing"), "nothing"}
+	progs, err := ctx.BuildAll(sources(8), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, ctx, progs)
+	if s := f.Stats(); s.There != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestStuck: a process that does not answer is killed, and its program compiled here.
+func TestStuck(t *testing.T) {
+	f, ctx := newFarm(t, "stuck", 1)
+	f.opt.Patience = 2 * time.Second
+	progs, err := ctx.BuildAll(sources(6), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, ctx, progs)
+	if s := f.Stats(); s.There != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestAlone: a program by itself starts no process.
+func TestAlone(t *testing.T) {
+	f, ctx := newFarm(t, "good", 2)
+	for _, s := range sources(3) {
+		p, err := ctx.Build(s, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Close()
+	}
+	if s := f.Stats(); s != (Stats{Here: 3}) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestErrors: what does not compile fails as it does without processes.
+func TestErrors(t *testing.T) {
+	_, ctx := newFarm(t, "good", 2)
+	bad := append(sources(5), "__kernel void broken(__global int *a) { a[0] = no_such_name; }")
+	_, err := ctx.BuildAll(bad, "-DX=1")
+	plain, perr := clrt.NewContext(ctx.Device())
+	if perr != nil {
+		t.Fatal(perr)
+	}
+	defer plain.Close()
+	_, want := plain.BuildAll(bad, "-DX=1")
+	var build *clrt.BuildError
+	if !errors.As(err, &build) || !strings.Contains(build.Log, "no_such_name") || want == nil || len(err.Error()) != len(want.Error()) {
+		t.Errorf("error %v\nwant %v", err, want)
+	}
+}
+
+// TestRest: no process is left, and the farm works again afterwards; contexts of
+// several goroutines share it.
+func TestRest(t *testing.T) {
+	f, ctx := newFarm(t, "good", 2)
+	for i := range 2 {
+		keepMost(f, ctx.Device(), 2)
+		t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				progs, err := ctx.BuildAll(sources(6), fmt.Sprintf("-DROUND=%d", i))
+				if err != nil {
+					t.Error(err)
+				}
+				for _, p := range progs {
+					p.Close()
+				}
+				f.Rest()
+			})
+		}
+		wg.Wait()
+		f.mu.Lock()
+		if len(f.working) != 0 || f.busy || len(f.queue)+len(f.own) != 0 {
+			t.Errorf("round %d: processes %v, busy %v, %d waiting", i, f.working, f.busy, len(f.queue)+len(f.own))
+		}
+		for _, c := range f.crews {
+			if c.idle != 0 || len(c.starting) != 0 {
+				t.Errorf("round %d: %d idle, %d starting", i, c.idle, len(c.starting))
+			}
+		}
+		f.mu.Unlock()
+	}
+	if s := f.Stats(); s.Lost != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestOrphan: a process ends when its standard input does, also in the middle of a
+// program.
+func TestOrphan(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		p, err := startChild(command(t, "stuck"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.open(clrt.Identity{}, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if busy {
+			if err := writeProgram(p.in, "", "x"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		p.in.Close()
+		ended := make(chan error, 1)
+		go func() { ended <- p.cmd.Wait() }()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("busy %v: %v", busy, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("busy %v: the process goes on", busy)
+			p.kill()
+		}
+	}
+}

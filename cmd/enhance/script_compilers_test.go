@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// killchild args...: runs enhance, kills the first process that it starts to compile
+// in, and wants that it succeeds all the same.
+func cmdKillchild(ts *testscript.TestScript, neg bool, args []string) {
+	path, err := exec.LookPath("enhance")
+	check(ts, err)
+	c := exec.Command(path, args...)
+	c.Dir = ts.MkAbs(".")
+	c.Env = os.Environ()
+	for _, name := range append([]string{"ENHANCE_CACHE_DIR", compilersEnv}, passed...) {
+		if v := ts.Getenv(name); v != "" {
+			c.Env = append(c.Env, name+"="+v)
+		}
+	}
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	check(ts, c.Start())
+	killed := 0
+	for range 10000 {
+		if killed = compiling(c.Process.Pid); killed != 0 {
+			time.Sleep(10 * time.Millisecond) // that it has begun
+			check(ts, syscall.Kill(killed, syscall.SIGKILL))
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	err = c.Wait()
+	switch {
+	case killed == 0:
+		ts.Fatalf("no process was started")
+	case err != nil:
+		ts.Fatalf("%v\n%s", err, stderr.String())
+	}
+}
+
+// compiling is a process that was started by another to compile, 0 if there is none.
+func compiling(parent int) int {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
+	for _, name := range threads {
+		list, _ := os.ReadFile(name)
+		for _, word := range strings.Fields(string(list)) {
+			pid, _ := strconv.Atoi(word)
+			if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); bytes.Contains(line, []byte(compileArgument)) {
+				return pid
+			}
+		}
+	}
+	return 0
+}
+
+// same DIR DIR: both hold files of the same names, and at least one.
+func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
+	var names [2][]string
+	for i := range names {
+		entries, err := os.ReadDir(ts.MkAbs(args[i]))
+		check(ts, err)
+		for _, e := range entries {
+			names[i] = append(names[i], e.Name())
+		}
+	}
+	if len(names[0]) == 0 || !slices.Equal(names[0], names[1]) {
+		ts.Fatalf("%q and %q", names[0], names[1])
+	}
+}
