@@ -61,6 +61,7 @@ func runEval(e *env, args []string) int {
 	if code, done := e.begin(&o.netFlags, f, args, evalHelp); done {
 		return code
 	}
+	e.compileApart(&o.set)
 	if err := o.values(f.Args()); err != nil {
 		return e.fail(err, "")
 	}
