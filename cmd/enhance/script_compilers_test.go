@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -35,7 +34,9 @@ func cmdKillchild(ts *testscript.TestScript, neg bool, args []string) {
 	for range 10000 {
 		if killed = compiling(c.Process.Pid); killed != 0 {
 			time.Sleep(10 * time.Millisecond) // that it has begun
-			check(ts, syscall.Kill(killed, syscall.SIGKILL))
+			p, err := os.FindProcess(killed)
+			check(ts, err)
+			check(ts, p.Kill())
 			break
 		}
 		time.Sleep(time.Millisecond)
