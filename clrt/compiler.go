@@ -17,26 +17,28 @@ type Compiler interface {
 	// whatever reason, the caller compiles the program in its own process, and calls
 	// done, which is never nil, when it has.
 	Compile(d *Device, source, options string) (binary []byte, done func())
-	// Width is how many programs for a device are worth asking for at a time.
+	// Width is how many programs for a device are compiled at a time at most.
 	Width(d *Device) int
 	// Rest gives back what the compiler holds of the device and the host's memory
-	// while it has nothing to do. It may be used again afterwards.
-	Rest()
+	// while it has nothing to do, and with wait returns when that is done. It may be
+	// used again afterwards.
+	Rest(wait bool)
 }
 
 // CompileWith has the context's programs that are not in the cache compiled by k.
 // Call it before the first Build.
 func (c *Context) CompileWith(k Compiler) { c.compiler = k }
 
-// RestCompiler has the context's compiler, if there is one, give back what it holds:
-// call it before the device's memory is needed.
-func (c *Context) RestCompiler() {
+// RestCompiler has the context's compiler, if there is one, give back what it holds,
+// as so many bytes of the device's memory are needed next. It waits for that only
+// where they may not be there otherwise.
+func (c *Context) RestCompiler(need int64) {
 	if c.compiler != nil {
-		c.compiler.Rest()
+		c.compiler.Rest(c.dev.info.Type != CPU && need > c.dev.info.GlobalMem/8*7)
 	}
 }
 
-// Compilers is how many programs are worth building at a time. Without a Compiler
+// Compilers is how many programs are compiled at a time at most. Without a Compiler
 // that is several on GPUs, where some drivers gain by it, and one on CPUs, whose
 // drivers compile on all cores or hold a lock.
 func (c *Context) Compilers() int {

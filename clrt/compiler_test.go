@@ -29,7 +29,7 @@ func (k *fakeCompiler) Compile(d *clrt.Device, source, options string) ([]byte, 
 }
 
 func (k *fakeCompiler) Width(*clrt.Device) int { return 3 }
-func (k *fakeCompiler) Rest()                  { k.rests++ }
+func (k *fakeCompiler) Rest(wait bool)         { k.rests++ }
 
 // TestCompileWith: a program is what the compiler made of it, or is compiled here.
 func TestCompileWith(t *testing.T) {
@@ -84,13 +84,13 @@ func TestCompileWith(t *testing.T) {
 			if k.asked != k.ended {
 				t.Errorf("asked %d times, told of %d ends", k.asked, k.ended)
 			}
-			if ctx.RestCompiler(); k.rests != 1 {
+			if ctx.RestCompiler(0); k.rests != 1 {
 				t.Errorf("%d rests", k.rests)
 			}
 		})
 	}
 	ctx := openContext(t)
-	ctx.RestCompiler()
+	ctx.RestCompiler(0)
 	if n := ctx.Compilers(); n < 1 {
 		t.Errorf("%d compilers", n)
 	}

@@ -49,7 +49,7 @@ func (j *Job) Compile(ctx *clrt.Context) (programs int, err error) {
 func (e *Engine) compile() (err error) {
 	sources, of := e.sources()
 	e.progs, err = e.ctx.BuildAll(sources, buildOptions)
-	e.ctx.RestCompiler() // memory is allocated next
+	e.ctx.RestCompiler(e.Plan.Peak)
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func (s *Session) Close() error {
 		s.cl = nil
 	}
 	if s.set.Compiler != nil {
-		s.set.Compiler.Rest()
+		s.set.Compiler.Rest(true)
 	}
 	return err
 }

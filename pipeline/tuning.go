@@ -13,10 +13,10 @@ import (
 )
 
 // firstTuning is how long the tuning at a device's first use may take, compiling the
-// kernels of the defaults, which the run needs in any case, included: on an H200 that
-// is five to six seconds. What was not measured by then keeps its default, for good:
+// kernels of the defaults, which the run needs in any case, included: with what comes
+// before and after it a first run is to stay below ten seconds. What was not measured by then keeps its default, for good:
 // results must not change from one run to the next.
-const firstTuning = 7 * time.Second
+const firstTuning = 5 * time.Second
 
 func (s *Session) tell(text string) {
 	if s.set.Tell != nil {

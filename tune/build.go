@@ -21,7 +21,7 @@ type builder struct {
 	queue   []*building
 	workers int // that run now
 	most    int // that may run
-	going   sync.WaitGroup
+	closed  bool
 }
 
 type building struct {
@@ -50,7 +50,7 @@ func (b *builder) want(source string) *building {
 	b.queue = append(b.queue, j)
 	if b.workers < b.most {
 		b.workers++
-		b.going.Go(b.work)
+		go b.work()
 	}
 	return j
 }
@@ -66,7 +66,16 @@ func (b *builder) work() {
 		j := b.queue[0]
 		b.queue = b.queue[1:]
 		b.mu.Unlock()
-		j.prog, j.err = b.ctx.Build(j.source, options)
+		prog, err := b.ctx.Build(j.source, options)
+		b.mu.Lock()
+		if b.closed {
+			if prog != nil {
+				err = errors.Join(errHalted, prog.Close())
+			}
+			prog = nil
+		}
+		j.prog, j.err = prog, err
+		b.mu.Unlock()
 		close(j.done)
 	}
 }
@@ -106,20 +115,22 @@ func (b *builder) within(source string, until time.Time) bool {
 	}
 }
 
-// close leaves out what was not begun, waits for the rest and releases all.
+// close releases all programs and leaves out what was not begun. What is being
+// compiled nobody waits for: it is released, and in the cache, when it is done.
 func (b *builder) close() error {
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
 	for _, j := range b.queue {
 		j.err = errHalted
 		close(j.done)
 	}
 	b.queue = nil
-	b.mu.Unlock()
-	b.going.Wait()
 	var errs []error
 	for _, j := range b.jobs {
 		if j.prog != nil {
 			errs = append(errs, j.prog.Close())
+			j.prog = nil
 		}
 	}
 	return errors.Join(errs...)

@@ -50,8 +50,14 @@ type crew struct {
 	most     int // processes that there may be; below 0: not asked since Rest
 	idle     int // that wait for a program, or will when they have the device
 	lost     int
+	opening  int // that do not have the device yet
 	starting map[*child]bool
 }
+
+// maxOpening is how many processes open a device at a time. Drivers let one after
+// another do that: of 15 at once on an H200 none was ready before all were, after
+// 3 to 4 s, when one by one the first would have been after 0.3.
+const maxOpening = 2
 
 // maxLost is how many processes of a device may be lost before no more are started.
 const maxLost = 3
@@ -90,15 +96,11 @@ func (f *Farm) Stats() Stats {
 	return f.stats
 }
 
-// Width is twice the number of processes, so that none waits while the caller loads
-// what it made; 1 if there is only the calling one.
+// Width is the number of processes that there may be, the calling one included.
 func (f *Farm) Width(d *clrt.Device) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if n := f.crew(d).most; n > 0 {
-		return 2 * (1 + n)
-	}
-	return 1
+	return 1 + f.crew(d).most
 }
 
 // crew is the device's, with the number of processes that there may be by now.
@@ -172,7 +174,8 @@ func (f *Farm) here() {
 	j.answer <- nil
 }
 
-// hire starts a process if a device has more programs waiting than processes.
+// hire starts a process if a device has more programs waiting than processes that
+// are free, or will be.
 func (f *Farm) hire(d *clrt.Device) {
 	c, waiting, all := f.crew(d), 0, 0
 	for _, j := range f.queue {
@@ -183,8 +186,9 @@ func (f *Farm) hire(d *clrt.Device) {
 	for _, n := range f.working {
 		all += n
 	}
-	if waiting > c.idle && all < c.most {
+	if waiting > c.idle && all < c.most && c.opening < maxOpening {
 		c.idle++
+		c.opening++
 		f.working[f.shift]++
 		go f.employ(d, c, f.shift)
 	}
@@ -195,7 +199,7 @@ func (f *Farm) hire(d *clrt.Device) {
 func (f *Farm) employ(d *clrt.Device, c *crew, shift int) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	p, err := f.start(c, shift)
+	p, err := f.start(d, c, shift)
 	if err == nil {
 		err = f.work(d, c, p, shift)
 		p.kill()
@@ -215,7 +219,7 @@ func (f *Farm) employ(d *clrt.Device, c *crew, shift int) {
 }
 
 // start starts a process that has the device.
-func (f *Farm) start(c *crew, shift int) (*child, error) {
+func (f *Farm) start(d *clrt.Device, c *crew, shift int) (*child, error) {
 	p, err := startChild(f.opt.Command)
 	if err == nil {
 		f.mu.Lock()
@@ -229,8 +233,10 @@ func (f *Farm) start(c *crew, shift int) (*child, error) {
 	}
 	f.mu.Lock()
 	delete(c.starting, p)
+	c.opening--
 	if err == nil {
 		f.stats.Processes++
+		f.hire(d) // the next
 	} else {
 		c.idle--
 	}
@@ -288,8 +294,8 @@ func (f *Farm) take(d *clrt.Device, c *crew, shift int) *job {
 }
 
 // Rest implements [clrt.Compiler]: it ends the processes, when they have done what
-// was asked for by now, and waits until they are gone.
-func (f *Farm) Rest() {
+// was asked for by now.
+func (f *Farm) Rest(wait bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.shift
@@ -301,7 +307,7 @@ func (f *Farm) Rest() {
 		}
 	}
 	f.moved.Broadcast()
-	for f.workingUpTo(now) {
+	for wait && f.workingUpTo(now) {
 		f.moved.Wait()
 	}
 	if s := f.stats; s.There > f.told.There {

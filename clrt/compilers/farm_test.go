@@ -111,7 +111,7 @@ func newFarm(t *testing.T, mode string, n int) (*Farm, *clrt.Context) {
 	}
 	ctx.CompileWith(f)
 	t.Cleanup(func() {
-		f.Rest()
+		f.Rest(true)
 		ctx.Close()
 	})
 	return f, ctx
@@ -282,7 +282,7 @@ func TestRest(t *testing.T) {
 				for _, p := range progs {
 					p.Close()
 				}
-				f.Rest()
+				f.Rest(true)
 			})
 		}
 		wg.Wait()
