@@ -13,7 +13,7 @@ import (
 // This file searches what stays on the device and how fast sections advance.
 
 // heights are the tick heights that sections are tried with.
-var heights = []int{math.MaxInt32, 512, 256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 2, 1}
+var heights = []int{math.MaxInt32, 512, 256, 128, 96, 80, 64, 56, 48, 40, 32, 24, 20, 16, 12, 8, 6, 4, 2, 1}
 
 // lowTick is the height below which ticks only save memory.
 const lowTick = 16
