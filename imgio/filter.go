@@ -88,10 +88,22 @@ func applyFilter(kind int, dst, cur, prev []byte, bpp int) {
 		for i := range first {
 			dst[i] = cur[i] - prev[i]
 		}
-		dst, x, a, b, c := dst[first:], cur[first:], cur[:n-first], prev[first:], prev[:n-first]
-		for i, v := range x {
-			dst[i] = v - paethPredict(int(a[i]), int(b[i]), int(c[i]))
-		}
+		paeth(dst[first:], cur[first:], cur, prev[first:], prev)
+	}
+}
+
+// paeth writes x less its prediction from a (left), b (above) and c (above left) to
+// dst, as long as x is.
+func paeth(dst, x, a, b, c []byte) {
+	n := len(x)
+	dst, a, b, c = dst[:n], a[:n], b[:n], c[:n]
+	i := 0
+	if hasPaethUnits && n >= paethUnit {
+		i = n / paethUnit * paethUnit
+		paethUnits(&dst[0], &x[0], &a[0], &b[0], &c[0], i)
+	}
+	for ; i < n; i++ {
+		dst[i] = x[i] - paethPredict(int(a[i]), int(b[i]), int(c[i]))
 	}
 }
 

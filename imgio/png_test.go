@@ -172,6 +172,37 @@ func TestAdlerCombine(t *testing.T) {
 	}
 }
 
+// TestPaethUnits: eight bytes at a time are predicted as one by one, for every left,
+// above and above left, and lines of any length.
+func TestPaethUnits(t *testing.T) {
+	left, x, got := make([]byte, 256), make([]byte, 256), make([]byte, 256)
+	for i := range left {
+		left[i], x[i] = byte(i), byte(37*i)
+	}
+	up, corner := make([]byte, 256), make([]byte, 256)
+	for b := range 256 {
+		for c := range 256 {
+			for i := range up {
+				up[i], corner[i] = byte(b), byte(c)
+			}
+			n := 256 - (b+c)%9
+			paeth(got, x[:n], left, up, corner)
+			for i := range n {
+				if want := x[i] - paethPredict(i, b, c); got[i] != want {
+					t.Fatalf("left %d, above %d, above left %d: %d, want %d", i, b, c, got[i], want)
+				}
+			}
+		}
+	}
+	for n := range 40 {
+		got[n] = 0xa5
+		paeth(got, x[:n], left, up, corner)
+		if got[n] != 0xa5 {
+			t.Errorf("%d bytes: the one behind them changed", n)
+		}
+	}
+}
+
 func benchmarkWriter(b *testing.B, w, h int, open func(io.Writer, Header) (RowWriter, error), bits int) {
 	// Smooth shading and noise of 1 %, as in a photograph.
 	m := picture(w, 64)
