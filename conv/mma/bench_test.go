@@ -21,20 +21,20 @@ import (
 // benchShapes are the largest convolutions of PyNET and pynet-s on a 12 MP photo.
 var benchShapes = map[string][][5]int{
 	"pynet": {{128, 1440, 1984, 9, 32}, {32, 1440, 1984, 9, 32}, {128, 1440, 1984, 7, 32}, {192, 720, 992, 7, 64}, {256, 720, 992, 5, 64}, {256, 360, 496, 5, 128},
-		{512, 360, 496, 3, 128}, {64, 720, 992, 3, 64}, {512, 90, 124, 3, 512}, {32, 1440, 1984, 3, 32}, {16, 2880, 3968, 3, 16}, {16, 2880, 3968, 3, 3}},
+		{512, 360, 496, 3, 128}, {192, 720, 992, 3, 64}, {64, 720, 992, 3, 64}, {256, 180, 248, 3, 256}, {512, 90, 124, 3, 512}, {128, 1440, 1984, 3, 32}, {32, 1440, 1984, 3, 32}, {32, 2880, 3968, 3, 16}, {16, 2880, 3968, 3, 3}, {4, 1440, 1984, 3, 32}},
 	"pynet-s": {{4, 1440, 1984, 3, 24}, {24, 1440, 1984, 3, 24}, {48, 1440, 1984, 5, 12}, {24, 1440, 1984, 5, 12}, {12, 1440, 1984, 3, 12}, {12, 1440, 1984, 5, 12},
 		{80, 720, 992, 5, 20}, {40, 720, 992, 5, 20}, {20, 720, 992, 3, 20}, {64, 360, 496, 3, 64}, {96, 180, 248, 3, 96}},
 }
 
 // BenchmarkShapes times convolutions by events of the device and reports the
 // compiler's figures. ENHANCE_MMA_VARIANTS names variants to try beside the one
-// chosen: "mt,wo,wr,rows,piece,sets" separated by blanks.
+// chosen: "mt,wo,wr,rows,piece,slots,ahead" separated by blanks.
 func BenchmarkShapes(b *testing.B) {
 	dev := matrixDevice(b)
 	var tried []variant
 	for _, text := range strings.Fields(os.Getenv("ENHANCE_MMA_VARIANTS")) {
 		var v variant
-		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d %d %d", &v.mt, &v.wo, &v.wr, &v.rows, &v.piece, &v.sets); err != nil {
+		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d %d %d %d", &v.mt, &v.wo, &v.wr, &v.rows, &v.piece, &v.slots, &v.ahead); err != nil {
 			b.Fatalf("ENHANCE_MMA_VARIANTS: %q: %v", text, err)
 		}
 		tried = append(tried, v)
@@ -44,7 +44,7 @@ func BenchmarkShapes(b *testing.B) {
 			for _, d := range benchShapes[net] {
 				s := conv.Shape{K: d[3], SrcC: []int{d[0]}, OutC: d[4], H: d[1], W: d[2], Act: fuse.LeakyReLU}
 				for _, v := range append([]variant{choose(p, s, dev.Info().LocalMem)}, tried...) {
-					name := fmt.Sprintf("%s/%s/%s/m%dx%d-r%dx%d-w%d-s%d", p, net, s, v.mt, v.wo, v.rows, v.wr, v.piece, v.sets)
+					name := fmt.Sprintf("%s/%s/%s/%s", p, net, s, v)
 					b.Run(name, func(b *testing.B) { benchShape(b, dev, algo{p, &v}, s) })
 				}
 			}

@@ -1,16 +1,7 @@
 // What the kernels of conv_mma share, once a program: vectors of eight samples
-// of a planar line. Expects the prelude.
+// of a planar line. Expects the prelude and instructions.cl.
 #ifndef MMA_COMMON
 #define MMA_COMMON
-
-// Sum over the four lanes of a quad; every lane has it.
-static float mma_quad_sum(float v) {
-    float o;
-    asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;" : "=f"(o) : "f"(v));
-    v += o;
-    asm volatile("shfl.sync.bfly.b32 %0, %1, 2, 31, 0xffffffff;" : "=f"(o) : "f"(v));
-    return v + o;
-}
 
 // act(x·scale + shift) of a float32 sample.
 static uint mma_scaled1(uint x, float scale, float shift, int act, float slope) {
@@ -21,10 +12,10 @@ static uint mma_scaled1(uint x, float scale, float shift, int act, float slope) 
 // The same of two binary16 samples, rounded to such.
 static uint mma_scaled2(uint x, float scale, float shift, int act, float slope) {
     float l, h;
-    asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}" : "=f"(l), "=f"(h) : "r"(x));
+    UNPACK2(l, h, x);
     l = activate(fma(l, scale, shift), act, slope);
     h = activate(fma(h, scale, shift), act, slope);
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(x) : "f"(h), "f"(l));
+    PACK2(x, l, h);
     return x;
 }
 #endif
@@ -38,7 +29,7 @@ static void mma_add8(float *v, __global const data_t *from) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         float l, h;
-        asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}" : "=f"(l), "=f"(h) : "r"(w[i]));
+        UNPACK2(l, h, w[i]);
         v[2 * i] += l;
         v[2 * i + 1] += h;
     }
@@ -53,7 +44,7 @@ static void mma_store8(__global data_t *to, const float *v) {
 #ifdef STORE_HALF
     uint w[4];
 #pragma unroll
-    for (int i = 0; i < 4; i++) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(w[i]) : "f"(v[2 * i + 1]), "f"(v[2 * i]));
+    for (int i = 0; i < 4; i++) PACK2(w[i], v[2 * i], v[2 * i + 1]);
     *(__global uint4 *)to = (uint4)(w[0], w[1], w[2], w[3]);
 #else
     *(__global float4 *)to = (float4)(v[0], v[1], v[2], v[3]);

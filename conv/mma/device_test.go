@@ -60,9 +60,20 @@ func capsOf(dev *clrt.Device) *conv.Caps {
 func TestVariants(t *testing.T) {
 	dev := matrixDevice(t)
 	for _, v := range trialVariants {
+		draw := wideShape
+		if v.ahead == 1 {
+			draw = func(rng *rand.Rand) conv.Shape {
+				s := wideShape(rng)
+				s.K = 3
+				return s
+			}
+		}
 		for _, p := range []Precision{FP16, TF32, FP32} {
+			if v.ahead == 1 && v.localBytes(p, 3) > most(v, dev.Info().LocalMem) {
+				continue
+			}
 			t.Run(p.String()+"/"+(&impl{variant: v}).name(), func(t *testing.T) {
-				convtest.Run(t, convtest.Config{Algo: algo{p, &v}, Device: dev, Caps: capsOf(dev), Precision: p.Storage(), Accuracy: accuracy[p], Draw: wideShape, Cases: convtest.Cases(3)})
+				convtest.Run(t, convtest.Config{Algo: algo{p, &v}, Device: dev, Caps: capsOf(dev), Precision: p.Storage(), Accuracy: accuracy[p], Draw: draw, Cases: convtest.Cases(3)})
 			})
 		}
 	}
@@ -70,8 +81,8 @@ func TestVariants(t *testing.T) {
 
 // trialVariants are one of each way to divide a tile.
 var trialVariants = []variant{
-	{mt: 1, wo: 1, wr: 4, rows: 1, piece: 2, sets: 1}, {mt: 3, wo: 2, wr: 4, rows: 2, piece: 1, sets: 1}, {mt: 2, wo: 2, wr: 2, rows: 4, piece: 3, sets: 1},
-	{mt: 1, wo: 3, wr: 2, rows: 2, piece: 3, sets: 2}, {mt: 4, wo: 1, wr: 2, rows: 2, piece: 2, sets: 1}, {mt: 1, wo: 2, wr: 1, rows: 2, piece: 3, sets: 3},
+	{mt: 1, wo: 1, wr: 4, rows: 1, piece: 2, slots: 2}, {mt: 3, wo: 1, wr: 4, rows: 2, piece: 1, slots: 3}, {mt: 2, wo: 2, wr: 2, rows: 4, piece: 3, slots: 3},
+	{mt: 1, wo: 3, wr: 2, rows: 2, piece: 9, slots: 2, ahead: 1}, {mt: 4, wo: 1, wr: 2, rows: 2, piece: 2, slots: 3}, {mt: 1, wo: 2, wr: 1, rows: 2, piece: 9, slots: 2, ahead: 1},
 }
 
 // wideShape draws shapes as networks have them: many channels and outputs, in

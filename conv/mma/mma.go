@@ -14,7 +14,10 @@ package mma
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"enhance/clrt"
 	"enhance/conv"
@@ -103,9 +106,12 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if a.variant != nil {
 		v = *a.variant
 	}
-	m := &impl{precision: a.precision, shape: s, variant: v, order: channelOrder(s.SrcC, a.precision.chunk())}
-	if n := v.localBytes(a.precision, s.K); n > c.LocalMem {
-		return nil, fmt.Errorf("conv: %s needs %d bytes of local memory, the device has %d", a.Name(), n, c.LocalMem)
+	m := &impl{precision: a.precision, shape: s, variant: v, order: channelOrder(s.SrcC, a.precision.chunk()), localMem: c.LocalMem}
+	if v.ahead == 1 && (v.piece != s.K*s.K || v.slots != 2) {
+		return nil, fmt.Errorf("conv: %s copies %d taps ahead, of a kernel of %d×%[3]d", a.Name(), v.piece, s.K)
+	}
+	if n := v.localBytes(a.precision, s.K); n > most(v, c.LocalMem) {
+		return nil, fmt.Errorf("conv: %s needs %d bytes of local memory, there are %d", a.Name(), n, most(v, c.LocalMem))
 	}
 	if v.group() > c.MaxWorkGroup {
 		return nil, fmt.Errorf("conv: %s needs work-groups of %d, the device allows %d", a.Name(), v.group(), c.MaxWorkGroup)
@@ -113,11 +119,23 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	return m, nil
 }
 
+//go:embed patch.cl
+var patchCL string
+
+//go:embed weights.cl
+var weightsCL string
+
+//go:embed moments.cl
+var momentsCL string
+
 //go:embed mma.cl
-var kernelCL string
+var mmaCL string
 
 //go:embed common.cl
 var commonCL string
+
+//go:embed instructions.cl
+var instructionsCL string
 
 type impl struct {
 	precision Precision
@@ -127,13 +145,14 @@ type impl struct {
 	sums      bool  // leaves statistics behind
 	scaled    bool  // applies scales, then pre, to its source
 	pre       fuse.Act
+	localMem  int64 // of the device
 }
 
 // Scaled implements [conv.Scaling]. Small kernels of many outputs, which do little
 // with what they fetch and fetch it once for every work-group of outputs, lose more
 // by it than a pass of its own takes (docs/mma.md).
 func (m *impl) Scaled(pre fuse.Act) conv.Impl {
-	if m.shape.K <= 3 && m.shape.OutC > 32 {
+	if m.shape.K <= 3 && m.shape.OutC > 32 || len(m.shape.SrcC) != 1 || m.variant.localBytes(m.precision, m.shape.K)+8*int64(len(m.order)) > most(m.variant, m.localMem) {
 		return nil
 	}
 	s := *m
@@ -156,9 +175,9 @@ const tileW = 32
 
 func (m *impl) name() string {
 	v := m.variant
-	name := fmt.Sprintf("conv_mma_%s_k%d_m%dx%d_r%dx%d_w%d_s%d_act%d", m.precision, m.shape.K, v.mt, v.wo, v.rows, v.wr, v.piece, v.sets, m.shape.Act)
+	name := fmt.Sprintf("conv_mma_%s_k%d_m%dx%d_r%dx%d_w%dx%d_a%d_act%d", m.precision, m.shape.K, v.mt, v.wo, v.rows, v.wr, v.piece, v.slots, v.ahead, m.shape.Act)
 	if m.scaled {
-		name += fmt.Sprintf("_pre%d", m.pre)
+		name += fmt.Sprintf("_pre%d_c%d", m.pre, len(m.order))
 	}
 	if m.sums {
 		name += "_sums"
@@ -170,16 +189,32 @@ func (m *impl) Kernels() []conv.Kernel {
 	v := m.variant
 	act := map[fuse.Act]int{fuse.LeakyReLU: 1, fuse.Sigmoid: 2}
 	flag := map[bool]int{true: 1}
-	var def, undef strings.Builder
+	var defs strings.Builder
 	for _, d := range []struct {
 		name  string
 		value any
 	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"MODE", int(m.precision)}, {"MT", v.mt}, {"WO", v.wo}, {"WR", v.wr}, {"ROWS", v.rows},
-		{"PIECE", v.piece}, {"SETS", v.sets}, {"ACT", act[m.shape.Act]}, {"SUMS", flag[m.sums]}, {"SCALED", flag[m.scaled]}, {"PRE", act[m.pre]}} {
-		fmt.Fprintf(&def, "#define %s %v\n", d.name, d.value)
-		fmt.Fprintf(&undef, "#undef %s\n", d.name)
+		{"PIECE", v.piece}, {"SLOTS", v.slots}, {"AHEAD", v.ahead}, {"ACT", act[m.shape.Act]}, {"SUMS", flag[m.sums]}, {"SCALED", flag[m.scaled]}, {"PRE", act[m.pre]}, {"CHANNELS", len(m.order)}} {
+		fmt.Fprintf(&defs, "#define %s %v\n", d.name, d.value)
 	}
-	return []conv.Kernel{{Name: m.name(), Source: commonCL + def.String() + kernelCL + undef.String()}}
+	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + commonCL + defs.String() + kernelCL + undefs(defs.String()) + kernelUndefs()}}
+}
+
+// kernelCL is what is compiled anew for every kernel of a program.
+var kernelCL = patchCL + weightsCL + momentsCL + mmaCL
+
+var kernelUndefs = sync.OnceValue(func() string { return undefs(kernelCL) })
+
+var defined = regexp.MustCompile(`(?m)^#define (\w+)`)
+
+// undefs removes the macros that a text defines.
+func undefs(text string) string {
+	var names []string
+	for _, name := range defined.FindAllStringSubmatch(text, -1) {
+		names = append(names, "#undef "+name[1]+"\n")
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), "")
 }
 
 func (m *impl) Granule() int {
@@ -206,6 +241,8 @@ func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 
 // launch lists the kernel's arguments and sizes.
 func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args []any, global, local []int) {
+	v := m.variant
+	tiles, across := ceilDiv(a.Y1-a.Y0, v.tileH()), ceilDiv(a.Dst.W, tileW)
 	args = append(a.Sources(), packed, int32(m.stages()), int32(m.biasAt()))
 	args = append(append(args, a.Targets()...), int32(a.Y0), int32(a.Y1), a.Slope)
 	if m.sums {
@@ -214,9 +251,7 @@ func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args []any, global, lo
 	if m.scaled {
 		args = append(args, a.Scales.Buf, a.Scales.Arg(), a.PreSlope)
 	}
-	v := m.variant
-	tiles := ceilDiv(a.Y1-a.Y0, v.tileH())
-	return args, []int{m.groups() * v.group(), ceilDiv(a.Dst.W, tileW), tiles}, []int{v.group(), 1, 1}
+	return args, []int{m.groups() * v.group(), across, tiles}, []int{v.group(), 1, 1}
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

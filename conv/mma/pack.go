@@ -36,11 +36,10 @@ func (m *impl) groups() int { return ceilDiv(m.shape.OutC, m.variant.outputs()) 
 // tapWords is how many words a work-group reads for a tap of a stage.
 func (m *impl) tapWords() int { return m.variant.wo * m.variant.tapWords(m.precision) }
 
-// weightWords is how many words there are before the bias. The last work-group
-// reads one piece too many.
+// weightWords is how many words there are before the bias.
 func (m *impl) weightWords() int {
 	k := m.shape.K
-	return (m.groups()*m.stages()*k*k + m.variant.piece) * m.tapWords()
+	return m.groups() * m.stages() * k * k * m.tapWords()
 }
 
 func (m *impl) biasAt() int { return m.weightWords() }

@@ -3,6 +3,7 @@ package mma
 import (
 	_ "embed"
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"enhance/clrt"
@@ -12,8 +13,8 @@ import (
 //go:embed probe.cl
 var probeCL string
 
-// Probe reports whether the device of ctx has matrix units that the kernels of
-// this package can use. It asks the compiler and the device, by building and
+// Probe reports whether the device of ctx has matrix units, asynchronous copies and the
+// local memory that the kernels of this package use. It asks the compiler and the device, by building and
 // running a kernel and checking what it computes; its buffers are released
 // before it returns. Devices whose compiler is not NVIDIA's are not asked: inline
 // PTX is more than other compilers can be trusted to refuse in good order.
@@ -23,7 +24,7 @@ func Probe(ctx *clrt.Context) bool {
 		return false
 	}
 	in, want := probeData()
-	got, err := runProbe(ctx, in, len(want)*4)
+	got, err := runProbe(ctx, probeSource(), in, len(want)*4)
 	if err != nil {
 		return false
 	}
@@ -35,8 +36,15 @@ func Probe(ctx *clrt.Context) bool {
 	return true
 }
 
-func runProbe(ctx *clrt.Context, in []byte, n int) (out []byte, err error) {
-	prog, err := ctx.Build(probeCL, "-cl-std=CL1.2")
+// probedLocal is how many bytes of local memory Probe tries.
+const probedLocal = 64 << 10
+
+func probeSource() string {
+	return fmt.Sprintf("%s#define LOCAL_WORDS %d\n%s", instructionsCL, probedLocal/4, probeCL)
+}
+
+func runProbe(ctx *clrt.Context, source string, in []byte, n int) (out []byte, err error) {
+	prog, err := ctx.Build(source, "-cl-std=CL1.2")
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func TestCandidates(t *testing.T) {
 }
 
 func TestNamedRefuses(t *testing.T) {
-	for _, name := range []string{"", "mma-", "mma-m0x1-r1x1-w1-s1", "mma-m2x1-r2x4-w3-s1x", "mma-m2x1-r2x4-w3", "mma-fp8", "mma-m99x1-r2x4-w3-s1", "mma-m02x1-r2x4-w3-s1"} {
+	for _, name := range []string{"", "mma-", "mma-m0x1-r1x1-w1x3-a0", "mma-m2x1-r2x4-w9x2-a1x", "mma-m2x1-r2x4-w3x3", "mma-fp8", "mma-m99x1-r2x4-w9x2-a1", "mma-m02x1-r2x4-w3x3-a1"} {
 		if a, ok := Named(name); ok {
 			t.Errorf("%q gives %s", name, a.Name())
 		}

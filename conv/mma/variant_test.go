@@ -16,10 +16,10 @@ func TestChoose(t *testing.T) {
 			for outs := 1; outs <= 600; outs++ {
 				s := conv.Shape{K: k, SrcC: []int{16}, OutC: outs, H: 100, W: 100}
 				v := choose(p, s, localMem)
-				if n := v.localBytes(p, k); n > localMem {
+				if n := v.localBytes(p, k); n > most(v, localMem) {
 					t.Fatalf("%s, k=%d, %d outputs: %+v takes %d bytes of local memory", p, k, outs, v, n)
 				}
-				if v.group() > 512 || v.mt < 1 || v.piece < 1 || v.sets < 1 {
+				if v.group() > 512 || v.mt < 1 || v.piece < 1 || v.ahead < 0 {
 					t.Fatalf("%s, k=%d, %d outputs: %+v", p, k, outs, v)
 				}
 				made := ceilDiv(outs, v.outputs()) * v.outputs()
