@@ -2,6 +2,7 @@ package clrt
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 )
@@ -19,6 +20,8 @@ type Compiler interface {
 	Compile(d *Device, source, options string) (binary []byte, done func())
 	// Width is how many programs for a device are compiled at a time at most.
 	Width(d *Device) int
+	// Expect says that many programs for a device are to come.
+	Expect(d *Device)
 	// Rest gives back what the compiler holds of the device and the host's memory
 	// while it has nothing to do, and with wait returns when that is done. It may be
 	// used again afterwards.
@@ -28,6 +31,23 @@ type Compiler interface {
 // CompileWith has the context's programs that are not in the cache compiled by k.
 // Call it before the first Build.
 func (c *Context) CompileWith(k Compiler) { c.compiler = k }
+
+// ExpectPrograms tells the context's compiler, if there is one, that many programs are
+// to come, where nothing at all is in the cache, so that it can make ready.
+func (c *Context) ExpectPrograms() {
+	if c.compiler == nil {
+		return
+	}
+	if dir := CacheDir("programs"); dir != "" {
+		if f, err := os.Open(dir); err == nil {
+			defer f.Close()
+			if names, _ := f.Readdirnames(1); len(names) > 0 {
+				return
+			}
+		}
+	}
+	c.compiler.Expect(c.dev)
+}
 
 // RestCompiler has the context's compiler, if there is one, give back what it holds,
 // as so many bytes of the device's memory are needed next. It waits for that only

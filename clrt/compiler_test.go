@@ -14,7 +14,7 @@ type fakeCompiler struct {
 
 	mu           sync.Mutex
 	asked, ended int
-	rests        int
+	rests, hints int
 }
 
 func (k *fakeCompiler) Compile(d *clrt.Device, source, options string) ([]byte, func()) {
@@ -29,6 +29,7 @@ func (k *fakeCompiler) Compile(d *clrt.Device, source, options string) ([]byte, 
 }
 
 func (k *fakeCompiler) Width(*clrt.Device) int { return 3 }
+func (k *fakeCompiler) Expect(*clrt.Device)    { k.hints++ }
 func (k *fakeCompiler) Rest(wait bool)         { k.rests++ }
 
 // TestCompileWith: a program is what the compiler made of it, or is compiled here.
@@ -60,7 +61,9 @@ func TestCompileWith(t *testing.T) {
 			t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
 			ctx := openContext(t)
 			k := &fakeCompiler{f: f}
+			ctx.ExpectPrograms()
 			ctx.CompileWith(k)
+			ctx.ExpectPrograms()
 			if n := ctx.Compilers(); n != 3 {
 				t.Errorf("%d compilers, want 3", n)
 			}
@@ -83,6 +86,9 @@ func TestCompileWith(t *testing.T) {
 			}
 			if k.asked != k.ended {
 				t.Errorf("asked %d times, told of %d ends", k.asked, k.ended)
+			}
+			if ctx.ExpectPrograms(); k.hints != 1 {
+				t.Errorf("told %d times of programs to come: want 1, when the cache was empty", k.hints)
 			}
 			if ctx.RestCompiler(0); k.rests != 1 {
 				t.Errorf("%d rests", k.rests)

@@ -86,7 +86,10 @@ func (s *Session) openEarly() {
 	s.early = e
 	go func() {
 		defer close(e.opened)
-		e.cl, _ = s.newContext() // openContext tries again, and tells
+		e.cl, _ = s.newContext()                                    // openContext tries again, and tells
+		if e.cl != nil && s.choice.Device.Info().Type != clrt.CPU { // a CPU's open at once
+			e.cl.ExpectPrograms()
+		}
 	}()
 }
 

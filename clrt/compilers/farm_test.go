@@ -248,6 +248,24 @@ func TestAlone(t *testing.T) {
 	}
 }
 
+// TestExpect: processes are ready before there are programs, and gone without any.
+func TestExpect(t *testing.T) {
+	f, ctx := newFarm(t, "good", 3)
+	f.Expect(ctx.Device())
+	for f.Stats().Processes < 3 {
+		time.Sleep(time.Millisecond)
+	}
+	f.Rest(true)
+	if s := f.Stats(); s != (Stats{Processes: 3}) {
+		t.Errorf("%+v", s)
+	}
+	f.Expect(ctx.Device())
+	f.Rest(true) // while they start
+	if s := f.Stats(); s.Lost != 0 || len(f.working) != 0 {
+		t.Errorf("%+v, working %v", s, f.working)
+	}
+}
+
 // TestErrors: what does not compile fails as it does without processes.
 func TestErrors(t *testing.T) {
 	_, ctx := newFarm(t, "good", 2)
