@@ -5,14 +5,14 @@
 //
 //   - [NewPNG]: 8 or 16 bits, streaming; png.go, filter.go
 //   - [NewTIFF]: 8 or 16 bits, plain (streaming) or deflate (needs a seeker); tiff.go
-//   - [NewJPEG]: 8 bits, holds the whole picture; jpeg.go
+//   - [NewJPEG]: 8 bits, streaming; jpeg.go
 //   - [Oriented] wraps any of them and turns the picture upright; orient.go
 //
 // Every format says that its samples are sRGB: by chunks in PNG, by the computed
 // profile [SRGBProfile] in TIFF and JPEG. Camera data travels as an EXIF block,
 // which [ExifTags] makes; exif.go.
 //
-// PNG rows and TIFF strips are compressed in blocks of fixed size on all cores
+// PNG rows, TIFF strips and bands of JPEGs are compressed in blocks of fixed size on all cores
 // and written in order (blocks.go), so that the bytes do not depend on the number
 // of cores.
 //

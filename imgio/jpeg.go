@@ -2,10 +2,12 @@ package imgio
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
 	"image/jpeg"
 	"io"
+	"sync"
 )
 
 // maxJPEGSide is the most that the 16-bit sides of a frame header hold.
@@ -14,17 +16,45 @@ const maxJPEGSide = 65535
 // maxSegment is the most that one JPEG marker segment carries.
 const maxSegment = 65533
 
+// jpegWriter cuts the picture into bands of whole units of 16×16 pixels. Each is
+// encoded as a picture of its own by the standard library, whose tables are the
+// same for all, and becomes one restart interval (ISO/IEC 10918-1, F.1.1.5.1 and
+// B.2.1): there the predictions of the mean start again, and the bits at a byte.
 type jpegWriter struct {
 	progress
 	w        io.Writer
 	quality  int
-	picture  *image.RGBA
+	perBand  int // rows, a multiple of jpegUnit
+	bands    int // begun
 	segments []byte
+	pix      []byte // the band's rows so far, RGBA
+	free     spares[byte]
+	queue    inOrder[jpegBand]
+	pool     sync.Pool // *bytes.Buffer
+}
+
+// jpegBand is an encoded band.
+type jpegBand struct {
+	number int
+	out    *bytes.Buffer // a picture of its own
+	pix    []byte        // free again
+	err    error
+}
+
+const (
+	jpegUnit = 16 // pixels
+	// jpegBandBytes is about how much a band has of the picture, 3 bytes a pixel.
+	jpegBandBytes = 1 << 20
+)
+
+// JPEGBandRows is how many rows of a picture of that width are encoded at a time.
+func JPEGBandRows(width int) int {
+	return max(jpegUnit, jpegBandBytes/(3*width)/jpegUnit*jpegUnit)
 }
 
 // NewJPEG starts a baseline JPEG of the given quality, 1..100, chroma halved both
-// ways (4:2:0). The standard library's encoder needs the whole picture: memory is
-// 4 bytes for each of its pixels, and nothing is written before Close.
+// ways (4:2:0). Bands of JPEGBandRows rows are encoded on all cores and written in
+// order; memory is about 6 bytes for each pixel of the 17 bands in flight at most.
 //
 // Header.Bits must be 8. Sides over 65535 are refused with ErrTooLarge.
 func NewJPEG(w io.Writer, h Header, quality int) (RowWriter, error) {
@@ -44,7 +74,9 @@ func NewJPEG(w io.Writer, h Header, quality int) (RowWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("JPEG: %w", err)
 	}
-	j := &jpegWriter{progress: progress{format: "JPEG", h: h}, w: w, quality: quality}
+	j := &jpegWriter{progress: progress{format: "JPEG", h: h}, w: w, quality: quality, perBand: JPEGBandRows(h.Width)}
+	j.queue.emit = j.emit
+	j.pool.New = func() any { return new(bytes.Buffer) }
 	var parts []jpegSegment
 	if exif != nil {
 		parts = append(parts, jpegSegment{0xe1, append([]byte("Exif\x00\x00"), exif.blob...)})
@@ -63,7 +95,6 @@ func NewJPEG(w io.Writer, h Header, quality int) (RowWriter, error) {
 		j.segments = append(j.segments, 0xff, s.marker, byte(n>>8), byte(n))
 		j.segments = append(j.segments, s.data...)
 	}
-	j.picture = image.NewRGBA(image.Rect(0, 0, h.Width, h.Height))
 	return j, nil
 }
 
@@ -76,47 +107,114 @@ func (j *jpegWriter) WriteRow(rgb []uint16) error {
 	if err := j.next(rgb); err != nil {
 		return err
 	}
-	row := j.picture.Pix[(j.rows-1)*j.picture.Stride:]
+	if j.pix == nil {
+		if j.pix = j.free.take(); j.pix == nil {
+			j.pix = make([]byte, 0, 4*j.h.Width*min(j.perBand, j.h.Height))
+		}
+	}
+	n := len(j.pix)
+	j.pix = j.pix[:n+4*j.h.Width]
+	row := j.pix[n:]
 	for i := 0; i < len(rgb); i += 3 {
 		p := row[i/3*4:][:4]
 		p[0], p[1], p[2], p[3] = to8(rgb[i]), to8(rgb[i+1]), to8(rgb[i+2]), 255
 	}
+	if len(j.pix) < cap(j.pix) && j.rows < j.h.Height {
+		return nil
+	}
+	pix, number := j.pix, j.bands
+	j.pix = nil
+	j.bands++
+	return j.fail(j.queue.do(func() jpegBand { return j.encode(number, pix) }))
+}
+
+// encode runs beside the caller.
+func (j *jpegWriter) encode(number int, pix []byte) jpegBand {
+	stride := 4 * j.h.Width
+	m := &image.RGBA{Pix: pix, Stride: stride, Rect: image.Rect(0, 0, j.h.Width, len(pix)/stride)}
+	out := j.pool.Get().(*bytes.Buffer)
+	out.Reset()
+	err := jpeg.Encode(out, m, &jpeg.Options{Quality: j.quality})
+	return jpegBand{number, out, pix, err}
+}
+
+// emit writes a band behind those before it: the first with the headers, the
+// others as what follows a restart marker.
+func (j *jpegWriter) emit(b jpegBand) error {
+	defer j.pool.Put(b.out)
+	j.free.give(b.pix)
+	if b.err != nil {
+		return b.err
+	}
+	head, scan, err := splitJPEG(b.out.Bytes())
+	if err != nil {
+		return err
+	}
+	parts := [][]byte{{0xff, 0xd0 + byte((b.number-1)%8)}, scan}
+	if b.number == 0 {
+		if head, err = j.headers(head); err != nil {
+			return err
+		}
+		parts[0] = head
+	}
+	for _, p := range parts {
+		if _, err := j.w.Write(p); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// headers makes the headers of a band those of the picture: with its height, its
+// segments and, if there is more than one band, the length of restart intervals.
+func (j *jpegWriter) headers(band []byte) ([]byte, error) {
+	out := append([]byte{}, band[:2]...) // start of image
+	out = append(out, j.segments...)
+	for rest := band[2:]; len(rest) >= 4; {
+		marker, n := rest[1], 2+int(rest[2])<<8+int(rest[3])
+		if n > len(rest) {
+			break
+		}
+		segment := append([]byte{}, rest[:n]...)
+		rest = rest[n:]
+		switch marker {
+		case 0xc0: // frame: length, precision, height, width
+			segment[5], segment[6] = byte(j.h.Height>>8), byte(j.h.Height)
+		case 0xda: // scan
+			if j.h.Height > j.perBand {
+				units := (j.h.Width + jpegUnit - 1) / jpegUnit * (j.perBand / jpegUnit)
+				out = append(out, 0xff, 0xdd, 0, 4, byte(units>>8), byte(units))
+			}
+			return append(out, segment...), nil
+		}
+		out = append(out, segment...)
+	}
+	return nil, errJPEGShape
+}
+
+var errJPEGShape = errors.New("imgio: the JPEG encoder made headers of another kind than expected: please report this")
+
+// splitJPEG divides a picture into its headers, the scan's among them, and the
+// scan's bits without the end of image.
+func splitJPEG(b []byte) (head, scan []byte, err error) {
+	for at := 2; at+4 <= len(b) && b[at] == 0xff; {
+		marker := b[at+1]
+		at += 2 + int(b[at+2])<<8 + int(b[at+3])
+		if marker == 0xda && at+2 <= len(b) {
+			return b[:at], b[at : len(b)-2], nil
+		}
+	}
+	return nil, nil, errJPEGShape
 }
 
 func (j *jpegWriter) Close() error {
 	if err := j.finish(); err != nil {
+		j.queue.drain() // nothing is written any more
 		return err
 	}
-	w := &segmentInserter{w: j.w, segments: j.segments}
-	err := jpeg.Encode(w, j.picture, &jpeg.Options{Quality: j.quality})
-	j.picture = nil
-	if err != nil {
+	if err := j.queue.drain(); err != nil {
 		return j.fail(err)
 	}
-	return nil
-}
-
-// segmentInserter passes a JPEG stream on, with segments put behind its first
-// marker, the start of image.
-type segmentInserter struct {
-	w        io.Writer
-	segments []byte
-	seen     int // bytes of the marker passed on, 0..2
-}
-
-func (s *segmentInserter) Write(p []byte) (int, error) {
-	if s.seen == 2 {
-		return s.w.Write(p)
-	}
-	n := min(2-s.seen, len(p))
-	s.seen += n
-	parts := [][]byte{p[:n]}
-	if s.seen == 2 {
-		parts = append(parts, s.segments, p[n:])
-	}
-	if _, err := s.w.Write(bytes.Join(parts, nil)); err != nil {
-		return 0, err
-	}
-	return len(p), nil
+	_, err := j.w.Write([]byte{0xff, 0xd9}) // end of image
+	return j.fail(err)
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"image"
+	"image/jpeg"
 	"io"
 	"math"
 	"runtime"
@@ -60,6 +62,56 @@ func TestJPEGIsClose(t *testing.T) {
 	}
 	if rms := math.Sqrt(sum / float64(len(m.Pix))); rms > 1.5 {
 		t.Errorf("rms error %.2f of 255", rms)
+	}
+}
+
+// TestJPEGBands: a picture of many bands is decoded to what one that is encoded as a
+// whole is decoded to, whatever its sides, and is the same bytes for any number of
+// cores.
+func TestJPEGBands(t *testing.T) {
+	for _, size := range [][2]int{{11000, 165}, {4000, 1031}, {700, 16}, {700, 500}, {21, 17000}} {
+		m := picture(size[0], size[1])
+		for i := range m.Pix { // smooth, with some noise
+			m.Pix[i] = m.Pix[i]/8 + uint16(i/3%size[0]*50000/size[0])
+		}
+		var files [][]byte
+		for _, cores := range []int{1, 7} {
+			before := runtime.GOMAXPROCS(cores)
+			var out bytes.Buffer
+			w, err := NewJPEG(&out, Header{Width: size[0], Height: size[1], Bits: 8}, 90)
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeRows(t, w, m)
+			runtime.GOMAXPROCS(before)
+			files = append(files, out.Bytes())
+		}
+		if !bytes.Equal(files[0], files[1]) {
+			t.Errorf("%v: the bytes depend on the number of cores", size)
+		}
+		whole := image.NewRGBA(image.Rect(0, 0, size[0], size[1]))
+		for i, v := range m.Pix {
+			whole.Pix[i/3*4+i%3], whole.Pix[i/3*4+3] = to8(v), 255
+		}
+		var plain bytes.Buffer
+		if err := jpeg.Encode(&plain, whole, &jpeg.Options{Quality: 90}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := jpeg.Decode(bytes.NewReader(files[0]))
+		if err != nil {
+			t.Fatalf("%v: %v", size, err)
+		}
+		want, err := jpeg.Decode(&plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, w := got.(*image.YCbCr), want.(*image.YCbCr); g.Rect != w.Rect || !bytes.Equal(g.Y, w.Y) || !bytes.Equal(g.Cb, w.Cb) || !bytes.Equal(g.Cr, w.Cr) {
+			t.Errorf("%v: another picture than when encoded as a whole", size)
+		}
+		bands := (size[1] + JPEGBandRows(size[0]) - 1) / JPEGBandRows(size[0])
+		if n := bytes.Count(files[0], []byte{0xff, 0xdd, 0, 4}); (n > 0) != (bands > 1) {
+			t.Errorf("%v: %d bands, restart intervals given: %d", size, bands, n)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"enhance/exec"
+	"enhance/imgio"
 	"enhance/memplan"
 )
 
@@ -183,7 +184,7 @@ func (r *run) photoBytes() int64 {
 }
 
 // encoderBytes is what one core's share of a PNG or TIFF in the making holds; see
-// imgio.NewPNG.
+// imgio.NewPNG and, for JPEG, imgio.NewJPEG.
 const encoderBytes = 3 << 20
 
 // pictureBytes is what writing and comparing the picture holds.
@@ -195,11 +196,11 @@ func (r *run) pictureBytes() []HostUse {
 	if r.meta.Orientation >= 3 {
 		add("for the picture, which is turned before it is written", 3*pixels*int64(max(o.Bits, 8))/8)
 	}
+	encoder := int64(encoderBytes)
 	if o.Format == JPEG {
-		add("for the picture, which JPEG is made of as a whole (PNG and TIFF are not)", 4*pixels)
-	} else {
-		add("of the picture's encoder", encoderBytes*int64(min(cores(), 16)+1))
+		encoder = 6 * int64(w) * int64(min(imgio.JPEGBandRows(w), h))
 	}
+	add("of the picture's encoder", encoder*int64(min(cores(), 16)+1))
 	if r.job.Reference != "" {
 		add("for the reference picture and its decoding", (6+8)*pixels)
 	}
