@@ -6,7 +6,7 @@ import (
 	"enhance/conv/kerneltext"
 )
 
-//go:embed wgmma.cl instructions.cl
+//go:embed instructions.cl patch.cl products.cl sums.cl wgmma.cl
 var kernelTexts embed.FS
 
 // Sources is the text of all kernels of this package: programs that differ in it

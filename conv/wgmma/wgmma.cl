@@ -17,14 +17,15 @@
 // With BLOCK rows in M a row of the patch meets another kernel row for each of
 // them, none (zeros) for some: a stage has KS+BLOCK-1 rows of KS taps. Weights
 // come PIECE such rows at a time into a ring of SLOTS, each piece by one bulk
-// copy, or four, for which a barrier object waits. The sum of an output runs over stages,
-// kernel rows and columns in that order, wherever the output lies in its
+// copy, or four, for which a barrier object waits. The sum of an output runs over
+// stages, kernel rows and columns in that order, wherever the output lies in its
 // tile.
 //
-// Expects the prelude, instructions.cl and NAME, KS, BLOCK (1 or 2), BUFFERS, PIECE,
-// SLOTS, ACT; SUMS (leaves statistics: see conv.Summing; without activation and
-// residual); SCALED (takes in the norm of its source: see conv.Scaling), PRE, the
-// activation that follows, and CHANNELS, the most there can be. Weights: see pack.go.
+// Parts are in patch.cl, products.cl and sums.cl. Expects the prelude,
+// instructions.cl and NAME, KS, BLOCK (1 or 2), BUFFERS, PIECE, SLOTS, ACT; SUMS
+// (leaves statistics: see conv.Summing; without activation and residual); SCALED
+// (takes in the norm of its source: see conv.Scaling), PRE, the activation that
+// follows, and CHANNELS, the most there can be. Weights: see pack.go.
 #ifndef CONV_WGMMA_PUT
 #define CONV_WGMMA_PUT
 // Writes the eight columns from x on, two to a word, into the line whose column x
@@ -56,180 +57,6 @@ static void conv_wgmma_put(__global ushort *to, int x, int w, uint a, uint b, ui
 #define PIECE_BYTES (PIECE * KS * 2048)
 #define OUTS (64 / BLOCK)
 #define SHARED (BUFFERS * PATCH + SLOTS * (PIECE_BYTES + 16))
-
-// Weights of a group: LEFT_AT is where those of a piece for rows 8·i to 8·i+7 of M
-// begin. For BLOCK 2 kernel rows stand in descending order, so that what both rows
-// of a block need is one stretch for every eight outputs.
-#if BLOCK == 1
-#define COPIES 1
-#define LEFT_TAP 2048
-#define LEFT_STRIDE 256
-#define LEFT_BYTES ((size_t)pieces * PIECE_BYTES)
-#define LEFT_AT(piece, i) ((size_t)(piece) * PIECE_BYTES + (i) * LEFT_STRIDE)
-#else // PIECE is 1
-#define COPIES 4
-#define LEFT_TAP 256
-#define LEFT_STRIDE (KS * LEFT_TAP)
-#define LEFT_BYTES ((size_t)stages * (4 * (KS + 2) * LEFT_STRIDE))
-#define LEFT_AT(piece, i) ((size_t)(((piece) / ROWS * 4 + (i) / 2) * (KS + 2) + KS - (piece) % ROWS + (i) % 2) * LEFT_STRIDE)
-#endif
-
-// A unit is four columns of a chunk in a row. Units of even work-items are of one
-// chunk, those of odd ones of the other. First come those of the tile's own
-// columns, four of which are a sector of memory, then those beside.
-#define ROWS4 ((PATCH_H + 3) / 4)
-#define OWN (ROWS4 * 16)
-#define PER ((ROWS4 * 4 * QUADS + GROUP / 2 - 1) / (GROUP / 2)) // units of a work-item
-#define UNIT(i) ((lid >> 1) + (i) * (GROUP / 2))
-#define UNIT_QUAD(i) (UNIT(i) < OWN ? LEFT / 4 + UNIT(i) / 4 % 4 : UNIT(i) / 4 % 2 * 5)
-#define UNIT_ROW(i) ((UNIT(i) < OWN ? UNIT(i) / 16 : (UNIT(i) - OWN) / 8) * 4 + UNIT(i) % 4)
-#define UNIT_AT(i) ((q * PLANE + UNIT_ROW(i) * PITCH + UNIT_QUAD(i) * 4) * 16)
-#define UNIT_FROM(i) (from + row_at[source * PATCH_H + min(UNIT_ROW(i), PATCH_H - 1)] + UNIT_QUAD(i) * 4)
-#define UNIT_IS(i) (UNIT(i) < ROWS4 * 4 * QUADS && UNIT_ROW(i) < PATCH_H)
-
-// Points from, source and valid at chunk q of stage s.
-#define NEXT_SOURCE(sk, rk, k) \
-    if (chunk >= (R_C(r) + 7) / 8) { chunk -= (R_C(r) + 7) / 8; from = sk; r = rk; source = k; }
-#define SEEK(s) \
-    __global const data_t *from = src0; \
-    ring_t r = r0; \
-    int source = 0, chunk = 2 * (s) + q; \
-    NEXT_SOURCE(src1, r1, 1) NEXT_SOURCE(src2, r2, 2) NEXT_SOURCE(src3, r3, 3) \
-    const int valid = R_C(r) - chunk * 8; \
-    from += (size_t)chunk * (8 * pitch) + (x0 - LEFT);
-
-// Loads this work-item's units of stage s into v: two words of each of eight
-// channels.
-#define FETCH(s) { \
-    SEEK(s) \
-    _Pragma("unroll") for (int u_ = 0; u_ < PER; u_++) { \
-        __global const data_t *from_ = UNIT_FROM(u_); \
-        _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) \
-            LOAD2(v[u_][2 * c_], v[u_][2 * c_ + 1], from_ + (size_t)(uint)(c_ * pitch), UNIT_IS(u_) && c_ < valid); \
-    } }
-
-// Normalises what was loaded of stage s. Places without a channel have scales of zero.
-#if SCALED
-#define NORMALISE(s) { \
-    __local const float4 *scale_ = (__local const float4 *)(scale_of + ((s) * 2 + q) * 8); \
-    _Pragma("unroll") for (int c_ = 0; c_ < 8; c_ += 2) { \
-        const float4 f_ = scale_[c_ / 2]; \
-        _Pragma("unroll") for (int u_ = 0; u_ < PER; u_++) { \
-            NORMALISE2(v[u_][2 * c_], f_.x, f_.y) \
-            NORMALISE2(v[u_][2 * c_ + 1], f_.x, f_.y) \
-            NORMALISE2(v[u_][2 * c_ + 2], f_.z, f_.w) \
-            NORMALISE2(v[u_][2 * c_ + 3], f_.z, f_.w) \
-        } \
-    } }
-#define NORMALISE2(d, scale, shift) { \
-    float a_, b_; \
-    UNPACK2(a_, b_, d); \
-    PACK2(d, activate(fma(a_, scale, shift), PRE, pre_slope), activate(fma(b_, scale, shift), PRE, pre_slope)); \
-    }
-#else
-#define NORMALISE(s)
-#endif
-
-// Sorts them by column and stores them into the patch at to.
-#define EVEN(v, c) (((v)[2 * (c)] & 0xffff) | (v)[2 * (c) + 2] << 16)
-#define ODD(v, c) ((v)[2 * (c)] >> 16 | ((v)[2 * (c) + 2] & 0xffff0000))
-#define STASH(s, to) { \
-    NORMALISE(s) \
-    _Pragma("unroll") for (int u_ = 0; u_ < PER; u_++) \
-        if (UNIT_IS(u_)) { \
-            const uint at_ = (to) + UNIT_AT(u_); \
-            STORE4(at_, EVEN(v[u_], 0), EVEN(v[u_], 2), EVEN(v[u_], 4), EVEN(v[u_], 6)); \
-            STORE4(at_ + 16, ODD(v[u_], 0), ODD(v[u_], 2), ODD(v[u_], 4), ODD(v[u_], 6)); \
-            STORE4(at_ + 32, EVEN(v[u_] + 1, 0), EVEN(v[u_] + 1, 2), EVEN(v[u_] + 1, 4), EVEN(v[u_] + 1, 6)); \
-            STORE4(at_ + 48, ODD(v[u_] + 1, 0), ODD(v[u_] + 1, 2), ODD(v[u_] + 1, 4), ODD(v[u_] + 1, 6)); \
-        } \
-    FENCE_STORES; \
-    }
-
-// The barrier objects of a slot: its piece has come, all warps are done with it.
-#define FULL(slot) (bars + (slot) * 16)
-#define FREE(slot) (bars + (slot) * 16 + 8)
-// Has a slot filled with piece n.
-#define FILL(slot, n) { \
-    BAR_EXPECT(FULL(slot), PIECE_BYTES); \
-    _Pragma("unroll") for (int i_ = 0; i_ < COPIES; i_++) \
-        BULK_COPY(ring + (slot) * PIECE_BYTES + i_ * (PIECE_BYTES / COPIES), left + LEFT_AT(n, i_ * (8 / COPIES)), PIECE_BYTES / COPIES, FULL(slot)); \
-    }
-// Ends a piece: this warp is then done with the one before, and its slot can be
-// filled again when all warps are.
-#define NEXT_PIECE { \
-    COMMIT; \
-    WAIT_BUT_LAST; \
-    const int last_ = slot == 0 ? SLOTS - 1 : slot - 1; \
-    if (piece > 0 && lane == 0) BAR_ARRIVE(FREE(last_)); \
-    if (lid == 0 && piece + SLOTS - 1 < pieces) { \
-        if (piece > 0) BAR_WAIT(FREE(last_), (piece - 1) / SLOTS & 1); \
-        FILL(last_, piece + SLOTS - 1) \
-    } \
-    row = 0; \
-    piece++; \
-    if (++slot == SLOTS) { slot = 0; phase ^= 1; } \
-    BEGIN; \
-    }
-
-// Where a factor begins, in units of 16 bytes, and its strides along the channels
-// and along the rows of M or N.
-#define FACTOR(at, k, n) ((ulong)((at) >> 4) | (ulong)((k) >> 4) << 16 | (ulong)((n) >> 4) << 32)
-
-// Starts all products of the stage whose patch is at from.
-#define MULTIPLY(from) { \
-    ulong pixels_ = FACTOR((from) + (wg * 8 + OFF) * 16, PLANE * 16, BLOCK * PITCH * 16); \
-    BEGIN; \
-    _Pragma("unroll 1") for (int y_ = 0; y_ < ROWS; y_++) { \
-        if (row == 0) BAR_WAIT(FULL(slot), phase); \
-        const ulong taps_ = FACTOR(ring + slot * PIECE_BYTES + row * KS * LEFT_TAP, 128, LEFT_STRIDE); \
-        _Pragma("unroll") for (int kx_ = 0; kx_ < KS; kx_++) MULTIPLY_ADD(taps_ + kx_ * LEFT_TAP / 16, pixels_ + kx_); \
-        if (++row == PIECE) NEXT_PIECE \
-        pixels_ += PITCH; \
-    } }
-
-// Output and row in the tile of a lane's sums of block j.
-#define OUTPUT(e) ((int)get_group_id(0) * OUTS + (BLOCK == 1 ? warp * 16 + (e) * 8 : warp * 8) + quad)
-#define ROW(j, e) (BLOCK == 1 ? (j) : (j) * 2 + (e))
-
-// Statistics of pieces of 16 rows × 16 columns. The lanes of a quad have one side of
-// them, of both of a lane's outputs or of both halves of its rows; the sides are then
-// merged (Chan, Golub and LeVeque 1983).
-#define SUM(p, n, i) acc[(BLOCK == 1 ? (n) * 4 + (p) * 2 : ((p) * 8 + (n) / 2) * 4 + (n) % 2 * 2) + (i)] /* row n of piece p */
-#define DOWN(p) (BLOCK == 1 ? 0 : (p)) /* piece p's place below the tile's first */
-#define MADE(p) clamp(y1 - top - DOWN(p) * 16, 0, 16)
-#define SIDE(p) side[warp * 16 + (p) * 8 + quad]
-#define MOMENTS { \
-    float mean[2], m2[2]; \
-    _Pragma("unroll") for (int p_ = 0; p_ < 2; p_++) { \
-        const int columns = clamp(w - x, 0, 8), made = MADE(p_); \
-        float s_ = 0.0f; \
-        _Pragma("unroll") for (int n_ = 0; n_ < 32; n_++) \
-            s_ += n_ / 2 < made && 2 * t + n_ % 2 < columns ? SUM(p_, n_ / 2, n_ % 2) : 0.0f; \
-        QUAD_SUM(s_) \
-        mean[p_] = s_ / (float)max(columns * made, 1); \
-        s_ = 0.0f; \
-        _Pragma("unroll") for (int n_ = 0; n_ < 32; n_++) { \
-            const float d = n_ / 2 < made && 2 * t + n_ % 2 < columns ? SUM(p_, n_ / 2, n_ % 2) - mean[p_] : 0.0f; \
-            s_ = fma(d, d, s_); \
-        } \
-        QUAD_SUM(s_) \
-        m2[p_] = s_; \
-        if (wg == 1 && t == 0) SIDE(p_) = (float2)(mean[p_], s_); \
-    } \
-    barrier(CLK_LOCAL_MEM_FENCE); \
-    if (wg == 0 && t == 0) { \
-        const int ln = min(w - x0, 8), rn = clamp(w - x0 - 8, 0, 8); \
-        _Pragma("unroll") for (int p_ = 0; p_ < 2; p_++) { \
-            const int k = OUTPUT(p_), made = MADE(p_); \
-            if (k >= outs || made == 0) continue; \
-            const float2 right = SIDE(p_); \
-            const float all = fma((float)rn, right.x, (float)ln * mean[p_]) / (float)(ln + rn), l = mean[p_] - all, r = right.x - all; \
-            __global float *to = partials + (((size_t)get_group_id(2) * BLOCK + DOWN(p_)) * get_num_groups(1) + get_group_id(1)) * (size_t)(2 * outs) + k; \
-            to[0] = all + bias[k]; \
-            to[outs] = fma((float)(made * ln) * l, l, m2[p_]) + fma((float)(made * rn) * r, r, right.y); \
-        } \
-    } }
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t *restrict src1, ring_t r1,
@@ -368,53 +195,3 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
         }
     }
 }
-
-#undef GROUP
-#undef TILE_W
-#undef TILE_H
-#undef PATCH_H
-#undef LEFT
-#undef OFF
-#undef QUADS
-#undef PITCH
-#undef PLANE
-#undef PATCH
-#undef ROWS
-#undef PIECE_BYTES
-#undef OUTS
-#undef SHARED
-#undef ROWS4
-#undef OWN
-#undef PER
-#undef UNIT
-#undef UNIT_QUAD
-#undef UNIT_ROW
-#undef UNIT_AT
-#undef UNIT_FROM
-#undef UNIT_IS
-#undef NEXT_SOURCE
-#undef SEEK
-#undef FETCH
-#undef EVEN
-#undef ODD
-#undef STASH
-#undef FULL
-#undef FREE
-#undef FILL
-#undef NEXT_PIECE
-#undef FACTOR
-#undef MULTIPLY
-#undef NORMALISE
-#undef NORMALISE2
-#undef OUTPUT
-#undef ROW
-#undef SUM
-#undef MOMENTS
-#undef DOWN
-#undef MADE
-#undef SIDE
-#undef COPIES
-#undef LEFT_TAP
-#undef LEFT_STRIDE
-#undef LEFT_BYTES
-#undef LEFT_AT

@@ -11,10 +11,12 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/conv/kerneltext"
 	"enhance/fuse"
 	"enhance/planar"
 )
@@ -71,11 +73,40 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	return &impl{shape: s, variant: v, order: channelOrder(s.SrcC)}, nil
 }
 
-//go:embed wgmma.cl
-var kernelCL string
-
 //go:embed instructions.cl
 var instructionsCL string
+
+//go:embed patch.cl
+var patchCL string
+
+//go:embed products.cl
+var productsCL string
+
+//go:embed sums.cl
+var sumsCL string
+
+//go:embed wgmma.cl
+var mainCL string
+
+// kernelCL is the text of a kernel, undefineCL what ends its macros: those of the
+// next kernel are others. What a program has once is guarded by a macro with the
+// package's prefix, which stays.
+var (
+	kernelCL   = patchCL + productsCL + sumsCL + mainCL
+	undefineCL = undefine(kernelCL)
+)
+
+var macro = regexp.MustCompile(`(?m)^#define (\w+)`)
+
+func undefine(text string) string {
+	var undef strings.Builder
+	for _, m := range macro.FindAllStringSubmatch(text, -1) {
+		if !strings.HasPrefix(m[1], "CONV_WGMMA_") {
+			fmt.Fprintf(&undef, "#undef %s\n", m[1])
+		}
+	}
+	return undef.String()
+}
 
 type impl struct {
 	shape   conv.Shape
@@ -129,17 +160,10 @@ func (m *impl) Kernels() []conv.Kernel {
 	v := m.variant
 	act := map[fuse.Act]int{fuse.LeakyReLU: 1, fuse.Sigmoid: 2}
 	flag := map[bool]int{true: 1}
-	var def, undef strings.Builder
-	for _, d := range []struct {
-		name  string
-		value any
-	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"BLOCK", v.block}, {"BUFFERS", v.buffers}, {"PIECE", v.piece},
-		{"SLOTS", v.slots}, {"ACT", act[m.shape.Act]}, {"SUMS", flag[m.sums]},
-		{"SCALED", flag[m.scaled]}, {"PRE", act[m.pre]}, {"CHANNELS", maxScaled}} {
-		fmt.Fprintf(&def, "#define %s %v\n", d.name, d.value)
-		fmt.Fprintf(&undef, "#undef %s\n", d.name)
-	}
-	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + def.String() + kernelCL + undef.String()}}
+	text := kerneltext.Define(kernelCL+undefineCL, "NAME", m.name(), "KS", m.shape.K, "BLOCK", v.block, "BUFFERS", v.buffers,
+		"PIECE", v.piece, "SLOTS", v.slots, "ACT", act[m.shape.Act], "SUMS", flag[m.sums], "SCALED", flag[m.scaled],
+		"PRE", act[m.pre], "CHANNELS", maxScaled)
+	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + text}}
 }
 
 func (m *impl) Granule() int {
