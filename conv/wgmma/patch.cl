@@ -14,6 +14,11 @@
 #define UNIT_IS(i) (UNIT(i) < ROWS4 * 4 * QUADS && UNIT_ROW(i) < PATCH_H)
 
 // Points from, source and valid at chunk q of stage s.
+#if SCALED // of one source
+#define SEEK(s) \
+    const int source = 0, valid = R_C(r0) - (2 * (s) + q) * 8; \
+    __global const data_t *from = src0 + (size_t)(2 * (s) + q) * (8 * pitch) + (x0 - LEFT);
+#else
 #define NEXT_SOURCE(sk, rk, k) \
     if (chunk >= (R_C(r) + 7) / 8) { chunk -= (R_C(r) + 7) / 8; from = sk; r = rk; source = k; }
 #define SEEK(s) \
@@ -23,6 +28,7 @@
     NEXT_SOURCE(src1, r1, 1) NEXT_SOURCE(src2, r2, 2) NEXT_SOURCE(src3, r3, 3) \
     const int valid = R_C(r) - chunk * 8; \
     from += (size_t)chunk * (8 * pitch) + (x0 - LEFT);
+#endif
 
 // Loads this work-item's units of stage s into v: two words of each of eight
 // channels.
@@ -34,18 +40,16 @@
             LOAD2(v[u_][2 * c_], v[u_][2 * c_ + 1], from_ + (size_t)(uint)(c_ * pitch), UNIT_IS(u_) && c_ < valid); \
     } }
 
-// Normalises what was loaded of stage s. Places without a channel have scales of zero.
+// Normalises unit u, loaded of stage s. Places without a channel have scales of zero.
 #if SCALED
-#define NORMALISE(s) { \
+#define NORMALISE(s, u) { \
     __local const float4 *scale_ = (__local const float4 *)(scale_of + ((s) * 2 + q) * 8); \
     _Pragma("unroll") for (int c_ = 0; c_ < 8; c_ += 2) { \
         const float4 f_ = scale_[c_ / 2]; \
-        _Pragma("unroll") for (int u_ = 0; u_ < PER; u_++) { \
-            NORMALISE2(v[u_][2 * c_], f_.x, f_.y) \
-            NORMALISE2(v[u_][2 * c_ + 1], f_.x, f_.y) \
-            NORMALISE2(v[u_][2 * c_ + 2], f_.z, f_.w) \
-            NORMALISE2(v[u_][2 * c_ + 3], f_.z, f_.w) \
-        } \
+        NORMALISE2(v[u][2 * c_], f_.x, f_.y) \
+        NORMALISE2(v[u][2 * c_ + 1], f_.x, f_.y) \
+        NORMALISE2(v[u][2 * c_ + 2], f_.z, f_.w) \
+        NORMALISE2(v[u][2 * c_ + 3], f_.z, f_.w) \
     } }
 #define NORMALISE2(d, scale, shift) { \
     float a_, b_; \
@@ -53,16 +57,16 @@
     PACK2(d, activate(fma(a_, scale, shift), PRE, pre_slope), activate(fma(b_, scale, shift), PRE, pre_slope)); \
     }
 #else
-#define NORMALISE(s)
+#define NORMALISE(s, u)
 #endif
 
 // Sorts them by column and stores them into the patch at to.
 #define EVEN(v, c) (((v)[2 * (c)] & 0xffff) | (v)[2 * (c) + 2] << 16)
 #define ODD(v, c) ((v)[2 * (c)] >> 16 | ((v)[2 * (c) + 2] & 0xffff0000))
 #define STASH(s, to) { \
-    NORMALISE(s) \
     _Pragma("unroll") for (int u_ = 0; u_ < PER; u_++) \
         if (UNIT_IS(u_)) { \
+            NORMALISE(s, u_) \
             const uint at_ = (to) + UNIT_AT(u_); \
             STORE4(at_, EVEN(v[u_], 0), EVEN(v[u_], 2), EVEN(v[u_], 4), EVEN(v[u_], 6)); \
             STORE4(at_ + 16, ODD(v[u_], 0), ODD(v[u_], 2), ODD(v[u_], 4), ODD(v[u_], 6)); \

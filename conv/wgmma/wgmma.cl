@@ -56,6 +56,7 @@ static void conv_wgmma_put(__global ushort *to, int x, int w, uint a, uint b, ui
 #define ROWS (KS + BLOCK - 1)
 #define PIECE_BYTES (PIECE * KS * 2048)
 #define OUTS (64 / BLOCK)
+#define SOURCES (SCALED ? 1 : 4)
 #define SHARED (BUFFERS * PATCH + SLOTS * (PIECE_BYTES + 16))
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -71,7 +72,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
           , __global const float *restrict scales, ring_t rscales, float pre_slope
 #endif
           ) {
-    __local size_t row_at[4 * PATCH_H];
+    __local size_t row_at[SOURCES * PATCH_H];
 #if SUMS
     __local float2 side[64];
 #endif
@@ -90,7 +91,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 
     // Rows below those that this launch's outputs need may not exist. Where
     // BLOCK > 1 they enter other outputs' sums times zero, so others stand for them.
-    for (int i = lid; i < 4 * PATCH_H; i += GROUP) {
+    for (int i = lid; i < SOURCES * PATCH_H; i += GROUP) {
         const int k = i / PATCH_H, y = top + i % PATCH_H - KS / 2;
         row_at[i] = ring_row(k == 0 ? r0 : k == 1 ? r1 : k == 2 ? r2 : r3, reflect(min(y, y1 - 1 + KS / 2), h));
     }
