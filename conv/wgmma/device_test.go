@@ -56,7 +56,7 @@ func TestContract(t *testing.T) {
 func TestVariants(t *testing.T) {
 	dev := hopper(t)
 	caps := capsOf(dev)
-	for _, v := range []variant{{block: 1, buffers: 1, piece: 2, slots: 2}, {block: 2, buffers: 2, piece: 1, slots: 4}, {block: 1, buffers: 1, piece: 1, slots: 2}} {
+	for _, v := range []variant{{block: 1, buffers: 1, piece: 2, slots: 2}, {block: 2, buffers: 2, piece: 1, slots: 4}, {block: 2, buffers: 1, piece: 1, slots: 3}, {block: 1, buffers: 1, piece: 1, slots: 2}} {
 		t.Run(v.String(), func(t *testing.T) {
 			convtest.Run(t, convtest.Config{Algo: algo{&v}, Device: dev, Caps: &caps, Precision: planar.FP16, Accuracy: accuracy,
 				Draw: wideShape, Cases: convtest.Cases(3)})

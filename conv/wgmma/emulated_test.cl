@@ -16,9 +16,9 @@
     __local const half *right_ = (__local const half *)emulated; \
     for (int e_ = 0; e_ < 2; e_++) { \
         const int row_ = warp * 16 + quad + e_ * 8; \
-        __global const half *left_ = (__global const half *)(left + LEFT_AT(piece, row_ / 8)); \
+        __global const half *left_ = (__global const half *)(left + (size_t)piece * PIECE_BYTES); \
         float l_[16]; \
-        for (int k_ = 0; k_ < 16; k_++) l_[k_] = vload_half(ELEMENT(a_, row_ % 8, k_), left_); \
+        for (int k_ = 0; k_ < 16; k_++) l_[k_] = vload_half(ELEMENT(a_, row_, k_), left_); \
         for (int j_ = 0; j_ < 32; j_++) { \
             const int col_ = j_ / 2 * 8 + 2 * t + j_ % 2; \
             for (int k_ = 0; k_ < 16; k_++) acc[j_ / 2 * 4 + e_ * 2 + j_ % 2] += l_[k_] * vload_half(ELEMENT(b_, col_, k_), right_); \

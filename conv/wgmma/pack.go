@@ -42,7 +42,7 @@ func (m *impl) groups() int { return ceilDiv(m.shape.OutC, m.variant.outputs()) 
 func (m *impl) groupWords() int {
 	k, v := m.shape.K, m.variant
 	if v.block == 2 {
-		return m.stages() * 4 * (k + 2) * k * eightBytes / 4
+		return (m.stages()*(k+1) + 1) * k * tapBytes / 2 / 4
 	}
 	return ceilDiv(m.stages()*k, v.piece) * v.piece * k * tapBytes / 4
 }
@@ -58,10 +58,10 @@ func (m *impl) PackedLen() int { return m.biasAt() + m.groups()*m.variant.output
 // where M is the output and a group's kernel rows end with a whole piece; or, where
 // M has two rows of the picture,
 //
-//	[work-group][stage][output/8][kernel row][kx][K/8][8 outputs][8 of K] binary16
+//	[work-group][stage][kernel row][output/8][kx][K/8][8 outputs][8 of K] binary16
 //
-// with the kernel rows in descending order between two rows of zeros: two of them, one
-// after the other, are what the rows of the picture need. Two binary16 are in a
+// with a kernel row of zeros before each stage and after the last: two kernel rows, one
+// after the other, are what two rows of the picture need. Two binary16 are in a
 // float32's place; as weights are finite it is no NaN. Bias follows as float32.
 func (m *impl) Pack(weights, bias []float32) []float32 {
 	out := make([]float32, m.PackedLen())
@@ -90,7 +90,7 @@ func (m *impl) Pack(weights, bias []float32) []float32 {
 func (m *impl) eight(i, stage, ky, kx int) int {
 	k := m.shape.K
 	if m.variant.block == 2 {
-		return ((stage*4+i)*(k+2)+k-ky)*k + kx
+		return ((stage*(k+1)+1+ky)*4+i)*k + kx
 	}
 	return ((stage*k+ky)*k+kx)*8 + i
 }

@@ -50,7 +50,7 @@ func TestPack(t *testing.T) {
 					ky, kx := i/s.K, i%s.K
 					at := 2*(o/v.outputs()*m.groupWords()) + place%16/8*64 + o%8*8 + place%8
 					if v.block == 2 {
-						at += (((place/16*4+o%32/8)*(s.K+2)+s.K-ky)*s.K + kx) * 128
+						at += (((place/16*(s.K+1)+1+ky)*4+o%32/8)*s.K + kx) * 128
 					} else {
 						at += ((place/16*s.K+ky)*s.K+kx)*1024 + o%64/8*128
 					}

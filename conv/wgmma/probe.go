@@ -17,7 +17,7 @@ import (
 // rows in M, patches that are fetched ahead.
 var (
 	probed        = conv.Shape{K: 9, SrcC: []int{15, 9}, OutC: 32, H: 12, W: 21}
-	probedVariant = variant{block: 2, buffers: 2, piece: 1, slots: 2}
+	probedVariant = variant{block: 2, buffers: 2, piece: 1, slots: 3}
 )
 
 // Probe reports whether the kernels of this package run on the device of ctx. It

@@ -21,7 +21,7 @@ type variant struct {
 	block   int // rows of the picture in M: 1 or 2
 	buffers int // patches in local memory: 1 to 3
 	piece   int // kernel rows whose weights come together: 1 if block is 2
-	slots   int // such pieces in local memory, at least 2
+	slots   int // such pieces in local memory, at least 2, or 3 if block is 2
 }
 
 // String is the part of a kernel's name that says the variant.
@@ -43,7 +43,7 @@ func (v variant) localBytes(k int) int64 {
 		columns += 8
 	}
 	plane := (rows*(columns+1)+3)/8*8 + 4
-	return int64(v.buffers*2*plane*16 + v.slots*(v.piece*k*tapBytes+16) + 4*rows*8)
+	return int64(v.buffers*2*plane*16 + (v.slots+v.block-1)*v.piece*k*tapBytes/v.block + v.slots*16 + 4*rows*8)
 }
 
 // choose gives the variant for a shape. Local memory is taken from what caches
@@ -57,6 +57,7 @@ func choose(s conv.Shape) variant {
 	}
 	switch {
 	case v.block == 2:
+		v.slots = 5
 	case s.K == 1:
 		v.piece = 4
 	case s.K == 3:

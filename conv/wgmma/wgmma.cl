@@ -1,8 +1,7 @@
 // conv_wgmma: implicit GEMM on the warpgroup matrix units of NVIDIA's Hopper
 // GPUs (wgmma).
 //
-// M is 64: 64/BLOCK outputs of BLOCK rows of the picture each, [output/8][row][output%8].
-// N is 128: 16 blocks of BLOCK rows, one below the other, of 8 columns. K is 16 source
+// M is 64: 64/BLOCK outputs of BLOCK rows of the picture each, the lower row first. N is 128: 16 blocks of BLOCK rows, one below the other, of 8 columns. K is 16 source
 // channels, once for each tap. A work-group is two warpgroups side by side: 16 columns ×
 // 16·BLOCK rows.
 //
@@ -17,9 +16,8 @@
 // With BLOCK rows in M a row of the patch meets another kernel row for each of
 // them, none (zeros) for some: a stage has KS+BLOCK-1 rows of KS taps. Weights
 // come PIECE such rows at a time into a ring of SLOTS, each piece by one bulk
-// copy, or four, for which a barrier object waits. The sum of an output runs over
-// stages, kernel rows and columns in that order, wherever the output lies in its
-// tile.
+// copy for which a barrier object waits. The sum of an output runs over stages,
+// kernel rows and columns in that order, wherever the output lies in its tile.
 //
 // Parts are in patch.cl, products.cl and sums.cl. Expects the prelude,
 // instructions.cl and NAME, KS, BLOCK (1 or 2), BUFFERS, PIECE, SLOTS, ACT; SUMS
@@ -54,10 +52,10 @@ static void conv_wgmma_put(__global ushort *to, int x, int w, uint a, uint b, ui
 #define PLANE ((PATCH_H * PITCH + 3) / 8 * 8 + 4) // pixels; chunks do, too
 #define PATCH (2 * PLANE * 16)
 #define ROWS (KS + BLOCK - 1)
-#define PIECE_BYTES (PIECE * KS * 2048)
 #define OUTS (64 / BLOCK)
+#define PIECE_BYTES (PIECE * KS * OUTS * 32)
 #define SOURCES (SCALED ? 1 : 4)
-#define SHARED (BUFFERS * PATCH + SLOTS * (PIECE_BYTES + 16))
+#define SHARED (BUFFERS * PATCH + (SLOTS + BLOCK - 1) * PIECE_BYTES + SLOTS * 16)
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t *restrict src1, ring_t r1,
@@ -74,20 +72,20 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
           ) {
     __local size_t row_at[SOURCES * PATCH_H];
 #if SUMS
-    __local float2 side[64];
+    __local float2 part[PARTS][BLOCK][OUTS];
 #endif
 #if SCALED
     __local float2 scale_of[CHANNELS] __attribute__((aligned(16)));
 #endif
     GROUPS_AT_ONCE(2);
     SHARED_AT(patches);
-    const uint ring = patches + BUFFERS * PATCH, bars = ring + SLOTS * PIECE_BYTES;
+    const uint ring = patches + BUFFERS * PATCH, bars = ring + (SLOTS + BLOCK - 1) * PIECE_BYTES;
     const int lid = get_local_id(0), q = lid & 1, lane = lid & 31, quad = lane / 4, t = lane % 4;
     const int wg = lid / 128, warp = lid / 32 % 4;
     const int x0 = get_group_id(1) * TILE_W, top = y0 + (int)get_group_id(2) * TILE_H;
     const int w = R_W(rdst), h = R_H(rdst), pitch = R_PITCH(rdst);
     const int pieces = (stages * ROWS + PIECE - 1) / PIECE;
-    __global const uchar *const left = (__global const uchar *)weights + get_group_id(0) * LEFT_BYTES;
+    __global const uchar *const left = (__global const uchar *)weights + (size_t)get_group_id(0) * PIECES * PIECE_BYTES;
 
     // Rows below those that this launch's outputs need may not exist. Where
     // BLOCK > 1 they enter other outputs' sums times zero, so others stand for them.
@@ -109,11 +107,14 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid == 0)
-        for (int i = 0; i < min(SLOTS - 1, pieces); i++) FILL(i, i)
+        for (int i = 0; i < min(SLOTS - 1, PIECES); i++) FILL(i, i)
 
     float acc[64];
 #pragma unroll
     for (int i = 0; i < 64; i++) acc[i] = 0.0f;
+#if BLOCK == 2
+    BAR_WAIT(FULL(0), 0);
+#endif
     uint v[PER][16];
     int row = 0, piece = 0, slot = 0, phase = 0; // row of the piece in use, its number, its slot and the parity of that one's use
 #if BUFFERS > 1
@@ -155,8 +156,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     }
 #endif
 
-    // A lane has the sums of columns 2t and 2t+1 of each block, of two outputs or rows
-    // of the block (e).
+    // A lane has the sums of columns 2t and 2t+1 of each block, of two outputs (e).
     const int outs = R_C(rdst), x = x0 + 8 * wg;
     __global const float *bias = (__global const float *)weights + bias_at;
 #if SUMS
@@ -172,7 +172,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
             uint p[4];
 #pragma unroll
             for (int j = 0; j < 4; j++) {
-                const int y = top + ROW(j0 + j, e);
+                const int y = top + ROW(j0 + j);
                 float s[2];
 #pragma unroll
                 for (int i = 0; i < 2; i++) s[i] = activate(acc[(j0 + j) * 4 + e * 2 + i] + b, ACT, slope);
@@ -185,7 +185,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
                 PACK2(p[j], s[0], s[1]);
             }
             TRANSPOSE(p) // lane t: the eight columns of block j0+t
-            const int y = top + ROW(j0 + t, e);
+            const int y = top + ROW(j0 + t);
             if (k < outs && y < y1) {
                 __global data_t *line = dst + ring_row(rdst, y) + (size_t)k * pitch + x;
                 if (inside)

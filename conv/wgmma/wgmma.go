@@ -61,8 +61,8 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if a.variant != nil {
 		v = *a.variant
 	}
-	if v.block == 2 && v.piece != 1 {
-		return nil, fmt.Errorf("conv: wgmma: variant %s takes weights of several rows for two rows of the picture", v)
+	if v.block == 2 && (v.piece != 1 || v.slots < 3) {
+		return nil, fmt.Errorf("conv: wgmma: there is no variant %s", v)
 	}
 	if n := v.localBytes(s.K) + formBytes; n > localMem {
 		return nil, fmt.Errorf("conv: wgmma needs %d bytes of local memory, there are %d", n, localMem)
@@ -122,8 +122,8 @@ type impl struct {
 const maxScaled = 512
 
 // formBytes is what forms take of local memory beside the plain convolution: scales, and
-// statistics of half a tile.
-const formBytes = maxScaled*8 + 64*8
+// statistics of parts of a tile.
+const formBytes = maxScaled*8 + 256*8
 
 // Scaled implements [conv.Scaling].
 func (m *impl) Scaled(pre fuse.Act) conv.Impl {
