@@ -4,8 +4,11 @@
 #define CONV_WGMMA_INSTRUCTIONS
 #define GROUPS_AT_ONCE(n)
 #define SHARED_AT(at) __local uint4 emulated[SHARED / 16 + GROUP]; const uint at = 0
-#define LOAD2(a, b, from, is) { uint2 p_ = 0; if (is) p_ = *(__global const uint2 *)(from); (a) = p_.x; (b) = p_.y; }
+#define LOAD2(a, b, from) LOAD2_IF(a, b, from, true)
+#define LOAD2_IF(a, b, from, is) { uint2 p_ = 0; if (is) p_ = *(__global const uint2 *)(from); (a) = p_.x; (b) = p_.y; }
 #define STORE4(at, a, b, c, d) emulated[(at) / 16] = (uint4)(a, b, c, d)
+#define STORE1(at, a) ((__local uint *)emulated)[(at) / 4] = (a)
+#define LOAD4(v, at) { const uint4 l_ = emulated[(at) / 16]; (v)[0] = l_.x; (v)[1] = l_.y; (v)[2] = l_.z; (v)[3] = l_.w; }
 #define PACK2(d, lo, hi) { ushort h_[2]; vstore_half(lo, 0, (half *)h_); vstore_half(hi, 1, (half *)h_); (d) = h_[0] | (uint)h_[1] << 16; }
 #define UNPACK2(lo, hi, v) { const uint v_ = (v); (lo) = vload_half(0, (const half *)&v_); (hi) = vload_half(1, (const half *)&v_); }
 
@@ -43,9 +46,4 @@
     (v) = (all_[lid & ~3] + all_[(lid & ~3) + 1]) + (all_[(lid & ~3) + 2] + all_[(lid & ~3) + 3]); \
     barrier(CLK_LOCAL_MEM_FENCE); \
     }
-#define TRANSPOSE(p) \
-    emulated[SHARED / 16 + lid] = (uint4)((p)[0], (p)[1], (p)[2], (p)[3]); \
-    barrier(CLK_LOCAL_MEM_FENCE); \
-    for (int i_ = 0; i_ < 4; i_++) (p)[i_] = ((__local const uint *)(emulated + SHARED / 16 + (lid & ~3) + i_))[t]; \
-    barrier(CLK_LOCAL_MEM_FENCE);
 #endif

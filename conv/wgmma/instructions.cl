@@ -10,11 +10,14 @@
 #define SHARED_AT(at) uint at; \
     asm volatile("{.shared .align 128 .b8 conv_wgmma_shared[%1]; mov.u32 %0, conv_wgmma_shared;}" : "=r"(at) : "n"(SHARED))
 
-// Loads two words, zeros if is is false.
-#define LOAD2(a, b, from, is) \
+// Loads two words; zeros if is is false.
+#define LOAD2(a, b, from) asm volatile("ld.global.nc.v2.b32 {%0,%1}, [%2];" : "=r"(a), "=r"(b) : "l"(from))
+#define LOAD2_IF(a, b, from, is) \
     asm volatile("{.reg .pred p; setp.ne.b32 p, %3, 0; mov.b32 %0, 0; mov.b32 %1, 0; @p ld.global.nc.v2.b32 {%0,%1}, [%2];}" \
         : "=&r"(a), "=&r"(b) : "l"(from), "r"((int)(is)))
 #define STORE4(at, a, b, c, d) asm volatile("st.shared.v4.b32 [%0], {%1,%2,%3,%4};" :: "r"(at), "r"(a), "r"(b), "r"(c), "r"(d) : "memory")
+#define STORE1(at, a) asm volatile("st.shared.b32 [%0], %1;" :: "r"(at), "r"(a) : "memory")
+#define LOAD4(v, at) asm volatile("ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];" : "=r"((v)[0]), "=r"((v)[1]), "=r"((v)[2]), "=r"((v)[3]) : "r"(at) : "memory")
 // Lets products and bulk copies see what this work-item stored, after a barrier.
 #define FENCE_STORES asm volatile(LATE "fence.proxy.async.shared::cta;" ::: "memory")
 #define PACK2(d, lo, hi) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(hi), "f"(lo))
@@ -51,14 +54,4 @@
     (v) += other_; \
     }
 #define QUAD_SUM(v) QUAD_ADD(v, 1) QUAD_ADD(v, 2)
-
-// Of four words of each lane of a quad, lane t gets word t of all: [lane][word]
-// becomes [word][lane].
-#define SWAP(a, b, bit) { \
-    const uint send_ = (t & (bit)) ? (a) : (b); \
-    uint got_; \
-    asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(got_) : "r"(send_), "n"(bit)); \
-    if (t & (bit)) (a) = got_; else (b) = got_; \
-    }
-#define TRANSPOSE(p) SWAP((p)[0], (p)[1], 1) SWAP((p)[2], (p)[3], 1) SWAP((p)[0], (p)[2], 2) SWAP((p)[1], (p)[3], 2)
 #endif

@@ -31,14 +31,19 @@
 #endif
 
 // Loads this work-item's units of stage s into v: two words of each of eight
-// channels.
+// channels. What lies below the patch is in its last row and is not stored.
 #define FETCH(s) { \
     SEEK(s) \
+    if (valid >= 8) { \
+        EACH_LOAD(LOAD2(v[u_][2 * c_], v[u_][2 * c_ + 1], from_ + (size_t)(uint)(c_ * pitch))) \
+    } else { \
+        EACH_LOAD(LOAD2_IF(v[u_][2 * c_], v[u_][2 * c_ + 1], from_ + (size_t)(uint)(c_ * pitch), c_ < valid)) \
+    } }
+#define EACH_LOAD(load) \
     _Pragma("unroll") for (int u_ = 0; u_ < PER; u_++) { \
         __global const data_t *from_ = UNIT_FROM(u_); \
-        _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) \
-            LOAD2(v[u_][2 * c_], v[u_][2 * c_ + 1], from_ + (size_t)(uint)(c_ * pitch), UNIT_IS(u_) && c_ < valid); \
-    } }
+        _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) load; \
+    }
 
 // Normalises unit u, loaded of stage s. Places without a channel have scales of zero.
 #if SCALED

@@ -32,9 +32,6 @@ func (v variant) String() string {
 func (v variant) tileH() int   { return 16 * v.block }
 func (v variant) outputs() int { return 64 / v.block }
 
-// rows is how many rows of taps a stage has.
-func (v variant) rows(k int) int { return k + v.block - 1 }
-
 // localBytes is the size of the patches, the ring of weights with its barriers
 // and the table of rows, as wgmma.cl defines them.
 func (v variant) localBytes(k int) int64 {
@@ -43,7 +40,8 @@ func (v variant) localBytes(k int) int64 {
 		columns += 8
 	}
 	plane := (rows*(columns+1)+3)/8*8 + 4
-	return int64(v.buffers*2*plane*16 + (v.slots+v.block-1)*v.piece*k*tapBytes/v.block + v.slots*16 + 4*rows*8)
+	need := v.buffers*2*plane*16 + (v.slots+v.block-1)*v.piece*k*tapBytes/v.block + v.slots*16
+	return int64(max(need, v.outputs()*(v.tileH()*tileW*2+16)) + 4*rows*8)
 }
 
 // choose gives the variant for a shape. Local memory is taken from what caches

@@ -55,7 +55,9 @@ static void conv_wgmma_put(__global ushort *to, int x, int w, uint a, uint b, ui
 #define OUTS (64 / BLOCK)
 #define PIECE_BYTES (PIECE * KS * OUTS * 32)
 #define SOURCES (SCALED ? 1 : 4)
-#define SHARED (BUFFERS * PATCH + (SLOTS + BLOCK - 1) * PIECE_BYTES + SLOTS * 16)
+#define RESULT (TILE_H * TILE_W * 2 + 16) // bytes of an output's results
+#define NEED (BUFFERS * PATCH + (SLOTS + BLOCK - 1) * PIECE_BYTES + SLOTS * 16)
+#define SHARED (NEED > OUTS * RESULT ? NEED : OUTS * RESULT)
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t *restrict src1, ring_t r1,
@@ -86,6 +88,15 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     const int w = R_W(rdst), h = R_H(rdst), pitch = R_PITCH(rdst);
     const int pieces = (stages * ROWS + PIECE - 1) / PIECE;
     __global const uchar *const left = (__global const uchar *)weights + (size_t)get_group_id(0) * PIECES * PIECE_BYTES;
+#if SCALED
+    float2 mine[CHANNELS / GROUP]; // on their way while rows are found
+    scales += R_FLOATS(rscales) + R_FIRST(rscales) + lid;
+#pragma unroll
+    for (int i = 0; i < CHANNELS / GROUP; i++) {
+        mine[i] = 0.0f;
+        if (lid + i * GROUP < R_C(r0)) mine[i] = (float2)(scales[i * GROUP], scales[R_ALL(rscales) + i * GROUP]);
+    }
+#endif
 
     // Rows below those that this launch's outputs need may not exist. Where
     // BLOCK > 1 they enter other outputs' sums times zero, so others stand for them.
@@ -94,9 +105,8 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
         row_at[i] = ring_row(k == 0 ? r0 : k == 1 ? r1 : k == 2 ? r2 : r3, reflect(min(y, y1 - 1 + KS / 2), h));
     }
 #if SCALED
-    scales += R_FLOATS(rscales) + R_FIRST(rscales);
-    for (int i = lid; i < stages * 16; i += GROUP)
-        scale_of[i] = i < R_C(r0) ? (float2)(scales[i], scales[R_ALL(rscales) + i]) : (float2)(0.0f);
+#pragma unroll
+    for (int i = 0; i < CHANNELS / GROUP; i++) scale_of[lid + i * GROUP] = mine[i];
 #endif
     if (lid == 0) {
         for (int i = 0; i < SLOTS; i++) {
@@ -162,37 +172,44 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #if SUMS
     MOMENTS
 #endif
-    const bool inside = x > RIM && x + 7 < w - 1 - RIM;
+    // They go to local memory as [output][row][16 columns], whose outputs begin in
+    // different banks, and from there in whole sectors of a line.
+    barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (int e = 0; e < 2; e++) {
         const int k = OUTPUT(e);
         const float b = bias[k];
 #pragma unroll
-        for (int j0 = 0; j0 < 16; j0 += 4) {
-            uint p[4];
+        for (int j = 0; j < 16; j++) {
+            const int y = top + ROW(j);
+            float s[2];
 #pragma unroll
-            for (int j = 0; j < 4; j++) {
-                const int y = top + ROW(j0 + j);
-                float s[2];
-#pragma unroll
-                for (int i = 0; i < 2; i++) s[i] = activate(acc[(j0 + j) * 4 + e * 2 + i] + b, ACT, slope);
-                if (!SUMS && res && k < outs && y < y1) {
-                    float r[2];
-                    UNPACK2(r[0], r[1], *(__global const uint *)(res + ring_row(rres, y) + (size_t)k * pitch + x + 2 * t));
-                    s[0] += r[0];
-                    s[1] += r[1];
-                }
-                PACK2(p[j], s[0], s[1]);
+            for (int i = 0; i < 2; i++) s[i] = activate(acc[j * 4 + e * 2 + i] + b, ACT, slope);
+            if (!SUMS && res && k < outs && y < y1) {
+                float r[2];
+                UNPACK2(r[0], r[1], *(__global const uint *)(res + ring_row(rres, y) + (size_t)k * pitch + x + 2 * t));
+                s[0] += r[0];
+                s[1] += r[1];
             }
-            TRANSPOSE(p) // lane t: the eight columns of block j0+t
-            const int y = top + ROW(j0 + t);
-            if (k < outs && y < y1) {
-                __global data_t *line = dst + ring_row(rdst, y) + (size_t)k * pitch + x;
-                if (inside)
-                    *(__global uint4 *)line = (uint4)(p[0], p[1], p[2], p[3]);
-                else
-                    conv_wgmma_put((__global ushort *)line, x, w, p[0], p[1], p[2], p[3]);
-            }
+            uint p;
+            PACK2(p, s[0], s[1]);
+            STORE1(patches + k % OUTS * RESULT + ROW(j) * 32 + wg * 16 + t * 4, p);
         }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int side = lid & 1, r = lid / 2 % TILE_H, y = top + r, x8 = x0 + 8 * side;
+    if (y >= y1) return;
+    const bool inside = x8 > RIM && x8 + 7 < w - 1 - RIM;
+    __global data_t *const line = dst + ring_row(rdst, y) + x8;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const int o = lid / 2 / TILE_H + i * (OUTS / 8), k = (int)get_group_id(0) * OUTS + o;
+        if (k >= outs) break;
+        uint p[4];
+        LOAD4(p, patches + o * RESULT + r * 32 + side * 16);
+        if (inside)
+            *(__global uint4 *)(line + (size_t)k * pitch) = (uint4)(p[0], p[1], p[2], p[3]);
+        else
+            conv_wgmma_put((__global ushort *)line + (size_t)k * pitch, x8, w, p[0], p[1], p[2], p[3]);
     }
 }
