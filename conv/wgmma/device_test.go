@@ -2,6 +2,7 @@ package wgmma
 
 import (
 	_ "embed"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -93,29 +94,36 @@ func TestNoSpills(t *testing.T) {
 	defer ctx.Close()
 	for _, k := range []int{3, 5, 7, 9} {
 		for _, outs := range []int{32, 64} {
-			s := conv.Shape{K: k, SrcC: []int{64}, OutC: outs, H: 64, W: 64, Act: fuse.LeakyReLU}
-			made, err := Algo().New(capsOf(dev), s, planar.FP16)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range forms(made.(*impl)) {
-				prog, err := ctx.Build(conv.ProgramSource(m, planar.FP16), "-cl-std=CL1.2 -cl-nv-verbose")
+			t.Run(fmt.Sprintf("k%d_to_%d", k, outs), func(t *testing.T) {
+				s := conv.Shape{K: k, SrcC: []int{64}, OutC: outs, H: 64, W: 64, Act: fuse.LeakyReLU}
+				made, err := Algo().New(capsOf(dev), s, planar.FP16)
 				if err != nil {
 					t.Fatal(err)
 				}
-				report := prog.BuildLog()
-				found := spills.FindStringSubmatch(report)
-				switch regs := registers.FindStringSubmatch(report); {
-				case found == nil || regs == nil: // the driver had it compiled before
-					t.Logf("%s: no report", m.name())
-				case found[1] != "0":
-					t.Errorf("%s: %s registers, %s bytes spilled", m.name(), regs[1], found[1])
-				default:
-					t.Logf("%s: %s registers", m.name(), regs[1])
+				for _, m := range forms(made.(*impl)) {
+					noSpills(t, ctx, m)
 				}
-				prog.Close()
-			}
+			})
 		}
+	}
+}
+
+func noSpills(t *testing.T, ctx *clrt.Context, m *impl) {
+	t.Helper()
+	prog, err := ctx.Build(conv.ProgramSource(m, planar.FP16), "-cl-std=CL1.2 -cl-nv-verbose")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer prog.Close()
+	report := prog.BuildLog()
+	found, regs := spills.FindStringSubmatch(report), registers.FindStringSubmatch(report)
+	switch {
+	case found == nil || regs == nil: // the driver had it compiled before
+		t.Logf("%s: no report", m.name())
+	case found[1] != "0":
+		t.Errorf("%s: %s registers, %s bytes spilled", m.name(), regs[1], found[1])
+	default:
+		t.Logf("%s: %s registers", m.name(), regs[1])
 	}
 }
 
