@@ -49,22 +49,26 @@ func BenchmarkShapes(b *testing.B) {
 					b.Logf("%s: %v", v, err)
 					continue
 				}
-				for i, m := range forms(made.(*impl)) {
-					b.Run(fmt.Sprintf("%s/%s/%s/%s", net, s, v, [...]string{"plain", "sums", "scaled", "both"}[i]), func(b *testing.B) { benchShape(b, dev, m) })
+				for form, m := range forms(made.(*impl)) {
+					b.Run(fmt.Sprintf("%s/%s/%s/%s", net, s, v, form), func(b *testing.B) { benchShape(b, dev, m) })
 				}
 			}
 		}
 	}
 }
 
-// forms are a convolution, with statistics, with a norm taken in, and with both.
-func forms(m *impl) []*impl {
-	plain := *m
-	m.shape.Act = fuse.NoAct
-	sums, _ := m.Summed()
-	scaled := m.Scaled(fuse.LeakyReLU)
-	both, _ := scaled.(conv.Summing).Summed()
-	return []*impl{&plain, sums.(*impl), scaled.(*impl), both.(*impl)}
+// forms are a convolution, with statistics, and, where there is such a form, with a
+// norm taken in, and with both.
+func forms(m *impl) map[string]*impl {
+	bare := *m
+	bare.shape.Act = fuse.NoAct
+	sums, _ := bare.Summed()
+	all := map[string]*impl{"plain": m, "sums": sums.(*impl)}
+	if scaled, ok := bare.Scaled(fuse.LeakyReLU).(*impl); ok {
+		both, _ := scaled.Summed()
+		all["scaled"], all["both"] = scaled, both.(*impl)
+	}
+	return all
 }
 
 var (

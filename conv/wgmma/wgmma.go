@@ -125,8 +125,12 @@ const maxScaled = 512
 // statistics of parts of a tile.
 const formBytes = maxScaled*8 + 256*8
 
-// Scaled implements [conv.Scaling].
+// Scaled implements [conv.Scaling]. Small kernels of many outputs leave norms to a
+// pass, as mma's do.
 func (m *impl) Scaled(pre fuse.Act) conv.Impl {
+	if m.shape.K <= 3 && m.shape.OutC > 32 {
+		return nil
+	}
 	if len(m.shape.SrcC) != 1 || len(m.order) > maxScaled {
 		return nil
 	}
