@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -83,6 +84,10 @@ func normShape(rng *rand.Rand) conv.Shape {
 	return s
 }
 
+// fewSpills is how many bytes a kernel may spill: the two or three registers that some
+// lack while they normalise a patch (docs/wgmma.md).
+const fewSpills = 12
+
 // TestNoSpills reads the compiler's report on every form of the kernels.
 func TestNoSpills(t *testing.T) {
 	dev := hopper(t)
@@ -117,13 +122,13 @@ func noSpills(t *testing.T, ctx *clrt.Context, m *impl) {
 	defer prog.Close()
 	report := prog.BuildLog()
 	found, regs := spills.FindStringSubmatch(report), registers.FindStringSubmatch(report)
-	switch {
-	case found == nil || regs == nil: // the driver had it compiled before
+	if found == nil || regs == nil { // the driver had it compiled before
 		t.Logf("%s: no report", m.name())
-	case found[1] != "0":
-		t.Errorf("%s: %s registers, %s bytes spilled", m.name(), regs[1], found[1])
-	default:
-		t.Logf("%s: %s registers", m.name(), regs[1])
+		return
+	}
+	t.Logf("%s: %s registers, %s bytes spilled", m.name(), regs[1], found[1])
+	if n, err := strconv.Atoi(found[1]); err != nil || n > fewSpills || n > 0 && !m.scaled {
+		t.Errorf("%s spills %s bytes", m.name(), found[1])
 	}
 }
 
