@@ -20,7 +20,7 @@ const piece = 64
 // output that are on their way, being converted and being queued.
 const (
 	inChunks  = 2*inFlight + 1
-	outChunks = inFlight + 4
+	outChunks = inFlight + 8
 )
 
 // pieces calls do for consecutive ranges of at most piece rows.
