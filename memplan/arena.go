@@ -22,8 +22,8 @@ func (a *item) overlaps(b *item) bool { return a.first <= b.last && b.first <= a
 // best: by decreasing size (greedy by size: Pisarchyk and Lee, arXiv 2001.03288,
 // section 4), by decreasing size times lifetime, those that live longest first, and
 // the fullest sections first (like greedy by breadth, section 4 there); then, as long as
-// that is not near what must be, with the item that came to lie highest before all others,
-// several times. No arena exceeds maxAlloc. It returns the sizes of the arenas.
+// that is not near what must be, with the item that came to lie highest before all others, or
+// the largest below it, in turns. No arena exceeds maxAlloc. It returns the sizes of the arenas.
 func pack(items []*item, maxAlloc, align int64) ([]int64, error) {
 	if len(items) == 0 {
 		return nil, nil
@@ -59,7 +59,7 @@ func pack(items []*item, maxAlloc, align int64) ([]int64, error) {
 		}
 	}
 	for order, n := slices.Clone(bestOrder), 0; n < promotions && !enough(); n++ {
-		promote(order)
+		promote(order, n%2 == 1)
 		if err := try(order); err != nil {
 			return nil, err
 		}
@@ -70,19 +70,27 @@ func pack(items []*item, maxAlloc, align int64) ([]int64, error) {
 	return best, nil
 }
 
-// promotions is how often pack packs again with the highest item first.
-const promotions = 10
+// promotions is how often pack packs again with another item first.
+const promotions = 20
 
-// promote moves the item that ends highest, where it was packed, to the front.
-func promote(order []*item) {
-	top := 0
+// promote moves the item that ends highest, where it was packed, to the front; or, if
+// below is true, the largest of those that exist at the same time and lie below it.
+func promote(order []*item, below bool) {
+	at := 0
 	for i, it := range order {
-		if it.offset+it.bytes > order[top].offset+order[top].bytes {
-			top = i
+		if it.offset+it.bytes > order[at].offset+order[at].bytes {
+			at = i
 		}
 	}
-	it := order[top]
-	copy(order[1:top+1], order[:top])
+	if top := order[at]; below {
+		for i, it := range order {
+			if it != top && it.overlaps(top) && (order[at] == top || it.bytes > order[at].bytes) {
+				at = i
+			}
+		}
+	}
+	it := order[at]
+	copy(order[1:at+1], order[:at])
 	order[0] = it
 }
 
