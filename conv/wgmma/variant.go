@@ -45,7 +45,7 @@ func (v variant) localBytes(k int) int64 {
 }
 
 // choose gives the variant for a shape. Local memory is taken from what caches
-// global memory: more slots than these made layers slower. docs/mma.md has
+// global memory: more slots than these made layers slower. docs/wgmma.md has
 // figures.
 func choose(s conv.Shape) variant {
 	stages := len(channelOrder(s.SrcC)) / 16

@@ -4,7 +4,7 @@
 //
 // [Probe] finds out whether a device has them, by computing something. Where it
 // holds, [Algo] gives the algorithm and [Suits] says for which shapes it is the
-// better choice. docs/mma.md has figures.
+// better choice. docs/wgmma.md has figures.
 package wgmma
 
 import (
