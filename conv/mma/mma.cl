@@ -35,7 +35,7 @@
 // NAME; KS; MODE 0 (binary16), 1 (tf32) or 2 (tf32 in three products: both factors split
 // in a large and a small part); MT, WO, WR, ROWS; PIECE, SLOTS; AHEAD; ACT; SUMS (leaves
 // statistics of its tiles: see conv.Summing; without activation and residual);
-// SCALED (takes in the norm of its source: see conv.Scaling), CHANNELS, how many
+// SCALED (takes in the norm of its source: see conv.Scaling), CHANNELS, at least how many
 // places for channels its stages have, and PRE, the activation that follows.
 // Weights: see pack.go.
 

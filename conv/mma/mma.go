@@ -152,7 +152,7 @@ type impl struct {
 // with what they fetch and fetch it once for every work-group of outputs, lose more
 // by it than a pass of its own takes (docs/mma.md).
 func (m *impl) Scaled(pre fuse.Act) conv.Impl {
-	if m.shape.K <= 3 && m.shape.OutC > 32 || len(m.shape.SrcC) != 1 || m.variant.localBytes(m.precision, m.shape.K)+8*int64(len(m.order)) > most(m.variant, m.localMem) {
+	if m.shape.K <= 3 && m.shape.OutC > 32 || len(m.shape.SrcC) != 1 || m.variant.localBytes(m.precision, m.shape.K)+8*int64(tableOf(len(m.order))) > most(m.variant, m.localMem) {
 		return nil
 	}
 	s := *m
@@ -177,12 +177,28 @@ func (m *impl) name() string {
 	v := m.variant
 	name := fmt.Sprintf("conv_mma_%s_k%d_m%dx%d_r%dx%d_w%dx%d_a%d_act%d", m.precision, m.shape.K, v.mt, v.wo, v.rows, v.wr, v.piece, v.slots, v.ahead, m.shape.Act)
 	if m.scaled {
-		name += fmt.Sprintf("_pre%d_c%d", m.pre, len(m.order))
+		name += fmt.Sprintf("_pre%d_c%d", m.pre, m.table())
 	}
 	if m.sums {
 		name += "_sums"
 	}
 	return name
+}
+
+// table is for how many places for channels a kernel has scales in local memory.
+func (m *impl) table() int {
+	if !m.scaled {
+		return 0
+	}
+	return tableOf(len(m.order))
+}
+
+// tableOf is that for n places: one of few sizes, so that layers share kernels.
+func tableOf(n int) int {
+	if n <= 128 {
+		return 128
+	}
+	return ceilDiv(n, 512) * 512
 }
 
 func (m *impl) Kernels() []conv.Kernel {
@@ -194,7 +210,7 @@ func (m *impl) Kernels() []conv.Kernel {
 		name  string
 		value any
 	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"MODE", int(m.precision)}, {"MT", v.mt}, {"WO", v.wo}, {"WR", v.wr}, {"ROWS", v.rows},
-		{"PIECE", v.piece}, {"SLOTS", v.slots}, {"AHEAD", v.ahead}, {"ACT", act[m.shape.Act]}, {"SUMS", flag[m.sums]}, {"SCALED", flag[m.scaled]}, {"PRE", act[m.pre]}, {"CHANNELS", len(m.order)}} {
+		{"PIECE", v.piece}, {"SLOTS", v.slots}, {"AHEAD", v.ahead}, {"ACT", act[m.shape.Act]}, {"SUMS", flag[m.sums]}, {"SCALED", flag[m.scaled]}, {"PRE", act[m.pre]}, {"CHANNELS", m.table()}} {
 		fmt.Fprintf(&defs, "#define %s %v\n", d.name, d.value)
 	}
 	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + commonCL + defs.String() + kernelCL + undefs(defs.String()) + kernelUndefs()}}

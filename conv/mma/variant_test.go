@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"enhance/conv"
+	"enhance/fuse"
+	"enhance/planar"
 )
 
 // TestChoose checks that every shape has a variant that the smallest local
@@ -28,5 +30,30 @@ func TestChoose(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestNames checks that kernels of one name are the same, and that the channels of a
+// layer do not make another kernel of it: each takes half a second to compile.
+func TestNames(t *testing.T) {
+	texts := map[string]string{}
+	for _, c := range []int{32, 40, 64, 128, 192} {
+		for _, k := range []int{3, 5} {
+			made, err := Algo(FP16).New(conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Matrix: true}, conv.Shape{K: k, SrcC: []int{c}, OutC: 32, H: 100, W: 100}, planar.FP16)
+			if err != nil {
+				t.Fatal(err)
+			}
+			summed, _ := made.(*impl).Summed()
+			for _, m := range []conv.Impl{made, summed, made.(*impl).Scaled(fuse.LeakyReLU)} {
+				kernel := m.Kernels()[0]
+				if text, ok := texts[kernel.Name]; ok && text != kernel.Source {
+					t.Errorf("two different kernels are named %s", kernel.Name)
+				}
+				texts[kernel.Name] = kernel.Source
+			}
+		}
+	}
+	if len(texts) != 8 { // of each size plain, with statistics, and two with norms
+		t.Errorf("%d kernels", len(texts))
 	}
 }
