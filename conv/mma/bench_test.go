@@ -1,21 +1,14 @@
 package mma
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"enhance/clrt"
 	"enhance/conv"
+	"enhance/conv/convtest"
 	"enhance/fuse"
-	"enhance/model"
-	"enhance/planar"
 )
 
 // benchShapes are the largest convolutions of PyNET and pynet-s on a 12 MP photo.
@@ -45,97 +38,20 @@ func BenchmarkShapes(b *testing.B) {
 				s := conv.Shape{K: d[3], SrcC: []int{d[0]}, OutC: d[4], H: d[1], W: d[2], Act: fuse.LeakyReLU}
 				for _, v := range append([]variant{choose(p, s, dev.Info().LocalMem)}, tried...) {
 					name := fmt.Sprintf("%s/%s/%s/%s", p, net, s, v)
-					b.Run(name, func(b *testing.B) { benchShape(b, dev, algo{p, &v}, s) })
+					b.Run(name, func(b *testing.B) {
+						made, err := (algo{p, &v}).New(*capsOf(dev), s, p.Storage())
+						if err != nil {
+							b.Fatal(err)
+						}
+						single(made.(*impl)).Bench(b, dev)
+					})
 				}
 			}
 		}
 	}
 }
 
-var (
-	registers = regexp.MustCompile(`Used (\d+) registers`)
-	spills    = regexp.MustCompile(`(\d+) bytes spill stores`)
-)
-
-func benchShape(b *testing.B, dev *clrt.Device, a algo, s conv.Shape) {
-	must := func(err error) {
-		b.Helper()
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	ctx, err := clrt.NewContext(dev)
-	must(err)
-	defer ctx.Close()
-	q, err := ctx.NewQueue()
-	must(err)
-	made, err := a.New(*capsOf(dev), s, a.precision.Storage())
-	must(err)
-	m := made.(*impl)
-	p := a.precision.Storage()
-	prog, err := ctx.Build(planar.Source(p)+m.Kernels()[0].Source, "-cl-std=CL1.2 -cl-nv-verbose")
-	must(err)
-	kern, err := prog.Kernel(m.name())
-	must(err)
-	ring := func(c int) planar.Ring {
-		t := fuse.Tensor{Shape: model.Shape{C: c, H: s.H, W: s.W}}
-		buf, err := ctx.NewBuffer(planar.RowBytes(t, p)*int64(s.H)+planar.RimBytes(t, p), "ring")
-		must(err)
-		must(fillRandom(q, buf, p))
-		return planar.NewRing(buf, 0, t, s.H)
-	}
-	args := &conv.Args{Src: []planar.Ring{ring(s.InC())}, Dst: ring(s.OutC), Y1: s.H, Slope: 0.2}
-	rng := rand.New(rand.NewPCG(1, 2))
-	packed := m.Pack(randoms(rng, s.OutC*s.InC()*s.K*s.K), randoms(rng, s.OutC))
-	raw := make([]byte, 0, 4*len(packed))
-	for _, v := range packed {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
-	}
-	w, err := ctx.NewBuffer(int64(len(raw)), "weights")
-	must(err)
-	must(q.Write(w, 0, raw))
-	list, global, local := m.launch(w, args)
-	must(kern.SetArgs(list...))
-	var took []float64
-	for len(took) < 7 || b.Loop() {
-		ev, err := q.Launch(kern, global, local)
-		must(err)
-		_, _, start, end, err := ev.Times()
-		must(err)
-		must(ev.Close())
-		took = append(took, float64(end-start)/1e9)
-	}
-	took = took[2:]
-	slices.Sort(took)
-	seconds := took[len(took)/2]
-	b.ReportMetric(2*float64(s.K*s.K*s.InC()*s.OutC)*float64(s.H*s.W)/seconds/1e12, "TFLOP/s")
-	b.ReportMetric(seconds*1e3, "ms")
-	b.ReportMetric(0, "ns/op")
-	log := prog.BuildLog()
-	for unit, re := range map[string]*regexp.Regexp{"registers": registers, "spill-bytes": spills} {
-		if f := re.FindStringSubmatch(log); f != nil {
-			var n float64
-			fmt.Sscan(f[1], &n)
-			b.ReportMetric(n, unit)
-		}
-	}
-}
-
-// fillRandom fills a ring's buffer with numbers in -1..1.
-func fillRandom(q *clrt.Queue, buf *clrt.Buffer, p planar.Precision) error {
-	rng := rand.New(rand.NewPCG(5, 6))
-	var block []byte
-	for _, v := range randoms(rng, 1<<20) {
-		if p == planar.FP16 {
-			block = binary.LittleEndian.AppendUint16(block, planar.Half(v))
-		} else {
-			block = binary.LittleEndian.AppendUint32(block, math.Float32bits(v))
-		}
-	}
-	for off := int64(0); off < buf.Size(); off += int64(len(block)) {
-		if err := q.Write(buf, off, block[:min(int64(len(block)), buf.Size()-off)]); err != nil {
-			return err
-		}
-	}
-	return nil
+// single is a kernel to time or to read the compiler's report of.
+func single(m *impl) convtest.Single {
+	return convtest.Single{Impl: m, Shape: m.shape, Precision: m.precision.Storage(), Launch: m.launch}
 }

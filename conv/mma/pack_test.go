@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"enhance/conv"
+	"enhance/conv/convtest"
 	"enhance/planar"
 )
 
@@ -44,7 +45,7 @@ func TestPack(t *testing.T) {
 				t.Fatal(err)
 			}
 			m, kk := made.(*impl), s.K*s.K
-			weights, bias, x := randoms(rng, s.OutC*s.InC()*kk), randoms(rng, s.OutC), randoms(rng, s.InC()*kk)
+			weights, bias, x := convtest.Randoms(rng, s.OutC*s.InC()*kk), convtest.Randoms(rng, s.OutC), convtest.Randoms(rng, s.InC()*kk)
 			packed := m.Pack(weights, bias)
 			if len(packed) != m.PackedLen() {
 				t.Fatalf("%v: %d values, PackedLen says %d", s, len(packed), m.PackedLen())
@@ -68,14 +69,6 @@ func TestPack(t *testing.T) {
 			}
 		}
 	}
-}
-
-func randoms(rng *rand.Rand, n int) []float32 {
-	v := make([]float32, n)
-	for i := range v {
-		v[i] = 2*rng.Float32() - 1
-	}
-	return v
 }
 
 // sumPacked is the sum that lanes of output o find in packed weights, where

@@ -1,15 +1,11 @@
 package mma
 
 import (
-	"fmt"
-	"strings"
 	"testing"
-	"time"
 
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/fuse"
-	"enhance/planar"
 )
 
 // TestNoSpills reads the compiler's report: registers that the kernel may not
@@ -37,31 +33,11 @@ func TestNoSpills(t *testing.T) {
 				full = scaled
 			}
 			for _, m := range []conv.Impl{made, full} {
-				if k := m.Kernels()[0]; !seen[k.Name] {
-					seen[k.Name] = true
-					noSpills(t, ctx, planar.Source(p.Storage())+k.Source, k.Name)
+				if name := m.Kernels()[0].Name; !seen[name] {
+					seen[name] = true
+					single(m.(*impl)).NoSpills(t, ctx, 0)
 				}
 			}
 		}
-	}
-}
-
-func noSpills(t *testing.T, ctx *clrt.Context, source, name string) {
-	t.Helper()
-	fresh := fmt.Sprintf("__constant long fresh = %d;\n", time.Now().UnixNano()) // not in the driver's cache either
-	prog, err := ctx.Build(fresh+source, "-cl-std=CL1.2 -cl-nv-verbose")
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	defer prog.Close()
-	f := spills.FindStringSubmatch(prog.BuildLog())
-	switch {
-	case f == nil:
-		t.Fatalf("%s: the compiler's report has no line about spills: %q", name, prog.BuildLog())
-	case strings.Trim(f[1], "0") != "":
-		t.Errorf("%s spills %s bytes", name, f[1])
-	}
-	if f := registers.FindStringSubmatch(prog.BuildLog()); f != nil {
-		t.Logf("%-60s %s registers", name, f[1])
 	}
 }

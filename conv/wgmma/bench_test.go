@@ -1,21 +1,14 @@
 package wgmma
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"enhance/clrt"
 	"enhance/conv"
+	"enhance/conv/convtest"
 	"enhance/fuse"
-	"enhance/model"
 	"enhance/planar"
 )
 
@@ -50,7 +43,7 @@ func BenchmarkShapes(b *testing.B) {
 					continue
 				}
 				for form, m := range forms(made.(*impl)) {
-					b.Run(fmt.Sprintf("%s/%s/%s/%s", net, s, v, form), func(b *testing.B) { benchShape(b, dev, m) })
+					b.Run(fmt.Sprintf("%s/%s/%s/%s", net, s, v, form), func(b *testing.B) { single(m).Bench(b, dev) })
 				}
 			}
 		}
@@ -71,106 +64,7 @@ func forms(m *impl) map[string]*impl {
 	return all
 }
 
-var (
-	registers = regexp.MustCompile(`Used (\d+) registers`)
-	spills    = regexp.MustCompile(`(\d+) bytes spill stores`)
-)
-
-func benchShape(b *testing.B, dev *clrt.Device, m *impl) {
-	s := m.shape
-	must := func(err error) {
-		b.Helper()
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	ctx, err := clrt.NewContext(dev)
-	must(err)
-	defer ctx.Close()
-	q, err := ctx.NewQueue()
-	must(err)
-	const p = planar.FP16
-	start := time.Now()
-	prog, err := ctx.Build(conv.ProgramSource(m, p), "-cl-std=CL1.2 -cl-nv-verbose")
-	must(err)
-	built := time.Since(start).Seconds()
-	kern, err := prog.Kernel(m.name())
-	must(err)
-	ring := func(c int) planar.Ring {
-		t := fuse.Tensor{Shape: model.Shape{C: c, H: s.H, W: s.W}}
-		buf, err := ctx.NewBuffer(planar.RowBytes(t, p)*int64(s.H)+planar.RimBytes(t, p), "ring")
-		must(err)
-		must(fillRandom(q, buf, p))
-		return planar.NewRing(buf, 0, t, s.H)
-	}
-	args := &conv.Args{Src: []planar.Ring{ring(s.InC())}, Dst: ring(s.OutC), Y1: s.H, Slope: 0.2}
-	args.Scratch, err = ctx.NewBuffer(max(m.Scratch(s.H), 1), "statistics")
-	must(err)
-	scales, err := ctx.NewBuffer(int64(4*2*s.InC()), "scales")
-	must(err)
-	must(fillRandom(q, scales, planar.FP32))
-	args.Scales = planar.NewRing(scales, 0, fuse.Tensor{Storage: fuse.Scales, Shape: model.Shape{C: s.InC(), H: 1, W: 1}}, 1)
-	rng := rand.New(rand.NewPCG(1, 2))
-	packed := m.Pack(randoms(rng, s.OutC*s.InC()*s.K*s.K), randoms(rng, s.OutC))
-	raw := make([]byte, 0, 4*len(packed))
-	for _, v := range packed {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
-	}
-	w, err := ctx.NewBuffer(int64(len(raw)), "weights")
-	must(err)
-	must(q.Write(w, 0, raw))
-	list, global, local := m.launch(w, args)
-	must(kern.SetArgs(list...))
-	var took []float64
-	for len(took) < 7 || b.Loop() {
-		ev, err := q.Launch(kern, global, local)
-		must(err)
-		_, _, start, end, err := ev.Times()
-		must(err)
-		must(ev.Close())
-		took = append(took, float64(end-start)/1e9)
-	}
-	took = took[2:]
-	slices.Sort(took)
-	seconds := took[len(took)/2]
-	b.ReportMetric(2*float64(s.K*s.K*s.InC()*s.OutC)*float64(s.H*s.W)/seconds/1e12, "TFLOP/s")
-	b.ReportMetric(seconds*1e3, "ms")
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(built, "s-to-build")
-	log := prog.BuildLog()
-	for unit, re := range map[string]*regexp.Regexp{"registers": registers, "spill-bytes": spills} {
-		if f := re.FindStringSubmatch(log); f != nil {
-			var n float64
-			fmt.Sscan(f[1], &n)
-			b.ReportMetric(n, unit)
-		}
-	}
-}
-
-// fillRandom fills a ring's buffer with numbers in -1..1.
-func fillRandom(q *clrt.Queue, buf *clrt.Buffer, p planar.Precision) error {
-	rng := rand.New(rand.NewPCG(5, 6))
-	var block []byte
-	for _, v := range randoms(rng, 1<<20) {
-		if p == planar.FP16 {
-			block = binary.LittleEndian.AppendUint16(block, planar.Half(v))
-		} else {
-			block = binary.LittleEndian.AppendUint32(block, math.Float32bits(v))
-		}
-	}
-	for off := int64(0); off < buf.Size(); off += int64(len(block)) {
-		if err := q.Write(buf, off, block[:min(int64(len(block)), buf.Size()-off)]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// randoms is n numbers in -1..1.
-func randoms(rng *rand.Rand, n int) []float32 {
-	v := make([]float32, n)
-	for i := range v {
-		v[i] = 2*rng.Float32() - 1
-	}
-	return v
+// single is a kernel to time or to read the compiler's report of.
+func single(m *impl) convtest.Single {
+	return convtest.Single{Impl: m, Shape: m.shape, Precision: planar.FP16, Launch: m.launch}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -106,29 +105,14 @@ func TestNoSpills(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, m := range forms(made.(*impl)) {
-					noSpills(t, ctx, m)
+					allowed := 0
+					if m.scaled {
+						allowed = fewSpills
+					}
+					single(m).NoSpills(t, ctx, allowed)
 				}
 			})
 		}
-	}
-}
-
-func noSpills(t *testing.T, ctx *clrt.Context, m *impl) {
-	t.Helper()
-	prog, err := ctx.Build(conv.ProgramSource(m, planar.FP16), "-cl-std=CL1.2 -cl-nv-verbose")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer prog.Close()
-	report := prog.BuildLog()
-	found, regs := spills.FindStringSubmatch(report), registers.FindStringSubmatch(report)
-	if found == nil || regs == nil { // the driver had it compiled before
-		t.Logf("%s: no report", m.name())
-		return
-	}
-	t.Logf("%s: %s registers, %s bytes spilled", m.name(), regs[1], found[1])
-	if n, err := strconv.Atoi(found[1]); err != nil || n > fewSpills || n > 0 && !m.scaled {
-		t.Errorf("%s spills %s bytes", m.name(), found[1])
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"enhance/conv"
+	"enhance/conv/convtest"
 	"enhance/planar"
 )
 
@@ -23,7 +24,7 @@ func TestPack(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := made.(*impl)
-		weights, bias := randoms(rng, s.OutC*s.InC()*s.K*s.K), randoms(rng, s.OutC)
+		weights, bias := convtest.Randoms(rng, s.OutC*s.InC()*s.K*s.K), convtest.Randoms(rng, s.OutC)
 		packed := m.Pack(weights, bias)
 		if len(packed) != m.PackedLen() {
 			t.Fatalf("%v: %d values, PackedLen says %d", s, len(packed), m.PackedLen())
