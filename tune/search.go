@@ -293,21 +293,24 @@ func (p *problem) flops() float64 {
 	return p.shape.FLOPs() / float64(p.shape.H) * float64(p.rows)
 }
 
-// choose takes the best score, the default if none is clearly better.
+// choose takes the best score among what is faster than the default, and the default if
+// none is clearly better. Scores alone would slow a photo down for errors that the
+// default is allowed to have.
 func (out *Outcome) choose(flops float64) {
 	c := &out.Choice
-	best, base := &out.Results[0], out.Results[0].Score
+	best, base := &out.Results[0], &out.Results[0]
 	for i := range out.Results {
 		r := &out.Results[i]
 		if r.Problem != "" {
 			continue
 		}
 		c.Tried++
-		if r.Score > best.Score && r.Score > base*hysteresis {
+		slower := base.Score > 0 && r.Seconds >= base.Seconds
+		if !slower && r.Score > best.Score && r.Score > base.Score*hysteresis {
 			best = r
 		}
 	}
-	c.Before = out.Results[0].Seconds
+	c.Before = base.Seconds
 	if best.Score > 0 {
 		c.Algo, c.Seconds, c.GFLOPs, c.Error = best.Algo, best.Seconds, flops/best.Seconds/1e9, best.Error
 	}

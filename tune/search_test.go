@@ -154,6 +154,23 @@ func TestWrongDefault(t *testing.T) {
 	}
 }
 
+// TestSlowerNeverWins: a candidate that is slower than the default does not replace it, though its score
+// is higher for being more exact.
+func TestSlowerNeverWins(t *testing.T) {
+	dev := convtest.Device(t)
+	direct := conv.Direct(conv.CapsOf(dev.Info()))
+	coarse := spoilt{Algo: direct, name: "within the tolerance", weight: func(w float32) float32 { return w * (1 + 1.4e-5) }}
+	twice := spoilt{Algo: direct, name: "exact, made twice", launch: func(do func(*conv.Args) error, a *conv.Args) error {
+		return errors.Join(do(a), do(a))
+	}}
+	s := conv.Shape{K: 5, SrcC: []int{16}, OutC: 16, H: 61, W: 130}
+	task := tune.Task{Key: "k", Precision: "fp32", Shape: s, Candidates: []conv.Algo{coarse, twice}}
+	out := run(t, planar.FP32, []tune.Task{task}, tune.Options{})[0]
+	if out.Choice.Algo != coarse.Name() || out.Choice.Tried != 2 || out.Results[1].Score < 1.03*out.Results[0].Score {
+		t.Errorf("chose %+v of %+v", out.Choice, out.Results)
+	}
+}
+
 // TestOutOfTime: what is not measured keeps its default and says so.
 func TestOutOfTime(t *testing.T) {
 	dev := convtest.Device(t)
