@@ -203,16 +203,8 @@ func (r *rig) open() error {
 }
 
 func (r *rig) build() error {
-	src := planar.Source(r.o.Precision)
-	seen := map[string]bool{}
-	for _, k := range r.impl.Kernels() {
-		if !seen[k.Name] {
-			seen[k.Name] = true
-			src += k.Source
-		}
-	}
 	var err error
-	if r.prog, err = r.cl.Build(src, "-cl-std=CL1.2"); err != nil {
+	if r.prog, err = r.cl.Build(conv.ProgramSource(r.impl, r.o.Precision), conv.BuildOptions); err != nil {
 		return err
 	}
 	for _, k := range r.impl.Kernels() {

@@ -3,7 +3,7 @@
 //
 //   - suites.go: which shapes, from which papers
 //   - conv.go: one convolution by every algorithm; place.go: its tensors on the
-//     device; check.go: its distance from float64
+//     device; check.go: its distance from float64; compile.go: all kernels beforehand
 //   - gemm.go: matrix products
 //   - net.go: a whole network
 //   - average.go: speed ratios over a suite

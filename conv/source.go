@@ -2,8 +2,11 @@ package conv
 
 import "enhance/planar"
 
+// BuildOptions are those of all programs of [ProgramSource].
+const BuildOptions = "-cl-std=CL1.2"
+
 // ProgramSource is the text of a program with an implementation's kernels for
-// samples stored as p. Everyone compiles them as this text, so that a program that
+// samples stored as p. Everyone compiles them as this text with [BuildOptions], so that a program that
 // one has compiled another finds in the cache.
 func ProgramSource(impl Impl, p planar.Precision) string {
 	src, seen := planar.Source(p), map[string]bool{}

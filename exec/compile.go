@@ -9,9 +9,6 @@ import (
 	"enhance/planar"
 )
 
-// buildOptions are those of all programs.
-const buildOptions = "-cl-std=CL1.2"
-
 // sources are a program for each distinct convolution and, first, one for all else,
 // and which of them is each step's. Programs are as small as that so that they
 // compile side by side, and are found in the cache by other networks and after
@@ -38,7 +35,7 @@ func (j *Job) sources() (sources []string, of []int) {
 // and returns how many programs they are.
 func (j *Job) Compile(ctx *clrt.Context) (programs int, err error) {
 	sources, _ := j.sources()
-	progs, err := ctx.BuildAll(sources, buildOptions)
+	progs, err := ctx.BuildAll(sources, conv.BuildOptions)
 	for _, p := range progs {
 		err = errors.Join(err, p.Close())
 	}
@@ -48,7 +45,7 @@ func (j *Job) Compile(ctx *clrt.Context) (programs int, err error) {
 // compile builds the engine's programs and finds its kernels.
 func (e *Engine) compile() (err error) {
 	sources, of := e.sources()
-	e.progs, err = e.ctx.BuildAll(sources, buildOptions)
+	e.progs, err = e.ctx.BuildAll(sources, conv.BuildOptions)
 	e.ctx.RestCompiler(e.Plan.Peak)
 	if err != nil {
 		return err

@@ -6,11 +6,8 @@ import (
 	"time"
 
 	"enhance/clrt"
+	"enhance/conv"
 )
-
-// options are those that the engine builds with, so that both find each other's
-// programs in the cache.
-const options = "-cl-std=CL1.2"
 
 // builder compiles programs in the order in which they are wanted, several at a
 // time and each once.
@@ -66,7 +63,7 @@ func (b *builder) work() {
 		j := b.queue[0]
 		b.queue = b.queue[1:]
 		b.mu.Unlock()
-		prog, err := b.ctx.Build(j.source, options)
+		prog, err := b.ctx.Build(j.source, conv.BuildOptions)
 		b.mu.Lock()
 		if b.closed {
 			if prog != nil {

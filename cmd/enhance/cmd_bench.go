@@ -192,8 +192,15 @@ func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps co
 		return nil, err
 	}
 	b.opt.Done = b.sayTo(e)
+	cases = slices.Clone(cases)
+	for i := range cases {
+		cases[i] = cases[i].Scaled(b.scale)
+	}
+	if err := b.compile(e, dev, caps, cases, algos); err != nil {
+		return nil, err
+	}
 	for _, c := range cases {
-		row, err := convCase(ctx, dev, caps, c.Scaled(b.scale), algos, r.Peaks, b.opt)
+		row, err := convCase(ctx, dev, caps, c, algos, r.Peaks, b.opt)
 		if err != nil {
 			return nil, err
 		}
@@ -208,6 +215,30 @@ func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps co
 		r.Ratios = append(r.Ratios, bench.Ratios(r.Rows, base)...)
 	}
 	return r, nil
+}
+
+// compile fills the cache, where there is one and drivers compile whole kernels, as
+// those of GPUs do: on CPUs they wait for the size of work-groups.
+func (b *benchFlags) compile(e *env, dev *clrt.Device, caps conv.Caps, cases []bench.Case, algos []conv.Algo) error {
+	if dev.Info().Type == clrt.CPU || clrt.CacheDir("programs") == "" {
+		return nil
+	}
+	e.compileApart(&b.set)
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	if k := b.set.Compiler; k != nil {
+		cl.CompileWith(k)
+		defer k.Rest(true) // a process holds memory of the device
+	}
+	start := time.Now()
+	n := bench.Compile(cl, caps, cases, algos, b.opt.Precision)
+	if !b.quiet {
+		fmt.Fprintf(e.stderr, "compiled %d programs in %.1f s, or found them in the cache\n", n, time.Since(start).Seconds())
+	}
+	return nil
 }
 
 // convCase has a context of its own, so that nothing of a case outlives it.

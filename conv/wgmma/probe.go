@@ -53,7 +53,7 @@ func probe(ctx *clrt.Context, a conv.Algo) (got, want []float32, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	prog, err := ctx.Build(conv.ProgramSource(made, planar.FP16), "-cl-std=CL1.2")
+	prog, err := ctx.Build(conv.ProgramSource(made, planar.FP16), conv.BuildOptions)
 	if err != nil {
 		return nil, nil, err
 	}
