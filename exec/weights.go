@@ -59,19 +59,17 @@ type packer struct {
 	made  []chan [][]byte // by step
 	begun int             // steps before it are being packed, or were
 	held  int64           // bytes of those that were not taken yet
+	ahead int64           // how many those may be
 }
 
-// packingAhead is how many bytes may be packed and not taken yet.
-const packingAhead = 32 << 20
-
-func newPacker(j *Job) *packer {
-	return &packer{Job: j, made: make([]chan [][]byte, len(j.Program.Steps))}
+func newPacker(j *Job, ahead int64) *packer {
+	return &packer{Job: j, made: make([]chan [][]byte, len(j.Program.Steps)), ahead: ahead}
 }
 
 // take returns step i's parameter arrays; steps are taken in order, and from the
 // model, if it may be robbed.
 func (p *packer) take(i int) [][]byte {
-	for p.begun < len(p.made) && (p.begun <= i || p.held+p.weightBytes(p.begun) <= packingAhead) {
+	for p.begun < len(p.made) && (p.begun <= i || p.held+p.weightBytes(p.begun) <= p.ahead) {
 		k, made := p.begun, make(chan [][]byte, 1) // nobody has to take what is made
 		p.made[k] = made
 		p.held += p.weightBytes(k)
@@ -125,15 +123,16 @@ func floatBytes(vs ...[]float32) []byte {
 	return b
 }
 
-// packingGarbage is how many bytes packing may leave behind before they are
-// collected and given back: left to itself, the collector would wait for as much as
-// the network's parameters, which are most of what the host holds. Beside a device
-// with memory of its own the host has more to spare than the 20 ms that it takes.
-func (e *Engine) packingGarbage() int64 {
+// packingRoom is how many bytes of parameters may be packed ahead, and how many packing may
+// leave behind before they are collected and given back: left to itself, the collector would wait for
+// as much as the network's parameters, which are most of what the host holds. Beside a
+// device with memory of its own the host has more to spare than the 20 ms that
+// collecting takes, and than cores without work: PyNET's largest layers pack to 19 MB.
+func (e *Engine) packingRoom() (ahead, garbage int64) {
 	if e.Shared() {
-		return 32 << 20
+		return 32 << 20, 32 << 20
 	}
-	return 256 << 20
+	return 256 << 20, 256 << 20
 }
 
 // loadWeights creates the buffers for parameters, copies to the device what
@@ -156,10 +155,11 @@ func (e *Engine) loadWeights() error {
 	}
 	e.params = make([][]*clrt.Buffer, len(e.Program.Steps))
 	e.streamed = make([][]byte, len(e.Program.Steps))
-	packer, next, garbage := newPacker(e.Job), int64(0), int64(0)
+	ahead, most := e.packingRoom()
+	packer, next, garbage := newPacker(e.Job, ahead), int64(0), int64(0)
 	for i := range e.Program.Steps {
 		parts := packer.take(i)
-		if garbage += 3 * e.weightBytes(i); garbage > e.packingGarbage() {
+		if garbage += 3 * e.weightBytes(i); garbage > most {
 			debug.FreeOSMemory()
 			garbage = 0
 		}
@@ -181,7 +181,7 @@ func (e *Engine) loadWeights() error {
 			next = off + int64(len(p))
 		}
 	}
-	if next > e.packingGarbage() {
+	if next > most {
 		debug.FreeOSMemory()
 	}
 	return nil
