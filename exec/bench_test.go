@@ -72,6 +72,31 @@ func benchNet(b *testing.B, m *model.Model, h, w int, opt exec.Options) {
 	b.ReportMetric(float64(job.Plan.Cost.FLOPs)*float64(b.N)/cpu/1e9, "GFLOP/cpu-s")
 }
 
+// BenchmarkPlan12MP plans PyNET for a 12 MP photo on an H200, at rates as they were measured there.
+func BenchmarkPlan12MP(b *testing.B) {
+	m, err := model.Load("pynet-random:gold")
+	if err != nil {
+		b.Fatal(err)
+	}
+	info := &clrt.DeviceInfo{Name: "H200", Type: clrt.GPU, GlobalMem: 139 << 30, MaxAlloc: 35 << 30, LocalMem: 48 << 10, MaxWorkGroup: 1024, ComputeUnits: 132}
+	rates, err := exec.ParseRates("launch=5e-06 hop=1e-05 up=5.4e+10 down=5.4e+10 both=9.9e+10 memory=4.1e+12")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+		for _, mib := range []int64{0, 4096, 2048, 1024, 512, 256, 128, 64} {
+			b.Run(fmt.Sprintf("%s/%dM", p, mib), func(b *testing.B) {
+				opt := exec.Options{Precision: p, Budget: mib << 20, Matrix: true, Warpgroup: true, Rates: rates}
+				for b.Loop() {
+					if _, err := exec.Prepare(m, 1440, 1984, info, opt); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
 // cpuSeconds is the processor time of the process: on a CPU device it measures
 // kernels even while other programs share the cores.
 func cpuSeconds() float64 {

@@ -3,6 +3,7 @@ package model
 import (
 	"hash/fnv"
 	"math"
+	"sync"
 )
 
 // FormulaTensor gives n values u in [0,1), multiples of 2^-24, that depend only
@@ -42,13 +43,18 @@ func FormulaParams(seed string, g *Graph) map[string]*Tensor {
 		}
 	}
 	params := make(map[string]*Tensor, len(specs))
+	var wg sync.WaitGroup
 	for _, s := range specs {
-		data := FormulaTensor(seed, s.Name, int(elems(s.Shape)))
-		for i, u := range data {
-			data[i] = float32(kinds[s.Name].offset + (2*float64(u)-1)*kinds[s.Name].scale)
-		}
-		params[s.Name] = &Tensor{Shape: s.Shape, Data: data}
+		t, kind := &Tensor{Shape: s.Shape}, kinds[s.Name]
+		params[s.Name] = t
+		wg.Go(func() {
+			t.Data = FormulaTensor(seed, s.Name, int(elems(s.Shape)))
+			for i, u := range t.Data {
+				t.Data[i] = float32(kind.offset + (2*float64(u)-1)*kind.scale)
+			}
+		})
 	}
+	wg.Wait()
 	return params
 }
 
