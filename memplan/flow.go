@@ -2,6 +2,8 @@ package memplan
 
 import (
 	"math"
+	"slices"
+	"sync"
 
 	"enhance/fuse"
 )
@@ -62,9 +64,17 @@ func (fr *frame) simulate(p pace) *flow {
 	for k := range s.leaving {
 		s.leaving[k] = -1
 	}
+	spare := spareMoves.Get().(*[]Move)
+	s.moves, s.work = (*spare)[:0], make([]float64, 0, fr.highest/p.rows+2*easing)
 	s.run()
+	*spare, s.moves = s.moves, slices.Clone(s.moves)
+	spareMoves.Put(spare)
 	return s.flow
 }
+
+// spareMoves is room for the moves of a section while nobody knows how many they are: a
+// search simulates thousands, which would otherwise leave most of its garbage.
+var spareMoves = sync.Pool{New: func() any { return new([]Move) }}
 
 func (s *simulation) run() {
 	front := s.firstFront()
