@@ -13,6 +13,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/gemm"
+	"enhance/conv/peak"
 	"enhance/exec"
 	"enhance/model"
 	"enhance/planar"
@@ -145,7 +146,7 @@ func TestConv(t *testing.T) {
 		c := bench.Case{Name: "small", C: 6, H: 37, W: 45, K: 5, OutC: 9}
 		told := 0
 		o := bench.Options{Precision: p, Repeat: 2, Limit: time.Second, Transfers: true, HostSplit: true, Done: func(bench.Case, *bench.Measurement) { told++ }}
-		row, err := bench.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{direct, wrong{direct}, lazy{direct}, refusing{}}, bench.Peaks{FMA: 1e12}, o)
+		row, err := bench.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{direct, wrong{direct}, lazy{direct}, refusing{}}, peak.Units{FMA: 1e12}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +188,7 @@ func TestConvLimit(t *testing.T) {
 	}
 	defer cl.Close()
 	c := bench.Case{Name: "big", C: 16, H: 512, W: 512, K: 9, OutC: 16}
-	row, err := bench.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{conv.Direct(conv.CapsOf(dev.Info()))}, bench.Peaks{}, bench.Options{Limit: time.Microsecond, Repeat: 1})
+	row, err := bench.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{conv.Direct(conv.CapsOf(dev.Info()))}, peak.Units{}, bench.Options{Limit: time.Microsecond, Repeat: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +210,7 @@ func TestConvStops(t *testing.T) {
 	defer cl.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := bench.Conv(ctx, cl, conv.CapsOf(dev.Info()), bench.Case{C: 1, H: 4, W: 4, K: 3, OutC: 1}, exec.Algorithms(conv.CapsOf(dev.Info())), bench.Peaks{}, bench.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := bench.Conv(ctx, cl, conv.CapsOf(dev.Info()), bench.Case{C: 1, H: 4, W: 4, K: 3, OutC: 1}, exec.Algorithms(conv.CapsOf(dev.Info())), peak.Units{}, bench.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -260,7 +261,7 @@ func TestMedian(t *testing.T) {
 }
 
 func TestReportText(t *testing.T) {
-	r := &bench.ConvReport{Suite: "ui", Scale: 4, Precision: "fp32", Device: &clrt.DeviceInfo{Name: "a device"}, Peaks: bench.Peaks{FMA: 5e11, MMA: 8e12, TF32: 4e12}}
+	r := &bench.ConvReport{Suite: "ui", Scale: 4, Precision: "fp32", Device: &clrt.DeviceInfo{Name: "a device"}, Peaks: peak.Units{FMA: 5e11, MMA: 8e12, TF32: 4e12}}
 	c := bench.Case{Name: "plane 32", C: 4, H: 16, W: 16, K: 5, OutC: 4}
 	r.Rows = []bench.ConvRow{{Case: c, Winner: "direct-rows", Automatic: "slow", Results: []bench.Measurement{
 		{Algo: "direct-rows", Rows: 16, Seconds: 0.001, GFLOPs: 1.5, PeakShare: 0.003, RelError: 1e-7},
@@ -271,7 +272,7 @@ func TestReportText(t *testing.T) {
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"suite ui, planes 1/4, fp32, on a device, measured peaks: FMA 500 GFLOP/s, MMA 8000 (fp16) and 4000 (tf32)",
+	for _, want := range []string{"suite ui, planes 1/4, fp32, on a device, measured peaks: 500 GFLOP/s of FMA, 8000 of MMA on fp16, 4000 on tf32",
 		"direct-rows *   1.000      1.5  0.3 %       1e-07        0", "~4.000     ~0.5", "2.0 MiB", "picky       -        -", "best",
 		"direct-rows      1.5  0.3 % FMA              slow          3.00"} {
 		if !strings.Contains(b.String(), want) {

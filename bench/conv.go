@@ -8,6 +8,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/mma"
+	"enhance/conv/peak"
 	"enhance/conv/wgmma"
 	"enhance/planar"
 )
@@ -50,7 +51,7 @@ type Measurement struct {
 	Clock      string    `json:"clock,omitempty"` // "host" where it is not the device's
 	Seconds    float64   `json:"seconds,omitempty"`
 	GFLOPs     float64   `json:"gflops,omitempty"`     // 10^9 operations per second
-	PeakShare  float64   `json:"peak_share,omitempty"` // of the unit that the algorithm uses, see Peaks
+	PeakShare  float64   `json:"peak_share,omitempty"` // of the unit that the algorithm uses, see peak.Units
 
 	RelError float64 `json:"rel_error"` // root mean square error by root mean square output
 	MaxError float64 `json:"max_error"` // largest error by root mean square output
@@ -73,7 +74,7 @@ type ConvRow struct {
 // Conv measures a case by each algorithm on the device of cl, which must hold no
 // other buffers; caps are what the algorithms are told of it. An algorithm that refuses the case, or does not fit the device,
 // has a measurement that says why. Rates are shares of peaks.
-func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos []conv.Algo, peaks Peaks, o Options) (*ConvRow, error) {
+func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos []conv.Algo, peaks peak.Units, o Options) (*ConvRow, error) {
 	o = o.complete()
 	row := &ConvRow{Case: c}
 	p, err := newPlace(cl, caps, c, o)
@@ -103,7 +104,7 @@ func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos [
 			}
 			m = Measurement{Algo: a.name, Refused: err.Error()}
 		}
-		if peak, _ := peaks.of(m.Algo); peak > 0 && m.GFLOPs > 0 {
+		if peak, _ := peaks.Of(m.Algo); peak > 0 && m.GFLOPs > 0 {
 			m.PeakShare = m.GFLOPs * 1e9 / peak
 		}
 		row.Results = append(row.Results, m)

@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"enhance/clrt"
+	"enhance/conv/peak"
 )
 
 // ConvReport is a suite as measured.
@@ -14,7 +15,7 @@ type ConvReport struct {
 	Scale     int              `json:"scale"` // the planes' sides were divided by it
 	Precision string           `json:"precision"`
 	Device    *clrt.DeviceInfo `json:"device"`
-	Peaks     Peaks            `json:"peaks"`
+	Peaks     peak.Units       `json:"peaks"`
 	Rows      []ConvRow        `json:"rows"`
 	Ratios    []Ratio          `json:"ratios"`
 }
@@ -39,7 +40,7 @@ func (r *ConvReport) Algos() []string {
 func (r *ConvReport) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "suite %s, planes 1/%d, %s, on %s", r.Suite, r.Scale, r.Precision, r.Device.Name)
 	if s := r.Peaks.String(); s != "" {
-		fmt.Fprintf(w, ", %s", s)
+		fmt.Fprintf(w, ", measured peaks: %s", s)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\n\ncase\tC,H,W,k,K\talgorithm\tms\tGFLOP/s\tpeak\trel. error\tscratch\t")

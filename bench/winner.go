@@ -46,7 +46,7 @@ func (r *ConvReport) writeWinners(w io.Writer) error {
 			continue
 		}
 		share := percent(m.PeakShare)
-		if _, unit := r.Peaks.of(m.Algo); m.PeakShare > 0 {
+		if _, unit := r.Peaks.Of(m.Algo); m.PeakShare > 0 {
 			share += " " + unit
 		}
 		slower := "-"

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/conv/peak"
 	"enhance/exec"
 	"enhance/memplan"
 	"enhance/model"
@@ -76,7 +77,7 @@ func TestProfileSums(t *testing.T) {
 			if err := tr.Close(); err != nil {
 				t.Fatal(err)
 			}
-			r := opt.Profiler.Report(&exec.Peaks{FLOPs: 1e11, Bytes: 1e10})
+			r := opt.Profiler.Report(&exec.Peaks{Units: peak.Units{FMA: 1e11}, Bytes: 1e10})
 			checkSums(t, job, r, runs)
 			checkTimeline(t, timeline.Bytes(), r)
 		})
@@ -232,7 +233,7 @@ func sampleReport() *exec.ProfileReport {
 	return &exec.ProfileReport{
 		Device: "some GPU", Runs: 1, Wall: 0.100, Kernels: 0.060, Copies: 0.001, Gaps: 0.030, Edges: 0.009,
 		Launches: 12, Commands: 40, FLOPs: 3e12, Bytes: 5e9,
-		Peaks: &exec.Peaks{FLOPs: 6e13, Matrix: 6e14, TF32: 3e14, Bytes: 4e12},
+		Peaks: &exec.Peaks{Units: peak.Units{FMA: 6e13, MMA: 6e14, TF32: 3e14, Warpgroup: 9e14}, Bytes: 4e12},
 		Steps: []exec.StepProfile{
 			{Name: "conv_l1_d1.conv_3a", Kind: "conv", Algo: "mma", Launches: 10, Seconds: 0.0588, Gaps: 0.025, FLOPs: 3e12, Bytes: 4e9, Roof: 0.085, Bound: "compute",
 				Kernels: []exec.KernelProfile{{Name: "conv_mma_k3", Launches: 10, Seconds: 0.0588}}},

@@ -3,9 +3,9 @@ package exec
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"enhance/clrt"
+	"enhance/conv/peak"
 	"enhance/trace"
 )
 
@@ -102,10 +102,8 @@ func (q *QueueProfile) add(c *clrt.Command, start, gap uint64) {
 
 // Peaks are what a device can do at most, per second; see package conv/peak.
 type Peaks struct {
-	FLOPs  float64 `json:"flops"`                  // float32 multiply-adds, two each
-	Matrix float64 `json:"matrix_flops,omitempty"` // of matrix units; 0: none
-	TF32   float64 `json:"tf32_flops,omitempty"`   // of matrix units on tf32 factors
-	Bytes  float64 `json:"bytes"`                  // read and written by a copy
+	peak.Units
+	Bytes float64 `json:"bytes"` // read and written by a copy
 }
 
 // Report sums up. Peaks may be nil.
@@ -157,17 +155,7 @@ func (p *Peaks) roof(s *StepProfile) (share float64, bound string) {
 		return 0, ""
 	}
 	least, bound := float64(s.Bytes)/p.Bytes, "memory"
-	rate := p.FLOPs
-	switch {
-	case strings.HasPrefix(s.Algo, "mma-3xtf32") && p.TF32 > 0: // three products for one
-		rate = p.TF32 / 3
-	case strings.HasPrefix(s.Algo, "mma-tf32") && p.TF32 > 0:
-		rate = p.TF32
-	case strings.HasPrefix(s.Algo, "mma") && p.Matrix > 0:
-		rate = p.Matrix
-	case s.Algo == "wgmma": // above what mma.sync reaches; not measured
-		rate = 0
-	}
+	rate, _ := p.Of(s.Algo)
 	if rate > 0 && float64(s.FLOPs)/rate > least {
 		least, bound = float64(s.FLOPs)/rate, "compute"
 	}

@@ -124,11 +124,7 @@ func (r *ProfileReport) writeTotals(w io.Writer) {
 	fmt.Fprintf(t, "%.3f\t%.1f\t wall clock\n", r.Wall*1e3, percent(r.Wall, r.Wall))
 	t.Flush()
 	if p := r.Peaks; p != nil {
-		fmt.Fprintf(w, "peaks: %.0f GFLOP/s", p.FLOPs/1e9)
-		if p.Matrix > 0 {
-			fmt.Fprintf(w, ", %.0f of matrix units (%.0f tf32)", p.Matrix/1e9, p.TF32/1e9)
-		}
-		fmt.Fprintf(w, ", %.0f GB/s\n", p.Bytes/1e9)
+		fmt.Fprintf(w, "peaks: %s, %.0f GB/s\n", p.Units, p.Bytes/1e9)
 	}
 }
 

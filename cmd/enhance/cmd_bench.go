@@ -14,6 +14,7 @@ import (
 	"enhance/bench"
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/conv/peak"
 	"enhance/exec"
 	"enhance/model"
 	"enhance/pipeline"
@@ -188,7 +189,7 @@ func (b *benchFlags) convSuite(e *env, f *pflag.FlagSet) (*bench.ConvReport, err
 func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps conv.Caps, cases []bench.Case, algos []conv.Algo) (*bench.ConvReport, error) {
 	r := &bench.ConvReport{Suite: b.suite, Scale: b.scale, Precision: b.opt.Precision.String(), Device: dev.Info()}
 	var err error
-	if r.Peaks, err = bench.MeasurePeaks(dev, caps); err != nil {
+	if r.Peaks, err = units(dev, caps); err != nil {
 		return nil, err
 	}
 	b.opt.Done = b.sayTo(e)
@@ -217,6 +218,16 @@ func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps co
 	return r, nil
 }
 
+// units measures what the device's units do at most.
+func units(dev *clrt.Device, caps conv.Caps) (peak.Units, error) {
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return peak.Units{}, err
+	}
+	defer cl.Close()
+	return peak.Measure(cl, caps.Matrix, caps.Warpgroup)
+}
+
 // compile fills the cache, where there is one and drivers compile whole kernels, as
 // those of GPUs do: on CPUs they wait for the size of work-groups.
 func (b *benchFlags) compile(e *env, dev *clrt.Device, caps conv.Caps, cases []bench.Case, algos []conv.Algo) error {
@@ -242,7 +253,7 @@ func (b *benchFlags) compile(e *env, dev *clrt.Device, caps conv.Caps, cases []b
 }
 
 // convCase has a context of its own, so that nothing of a case outlives it.
-func convCase(ctx context.Context, dev *clrt.Device, caps conv.Caps, c bench.Case, algos []conv.Algo, peaks bench.Peaks, o bench.Options) (*bench.ConvRow, error) {
+func convCase(ctx context.Context, dev *clrt.Device, caps conv.Caps, c bench.Case, algos []conv.Algo, peaks peak.Units, o bench.Options) (*bench.ConvRow, error) {
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
 		return nil, err

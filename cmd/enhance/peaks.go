@@ -54,7 +54,7 @@ func readPeaks(path string) *exec.Peaks {
 		return nil
 	}
 	p := &exec.Peaks{}
-	if json.Unmarshal(text, p) != nil || !(p.FLOPs > 0 && p.Bytes > 0 && p.Matrix >= 0 && p.TF32 >= 0) {
+	if json.Unmarshal(text, p) != nil || !(p.FMA > 0 && p.Bytes > 0 && p.MMA >= 0 && p.TF32 >= 0 && p.Warpgroup >= 0) {
 		return nil
 	}
 	return p
@@ -65,15 +65,15 @@ func measurePeaks(dev *clrt.Device) (*exec.Peaks, error) {
 	if err != nil {
 		return nil, err
 	}
-	units, err := bench.MeasurePeaks(dev, caps)
-	if err != nil {
-		return nil, err
-	}
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
 		return nil, err
 	}
 	defer cl.Close()
+	units, err := peak.Measure(cl, caps.Matrix, caps.Warpgroup)
+	if err != nil {
+		return nil, err
+	}
 	copied, err := peak.Copy(cl)
-	return &exec.Peaks{FLOPs: units.FMA, Matrix: units.MMA, TF32: units.TF32, Bytes: copied * 1e9}, err
+	return &exec.Peaks{Units: units, Bytes: copied * 1e9}, err
 }

@@ -10,9 +10,13 @@ import (
 //go:embed mma.cl
 var mmaText string
 
+//go:embed wgmma.cl
+var warpgroupText string
+
 const (
-	mmaChains = 8   // as in mma.cl
-	mmaGroup  = 256 // work-items of a group, eight warps
+	mmaChains      = 8   // as in mma.cl
+	warpgroupPairs = 4   // as in wgmma.cl
+	mmaGroup       = 256 // work-items of a group: eight warps, two warpgroups
 )
 
 // MMA returns what the matrix units of an NVIDIA GPU do out of registers, in 10^9
@@ -24,6 +28,19 @@ func MMA(ctx *clrt.Context, tf32 bool) (gflops float64, err error) {
 	if tf32 {
 		src, each = "#define TF32\n"+mmaText, 2*16*8*8
 	}
+	return products(ctx, "peak_mma", src, each*mmaChains*mmaGroup/32, 0x3c003c00)
+}
+
+// Warpgroup returns what the matrix units of a Hopper GPU do by its instructions for four
+// warps together (wgmma), out of local memory, in 10^9 floating-point operations a
+// second. Ask only where package conv/wgmma finds them.
+func Warpgroup(ctx *clrt.Context) (gflops float64, err error) {
+	return products(ctx, "peak_wgmma", warpgroupText, 2.0*64*128*16*warpgroupPairs*mmaGroup/128, 1)
+}
+
+// products times a kernel of src that takes a result for each work-item, a number of turns,
+// and another; in each turn a group does each operations.
+func products(ctx *clrt.Context, name, src string, each float64, last uint32) (gflops float64, err error) {
 	m := &meter{ctx: ctx}
 	defer func() { err = errors.Join(err, m.close()) }()
 	prog, err := ctx.Build(src, "-cl-std=CL1.2")
@@ -31,7 +48,7 @@ func MMA(ctx *clrt.Context, tf32 bool) (gflops float64, err error) {
 		return 0, err
 	}
 	defer prog.Close()
-	if m.kernel, err = prog.Kernel("peak_mma"); err != nil {
+	if m.kernel, err = prog.Kernel(name); err != nil {
 		return 0, err
 	}
 	if m.q, err = ctx.NewQueue(); err != nil {
@@ -43,7 +60,7 @@ func MMA(ctx *clrt.Context, tf32 bool) (gflops float64, err error) {
 		return 0, err
 	}
 	for turns := 1 << 8; ; turns *= 2 {
-		if err := m.kernel.SetArgs(out, int32(turns), uint32(0x3c003c00)); err != nil {
+		if err := m.kernel.SetArgs(out, int32(turns), last); err != nil {
 			return 0, err
 		}
 		ns, err := m.best([]int{groups * mmaGroup}, []int{mmaGroup})
@@ -51,7 +68,7 @@ func MMA(ctx *clrt.Context, tf32 bool) (gflops float64, err error) {
 			return 0, err
 		}
 		if ns >= enough || turns >= 1<<24 {
-			return each * mmaChains * float64(turns) * float64(groups*mmaGroup/32) / ns, nil
+			return each * float64(turns) * float64(groups) / ns, nil
 		}
 	}
 }

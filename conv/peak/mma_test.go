@@ -7,6 +7,7 @@ import (
 	"enhance/conv/convtest"
 	"enhance/conv/mma"
 	"enhance/conv/peak"
+	"enhance/conv/wgmma"
 )
 
 // TestMMA: matrix units do more than the other units, binary16 more than tf32.
@@ -35,8 +36,40 @@ func TestMMA(t *testing.T) {
 	if !(half > tf32 && tf32 > fma) {
 		t.Errorf("fp16 %.0f, tf32 %.0f, float32 %.0f GFLOP/s: want them to fall", half, tf32, fma)
 	}
+	t.Logf("%s: fp16 %.0f, tf32 %.0f, float32 %.0f GFLOP/s", d, half, tf32, fma)
+	if wgmma.Probe(ctx) {
+		four, err := peak.Warpgroup(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if four <= half {
+			t.Errorf("four warps together do %.0f GFLOP/s, each by itself %.0f", four, half)
+		}
+		t.Logf("wgmma: %.0f GFLOP/s", four)
+	}
 	if live := ctx.Live(); live != 0 {
 		t.Errorf("%d bytes stay allocated", live)
 	}
-	t.Logf("%s: fp16 %.0f, tf32 %.0f, float32 %.0f GFLOP/s", d, half, tf32, fma)
+}
+
+// TestUnits: every algorithm is held against the units that it uses, as far as those are known.
+func TestUnits(t *testing.T) {
+	all := peak.Units{FMA: 1, MMA: 8, TF32: 4.5, Warpgroup: 12}
+	for _, c := range []struct {
+		algo  string
+		units peak.Units
+		rate  float64
+		unit  string
+	}{
+		{"mma-m2x2-r2x2", all, 8, "MMA fp16"},
+		{"mma-tf32", all, 4.5, "MMA tf32"},
+		{"mma-3xtf32", all, 1.5, "MMA tf32 /3"},
+		{"wgmma", all, 12, "wgmma fp16"},
+		{"direct-tile", all, 1, "FMA"},
+		{"wgmma", peak.Units{FMA: 1}, 1, "FMA"},
+	} {
+		if rate, unit := c.units.Of(c.algo); rate != c.rate || unit != c.unit {
+			t.Errorf("%s: %v %s, want %v %s", c.algo, rate, unit, c.rate, c.unit)
+		}
+	}
 }
