@@ -12,8 +12,8 @@ import (
 const (
 	// finalRounds are the runs of the final, beside those before it.
 	finalRounds = 5
-	// hysteresis is what a candidate's score must be of the default's to replace it:
-	// less is noise, and another algorithm means other bytes.
+	// hysteresis is what a candidate's score and its speed must be of the default's to
+	// replace it: less is noise, and another algorithm means other bytes.
 	hysteresis = 1.03
 	// memoryPrice is what remains of the score of a candidate that asks for more
 	// scratch memory or larger granules of rows than the default: both raise the
@@ -293,7 +293,7 @@ func (p *problem) flops() float64 {
 	return p.shape.FLOPs() / float64(p.shape.H) * float64(p.rows)
 }
 
-// choose takes the best score among what is faster than the default, and the default if
+// choose takes the best score among what is clearly faster than the default, and the default if
 // none is clearly better. Scores alone would slow a photo down for errors that the
 // default is allowed to have.
 func (out *Outcome) choose(flops float64) {
@@ -305,8 +305,8 @@ func (out *Outcome) choose(flops float64) {
 			continue
 		}
 		c.Tried++
-		slower := base.Score > 0 && r.Seconds >= base.Seconds
-		if !slower && r.Score > best.Score && r.Score > base.Score*hysteresis {
+		faster := base.Score == 0 || r.Seconds*hysteresis < base.Seconds
+		if faster && r.Score > best.Score && r.Score > base.Score*hysteresis {
 			best = r
 		}
 	}
