@@ -124,9 +124,9 @@ func (k Single) operands(ctx *clrt.Context, q *clrt.Queue) (*clrt.Buffer, *conv.
 	return weights, a, failed
 }
 
-// NoSpills fails if NVIDIA's compiler spills more than allowed bytes of registers in
-// the kernel, or says nothing about it.
-func (k Single) NoSpills(t *testing.T, ctx *clrt.Context, allowed int) {
+// NoSpills fails if NVIDIA's compiler spills registers in the kernel, or says nothing
+// about it.
+func (k Single) NoSpills(t *testing.T, ctx *clrt.Context) {
 	t.Helper()
 	name := k.Impl.Kernels()[0].Name
 	fresh := fmt.Sprintf("__constant long fresh = %d;\n", time.Now().UnixNano()) // in no cache, which would have no report
@@ -142,8 +142,8 @@ func (k Single) NoSpills(t *testing.T, ctx *clrt.Context, allowed int) {
 	}
 	used, _ := number(registers, log)
 	t.Logf("%-60s %d registers, %d bytes spilled", name, used, bytes)
-	if bytes > allowed {
-		t.Errorf("%s spills %d bytes, %d are allowed", name, bytes, allowed)
+	if bytes > 0 {
+		t.Errorf("%s spills %d bytes", name, bytes)
 	}
 }
 

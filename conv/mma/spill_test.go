@@ -35,7 +35,7 @@ func TestNoSpills(t *testing.T) {
 			for _, m := range []conv.Impl{made, full} {
 				if name := m.Kernels()[0].Name; !seen[name] {
 					seen[name] = true
-					single(m.(*impl)).NoSpills(t, ctx, 0)
+					single(m.(*impl)).NoSpills(t, ctx)
 				}
 			}
 		}

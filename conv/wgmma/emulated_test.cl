@@ -37,6 +37,7 @@
 #define BAR_ARRIVE(at) {}
 #define BAR_EXPECT(at, n)
 #define BAR_WAIT(at, parity) {}
+#define ITEM(v) (v) = get_local_id(0)
 #define BULK_COPY(to, from, n, bar)
 
 #define QUAD_SUM(v) { \

@@ -10,6 +10,9 @@
 #define SHARED_AT(at) uint at; \
     asm volatile("{.shared .align 128 .b8 conv_wgmma_shared[%1]; mov.u32 %0, conv_wgmma_shared;}" : "=r"(at) : "n"(SHARED))
 
+// The work-item's number, asked for here and now.
+#define ITEM(v) asm volatile("mov.u32 %0, %%tid.x;" : "=r"(v))
+
 // Loads two words; zeros if is is false.
 #define LOAD2(a, b, from) asm volatile("ld.global.nc.v2.b32 {%0,%1}, [%2];" : "=r"(a), "=r"(b) : "l"(from))
 #define LOAD2_IF(a, b, from, is) \

@@ -13,6 +13,15 @@
 #define UNIT_FROM(i) (from + row_at[source * PATCH_H + min(UNIT_ROW(i), PATCH_H - 1)] + UNIT_QUAD(i) * 4)
 #define UNIT_IS(i) (UNIT(i) < ROWS4 * 4 * QUADS && UNIT_ROW(i) < PATCH_H)
 
+// Kernels that normalise ask for the work-item's number anew for every patch, and so find
+// where units lie anew: kept meanwhile, that would take the registers that they lack, and
+// they would spill. The others have them, and are a little slower so.
+#if SCALED
+#define ITEM_ANEW int lid; ITEM(lid); const int q = lid & 1;
+#else
+#define ITEM_ANEW
+#endif
+
 // Points from, source and valid at chunk q of stage s.
 #if SCALED // of one source
 #define SEEK(s) \
@@ -33,6 +42,7 @@
 // Loads this work-item's units of stage s into v: two words of each of eight
 // channels. What lies below the patch is in its last row and is not stored.
 #define FETCH(s) { \
+    ITEM_ANEW \
     SEEK(s) \
     if (valid >= 8) { \
         EACH_LOAD(LOAD2(v[u_][2 * c_], v[u_][2 * c_ + 1], from_ + (size_t)(uint)(c_ * pitch))) \
@@ -69,6 +79,7 @@
 #define EVEN(v, c) (((v)[2 * (c)] & 0xffff) | (v)[2 * (c) + 2] << 16)
 #define ODD(v, c) ((v)[2 * (c)] >> 16 | ((v)[2 * (c) + 2] & 0xffff0000))
 #define STASH(s, to) { \
+    ITEM_ANEW \
     _Pragma("unroll") for (int u_ = 0; u_ < PER; u_++) \
         if (UNIT_IS(u_)) { \
             NORMALISE(s, u_) \
