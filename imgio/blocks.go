@@ -2,6 +2,7 @@ package imgio
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -101,8 +102,7 @@ func (s *spares[T]) give(b []T) {
 	s.free = append(s.free, b)
 }
 
-// deflater compresses blocks; a writer keeps a pool of them. It is an io.Writer
-// for its own flate.Writers.
+// deflater compresses blocks. It is an io.Writer for its own flate.Writers.
 type deflater struct {
 	out      []byte
 	packed   []byte // of PNG: the row before and the block's, as stored
@@ -114,9 +114,19 @@ type deflater struct {
 	search   float64 // see plainShare
 }
 
-func newDeflater(bits int) *deflater {
-	d := &deflater{search: plainShare[bits/16]}
+// deflaters serve one picture after another: new ones for each would make most of the
+// garbage of many pictures. They come by borrowDeflater.
+var deflaters = sync.Pool{New: func() any {
+	d := &deflater{}
 	d.codes = d.writer(flate.HuffmanOnly)
+	return d
+}}
+
+// borrowDeflater returns a deflater for samples of that many bits, with nothing in it and
+// room for about n bytes that come out. Who is done with it gives it back to deflaters.
+func borrowDeflater(bits, n int) *deflater {
+	d := deflaters.Get().(*deflater)
+	d.search, d.out = plainShare[bits/16], slices.Grow(d.out[:0], n)
 	return d
 }
 

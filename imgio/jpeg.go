@@ -30,7 +30,6 @@ type jpegWriter struct {
 	pix      []byte // the band's rows so far, RGBA
 	free     spares[byte]
 	queue    inOrder[jpegBand]
-	pool     sync.Pool // *bytes.Buffer
 }
 
 // jpegBand is an encoded band.
@@ -76,7 +75,6 @@ func NewJPEG(w io.Writer, h Header, quality int) (RowWriter, error) {
 	}
 	j := &jpegWriter{progress: progress{format: "JPEG", h: h}, w: w, quality: quality, perBand: JPEGBandRows(h.Width)}
 	j.queue.emit = j.emit
-	j.pool.New = func() any { return new(bytes.Buffer) }
 	var parts []jpegSegment
 	if exif != nil {
 		parts = append(parts, jpegSegment{0xe1, append([]byte("Exif\x00\x00"), exif.blob...)})
@@ -128,11 +126,14 @@ func (j *jpegWriter) WriteRow(rgb []uint16) error {
 	return j.fail(j.queue.do(func() jpegBand { return j.encode(number, pix) }))
 }
 
+// jpegBuffers hold bands, of one picture after another.
+var jpegBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
 // encode runs beside the caller.
 func (j *jpegWriter) encode(number int, pix []byte) jpegBand {
 	stride := 4 * j.h.Width
 	m := &image.RGBA{Pix: pix, Stride: stride, Rect: image.Rect(0, 0, j.h.Width, len(pix)/stride)}
-	out := j.pool.Get().(*bytes.Buffer)
+	out := jpegBuffers.Get().(*bytes.Buffer)
 	out.Reset()
 	err := jpeg.Encode(out, m, &jpeg.Options{Quality: j.quality})
 	return jpegBand{number, out, pix, err}
@@ -141,7 +142,7 @@ func (j *jpegWriter) encode(number int, pix []byte) jpegBand {
 // emit writes a band behind those before it: the first with the headers, the
 // others as what follows a restart marker.
 func (j *jpegWriter) emit(b jpegBand) error {
-	defer j.pool.Put(b.out)
+	defer jpegBuffers.Put(b.out)
 	j.free.give(b.pix)
 	if b.err != nil {
 		return b.err

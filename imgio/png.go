@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
-	"sync"
 )
 
 // pngBlock is a finished piece of the zlib stream.
@@ -29,7 +28,6 @@ type pngWriter struct {
 	rgb      []uint16 // the row before the block, then the block's rows so far
 	free     spares[uint16]
 	queue    inOrder[pngBlock]
-	pool     sync.Pool
 	adler    uint32
 	started  bool
 }
@@ -57,7 +55,6 @@ func NewPNG(w io.Writer, h Header) (RowWriter, error) {
 		perBlock: blockRows(h),
 		adler:    1,
 	}
-	p.pool.New = func() any { return newDeflater(p.h.Bits) }
 	p.queue.emit = p.emit
 	p.rgb = p.newBlock(make([]uint16, 3*h.Width))
 	if err := p.writeHead(exif.bytes()); err != nil {
@@ -159,22 +156,22 @@ func (p *pngWriter) WriteRow(rgb []uint16) error {
 
 // encode runs beside the caller: it touches nothing of p that changes.
 func (p *pngWriter) encode(block []uint16, last bool) pngBlock {
-	d := p.pool.Get().(*deflater)
-	d.out = d.out[:0]
-	d.packed = d.packed[:0]
-	for w, rgb := 3*p.h.Width, block; len(rgb) >= w; rgb = rgb[w:] {
-		n := len(d.packed)
-		d.packed = slices.Grow(d.packed, p.rowBytes)[:n+p.rowBytes]
-		packRow(d.packed[n:], rgb[:w], p.h.Bits)
+	w := 3 * p.h.Width
+	rows := len(block) / w
+	n := rows * p.rowBytes
+	d := borrowDeflater(p.h.Bits, n)
+	d.packed = slices.Grow(d.packed[:0], n)[:n]
+	for y := range rows {
+		packRow(d.packed[y*p.rowBytes:][:p.rowBytes], block[y*w:][:w], p.h.Bits)
 	}
-	d.filtered = d.rows.filterBlock(d.filtered[:0], d.packed, p.rowBytes, 3*p.h.Bits/8)
+	d.filtered = d.rows.filterBlock(slices.Grow(d.filtered[:0], n), d.packed, p.rowBytes, 3*p.h.Bits/8)
 	d.compress(d.filtered, last)
 	return pngBlock{d, block, adler32.Checksum(d.filtered), len(d.filtered), last}
 }
 
 // emit writes a block, behind those before it.
 func (p *pngWriter) emit(b pngBlock) error {
-	defer p.pool.Put(b.d)
+	defer deflaters.Put(b.d)
 	p.free.give(b.rgb)
 	p.adler = adlerCombine(p.adler, b.adler, b.n)
 	var head, tail []byte

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"sync"
 )
 
 // TIFFCompression selects how strips are stored.
@@ -44,7 +43,6 @@ type tiffWriter struct {
 	raw         []byte
 	free        spares[byte]
 	queue       inOrder[tiffStrip]
-	pool        sync.Pool
 
 	at       map[uint16]uint32 // where each tag's values stand
 	end      int64             // of the file so far
@@ -93,7 +91,6 @@ func NewTIFF(w io.Writer, h Header, c TIFFCompression) (RowWriter, error) {
 		perStrip:    blockRows(h),
 	}
 	t.totalNum = (h.Height + t.perStrip - 1) / t.perStrip
-	t.pool.New = func() any { return newDeflater(t.h.Bits) }
 	t.queue.emit = t.emit
 	if err := t.writeHead(exif); err != nil {
 		return nil, t.fail(err)
@@ -231,15 +228,15 @@ func (t *tiffWriter) pack(dst []byte, rgb []uint16) {
 
 // deflate runs beside the caller.
 func (t *tiffWriter) deflate(raw []byte) tiffStrip {
-	d := t.pool.Get().(*deflater)
-	d.out = append(d.out[:0], zlibHeader[:]...)
+	d := borrowDeflater(t.h.Bits, len(raw))
+	d.out = append(d.out, zlibHeader[:]...)
 	d.compress(raw, true)
 	d.out = binary.BigEndian.AppendUint32(d.out, adler32.Checksum(raw))
 	return tiffStrip{d, raw}
 }
 
 func (t *tiffWriter) emit(s tiffStrip) error {
-	defer t.pool.Put(s.d)
+	defer deflaters.Put(s.d)
 	t.free.give(s.raw)
 	data, n := s.d.out, len(s.d.out)
 	if len(data)%2 != 0 { // offsets of strips are even, as good manners have it
