@@ -6,19 +6,7 @@ import (
 	"enhance/bench"
 	"enhance/clrt"
 	"enhance/conv/gemm"
-	"enhance/conv/peak"
 )
-
-// peakFMA measures what the device can do at most, in operations per second.
-func peakFMA(dev *clrt.Device) (float64, error) {
-	cl, err := clrt.NewContext(dev)
-	if err != nil {
-		return 0, err
-	}
-	defer cl.Close()
-	gflops, err := peak.FMA(cl)
-	return gflops * 1e9, err
-}
 
 const benchGEMMHelp = `enhance bench gemm --suite edinburgh
 
@@ -75,9 +63,11 @@ func (b *benchFlags) gemm(e *env) (*bench.GEMMReport, error) {
 	ctx, stop := interruptible(e, abandon)
 	defer stop()
 	r := &bench.GEMMReport{Suite: b.suite, Scale: b.scale, Device: dev.Info()}
-	if r.PeakFMA, err = peakFMA(dev); err != nil {
+	u, err := units(dev, false, false)
+	if err != nil {
 		return nil, err
 	}
+	r.PeakFMA = u.FMA
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
 		return nil, err

@@ -65,15 +65,25 @@ func measurePeaks(dev *clrt.Device) (*exec.Peaks, error) {
 	if err != nil {
 		return nil, err
 	}
+	u, err := units(dev, caps.Matrix, caps.Warpgroup)
+	if err != nil {
+		return nil, err
+	}
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
 		return nil, err
 	}
 	defer cl.Close()
-	units, err := peak.Measure(cl, caps.Matrix, caps.Warpgroup)
-	if err != nil {
-		return nil, err
-	}
 	copied, err := peak.Copy(cl)
-	return &exec.Peaks{Units: units, Bytes: copied * 1e9}, err
+	return &exec.Peaks{Units: u, Bytes: copied * 1e9}, err
+}
+
+// units measures what a device's arithmetic units do at most.
+func units(dev *clrt.Device, matrix, warpgroup bool) (peak.Units, error) {
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return peak.Units{}, err
+	}
+	defer cl.Close()
+	return peak.Measure(cl, matrix, warpgroup)
 }
