@@ -12,7 +12,7 @@
 //	prog, err := ctx.Build(source, "")       // program.go, ptx.go and cache.go
 //	k, err := prog.Kernel("saxpy")           // kernel.go and args.go
 //	err = k.SetArgs(buf, int32(n), float32(2))
-//	ev, err := q.Launch(k, []int{n}, nil)    // event.go and nap.go: waiting, profiling
+//	ev, err := q.Launch(k, []int{n}, nil)    // event.go: waiting, profiling
 //	w, err := q.Watch(report)                // watch.go: what all commands take
 //
 // lib.go holds the function table and errors.go the error types.

@@ -45,9 +45,6 @@ func (e *Event) Wait() error {
 		return err
 	}
 	defer e.done()
-	if e.q.ctx.dev.naps() {
-		e.q.nap(e.ref.id)
-	}
 	if err := waitEvent(e.q.ctx.lib, e.ref.id, e.what); err != nil {
 		return err
 	}

@@ -27,9 +27,3 @@ var DecodeEntry = decodeEntry
 func Entry(key [32]byte, payload []byte) []byte {
 	return append(entryHeader(key, payload), payload...)
 }
-
-// Nap makes waits of every device nap until restore is called.
-func Nap() (restore func()) {
-	napsNow = true
-	return func() { napsNow = false }
-}
