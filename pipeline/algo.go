@@ -48,9 +48,10 @@ func (s *Session) prepare(m *model.Model, h, w int, budget int64) (*exec.Job, er
 	return job, nil
 }
 
+// engineOptions are for a plan within budget bytes, 0 for no limit but the device's.
 func (s *Session) engineOptions(budget int64) exec.Options {
 	return exec.Options{
-		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: budget, Algo: s.algo,
+		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: s.withinDevice(budget), Algo: s.algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
 		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), Profiler: s.set.Profiler,
 	}

@@ -21,9 +21,12 @@ type BudgetError struct {
 	Device    string
 	// Maps says what holds most of the minimum, where that is whole maps between
 	// sections of the network; "" otherwise.
-	Maps  string
-	Lower []Remedy
-	Err   error // the planner's
+	Maps string
+	// DeviceMem is the device's memory where Minimum is more, so that no budget
+	// helps; 0 otherwise.
+	DeviceMem int64
+	Lower     []Remedy
+	Err       error // the planner's
 }
 
 // Remedy is a change that lowers the smallest budget.
@@ -34,6 +37,10 @@ type Remedy struct {
 
 func (e *BudgetError) Error() string {
 	s := fmt.Sprintf("a budget of %d bytes is too small for this photo with %s (%s) on %s, which need at least %d", e.Budget, e.Model, e.Precision, e.Device, e.Minimum)
+	if e.DeviceMem > 0 {
+		s = fmt.Sprintf("%s has %s of memory, too little for this photo with %s (%s), which needs at least %s",
+			e.Device, Bytes(e.DeviceMem), e.Model, e.Precision, Bytes(e.Minimum))
+	}
 	if e.Maps != "" {
 		s += ", " + e.Maps
 	}
@@ -107,12 +114,18 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 			e.Maps += ", which cannot wait in host memory because the device shares it"
 		}
 	}
+	if most := s.withinDevice(0); most > 0 && most < e.Minimum {
+		e.DeviceMem = most
+	}
 	e.Lower = s.cheaper(m, h, w, e.Minimum)
 	return e
 }
 
-// cheaper lists what would need less than so many bytes.
+// cheaper lists what would need less than so many bytes, and no more than the device has.
 func (s *Session) cheaper(m *model.Model, h, w int, than int64) (lower []Remedy) {
+	if most := s.withinDevice(0); most > 0 {
+		than = min(than, most+1)
+	}
 	try := func(change string, m *model.Model, p Precision) {
 		opt := s.engineOptions(1)
 		opt.Precision, opt.TF32 = p.Storage(), p == TF32

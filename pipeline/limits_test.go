@@ -43,6 +43,67 @@ func TestBudgetRemedies(t *testing.T) {
 	}
 }
 
+// TestBudgetWithinDevice: no plan is for more than the device has, whatever budget is
+// asked for, and reports say so; where that is too little no budget is advised.
+func TestBudgetWithinDevice(t *testing.T) {
+	phone, err := profile.Load("adreno-660")
+	if err != nil {
+		t.Fatal(err)
+	}
+	toy := *phone
+	toy.Name = "toy"
+	explain := func(memory pipeline.Memory) (*pipeline.Explanation, error) {
+		s := session(t, pipeline.Settings{Profile: &toy, PlanOnly: true, Memory: memory})
+		return s.ExplainSize(512, 512)
+	}
+	free, err := explain(pipeline.NoLimit)
+	if err != nil || free.Plan.Budget != phone.GlobalMem {
+		t.Fatalf("%v: budget %d", err, free.Plan.Budget)
+	}
+	toy.GlobalMem = free.Plan.Peak - 1
+	toy.MaxAlloc = toy.GlobalMem
+	for _, c := range []struct {
+		memory pipeline.Memory
+		budget int64
+		why    string
+	}{
+		{pipeline.NoLimit, toy.GlobalMem, "all that toy has; no limit was asked for"},
+		{pipeline.Memory(toy.GlobalMem + 1), toy.GlobalMem, "all that toy has; " + pipeline.Bytes(toy.GlobalMem+1) + " were asked for"},
+		{pipeline.Memory(toy.GlobalMem), toy.GlobalMem, "as asked for"},
+		{pipeline.Memory(toy.GlobalMem - 1), toy.GlobalMem - 1, "as asked for"},
+		{pipeline.DefaultMemory, toy.GlobalMem / 5 * 4, "80 % of the " + pipeline.Bytes(toy.GlobalMem) + " of toy"},
+	} {
+		x, err := explain(c.memory)
+		if err != nil {
+			t.Errorf("%d: %v", c.memory, err)
+		} else if x.Plan.Budget != c.budget || x.Plan.BudgetWhy != c.why || x.Plan.Peak > c.budget {
+			t.Errorf("%d: peak %d of %d (%s), want %d (%s)", c.memory, x.Plan.Peak, x.Plan.Budget, x.Plan.BudgetWhy, c.budget, c.why)
+		}
+	}
+	table, err := session(t, pipeline.Settings{Profile: &toy, PlanOnly: true}).PlanTableSize(512, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range table.Rows {
+		if r.TooSmall || r.Peak > toy.GlobalMem {
+			t.Errorf("table: within %d a peak of %d on a device of %d", r.Budget, r.Peak, toy.GlobalMem)
+		}
+	}
+
+	least := table.Rows[0].Peak
+	toy.GlobalMem = least - 1
+	var small *pipeline.BudgetError
+	if _, err := explain(pipeline.Memory(2 * least)); !errors.As(err, &small) || small.DeviceMem != least-1 || small.Minimum != least || strings.Contains(err.Error(), "--mem") {
+		t.Errorf("a device of %d bytes: %v", least-1, err)
+	}
+	if len(small.Lower) != 1 || small.Lower[0].Change != "--precision fp16" || small.Lower[0].Minimum > toy.GlobalMem {
+		t.Errorf("remedies %v", small.Lower)
+	}
+	if _, err := session(t, pipeline.Settings{Profile: &toy, PlanOnly: true}).PlanTableSize(512, 512); !errors.As(err, &small) || small.DeviceMem == 0 {
+		t.Errorf("table of a device of %d bytes: %v", least-1, err)
+	}
+}
+
 // TestBufferRemedies: where the largest buffer of the device is too small for a
 // network's maps, the error says so, and what the device can do, which is true.
 func TestBufferRemedies(t *testing.T) {

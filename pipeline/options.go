@@ -70,7 +70,8 @@ type Settings struct {
 }
 
 // Memory is a budget in bytes. [DefaultMemory], the zero value, leaves it to
-// what the device reports.
+// what the device reports. No budget of a device, and neither is NoLimit, is more than the
+// device's memory, or its profile's.
 type Memory int64
 
 const (

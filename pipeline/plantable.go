@@ -74,6 +74,9 @@ func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
 	budgets := slices.Clone(TableBudgets)
 	var least *memplan.BudgetError
 	if _, err := s.prepare(s.model, h, w, 1); errors.As(err, &least) {
+		if most := s.withinDevice(0); most > 0 && least.Minimum > most {
+			return nil, s.explainBudget(err, s.model, h, w)
+		}
 		budgets = append(budgets, least.Minimum)
 	} else if err != nil {
 		return nil, s.explainBudget(err, s.model, h, w)

@@ -50,6 +50,39 @@ func (s *Session) chooseBudget() {
 	default:
 		s.budget, s.budgetWhy = set.Memory.budget(s.info)
 	}
+	s.capBudget()
+}
+
+// capBudget makes the budget no more than the device has, or the profile says that
+// it has: a plan for more could not be run there.
+func (s *Session) capBudget() {
+	within := s.withinDevice(s.budget)
+	if within == s.budget {
+		return
+	}
+	asked := "no limit was asked for"
+	if s.budget > 0 {
+		asked = Bytes(s.budget) + " were asked for"
+		if s.set.Memory <= 0 {
+			asked = s.budgetWhy + " would be more"
+		}
+	}
+	owner := "the device"
+	if p := s.set.Profile; p != nil && p.GlobalMem == within {
+		owner = p.Name
+	}
+	s.budget, s.budgetWhy = within, fmt.Sprintf("all that %s has; %s", owner, asked)
+}
+
+// withinDevice is a budget as far as the device's memory allows; 0 is no limit.
+func (s *Session) withinDevice(budget int64) int64 {
+	if s.info == nil || s.info.GlobalMem <= 0 {
+		return budget
+	}
+	if budget == 0 {
+		return s.info.GlobalMem
+	}
+	return min(budget, s.info.GlobalMem)
 }
 
 // deviceFacts name the device, and the profile that limits it.

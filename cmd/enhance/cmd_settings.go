@@ -42,7 +42,7 @@ func (n *netFlags) declareModel(f *pflag.FlagSet) {
 func (n *netFlags) declareDevice(f *pflag.FlagSet) {
 	f.StringVarP(&n.set.Device, "device", "g", "", "index, platform:device, part of a name, or host (enhance --list-devices)")
 	f.IntVarP(&n.set.Cores, "jobs", "j", 0, coresUsage)
-	f.StringVar(&n.mem, "mem", "", "most bytes of device memory, such as 256M, 0 for no limit")
+	f.StringVar(&n.mem, "mem", "", "most bytes of device memory, such as 256M, never more than the device has, 0 for all of that")
 	f.StringVar(&n.precision, "precision", "fp32", precisionUsage)
 	f.BoolVar(&n.set.NoTune, "no-tune", false, noTuneUsage)
 	f.StringVar(&n.set.Algo, "algo", "", "convolution algorithms: auto, a name, or PATTERN=NAME,... for layers, such as 'conv_l1_*=direct-rows,*=auto'")

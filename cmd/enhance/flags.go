@@ -53,7 +53,7 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f.StringVar(&t.level, "level", "", "level `N` of a PyNET whose output is wanted, 0 to 5")
 	f.StringVarP(&o.settings.Device, "device", "g", "", "`DEVICE`: index, platform:device, part of a name, or host for plain Go without OpenCL; several with commas, or all, share several photos; without it a GPU if any, else a CPU device, else host")
 	f.IntVarP(&o.settings.Cores, "jobs", "j", 0, coresUsage)
-	f.StringVar(&t.mem, "mem", "", "most `BYTES` of device memory, such as 256M (suffixes k, m, g), 0 for no limit; without it 80 % of a GPU's memory, half of what is available on a CPU device")
+	f.StringVar(&t.mem, "mem", "", "most `BYTES` of device memory, such as 256M (suffixes k, m, g), never more than the device has, 0 for all of that; without it 80 % of a GPU's memory, half of what is available on a CPU device")
 	f.StringVar(&t.hostMem, "host-mem", "", "most `BYTES` of the host's memory that a photo may be planned to take, 0 for no limit; without it what is available")
 	f.StringVar(&t.profile, "device-profile", "", "`NAME` or FILE.json: plan within that device's limits ("+strings.Join(profile.Names(), ", ")+"); with --dry-run and without -g no device is needed")
 	f.StringVar(&t.precision, "precision", "fp32", "`KIND`: "+precisionUsage)
