@@ -30,6 +30,7 @@ type Profile struct {
 
 	paused   bool
 	runs     int
+	planned  int // launches, by the plans of the runs
 	commands int // that the queues took
 	wall     time.Duration
 	edges    time.Duration
@@ -115,6 +116,7 @@ func (p *Profile) begin(e *Engine) (end func() error, err error) {
 	}
 	p.users++
 	p.runs++
+	p.planned += e.Plan.Cost.Launches
 	for i := range e.Program.Steps {
 		p.declare(i)
 	}

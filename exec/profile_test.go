@@ -101,6 +101,9 @@ func checkSums(t *testing.T, job *exec.Job, r *exec.ProfileReport, runs int) {
 			}
 		}
 	}
+	if r.Planned != runs*moves || r.Planned != runs*job.Plan.Cost.Launches {
+		t.Errorf("%d launches planned, the plan has %d and says %d a run", r.Planned, moves, job.Plan.Cost.Launches)
+	}
 	launches, seconds, last := 0, 0.0, math.Inf(1)
 	for _, s := range r.Steps {
 		n, sec := 0, 0.0
@@ -232,12 +235,12 @@ func TestProfileTable(t *testing.T) {
 func sampleReport() *exec.ProfileReport {
 	return &exec.ProfileReport{
 		Device: "some GPU", Runs: 1, Wall: 0.100, Kernels: 0.060, Copies: 0.001, Gaps: 0.030, Edges: 0.009,
-		Launches: 12, Commands: 40, FLOPs: 3e12, Bytes: 5e9,
+		Launches: 12, Planned: 7, Commands: 40, FLOPs: 3e12, Bytes: 5e9,
 		Peaks: &exec.Peaks{Units: peak.Units{FMA: 6e13, MMA: 6e14, TF32: 3e14, Warpgroup: 9e14}, Bytes: 4e12},
 		Steps: []exec.StepProfile{
 			{Name: "conv_l1_d1.conv_3a", Kind: "conv", Algo: "mma", Launches: 10, Seconds: 0.0588, Gaps: 0.025, FLOPs: 3e12, Bytes: 4e9, Roof: 0.085, Bound: "compute",
 				Kernels: []exec.KernelProfile{{Name: "conv_mma_k3", Launches: 10, Seconds: 0.0588}}},
-			{Name: "pool1", Kind: "max_pool", Launches: 2, Seconds: 0.0012, Gaps: 0.005, Bytes: 1e9, Roof: 0.208, Bound: "memory",
+			{Name: "pool1", Kind: "max_pool", Launches: 2, Seconds: 0.0012, Gaps: 0.005, Bytes: 1e9, Roof: 1.208, Bound: "memory",
 				Kernels: []exec.KernelProfile{{Name: "ops_max_pool", Launches: 2, Seconds: 0.0012}}},
 		},
 		Queues: []exec.QueueProfile{

@@ -24,7 +24,10 @@ type ProfileReport struct {
 	Gaps    float64 `json:"gap_seconds"`
 	Edges   float64 `json:"edge_seconds"`
 
-	Launches int            `json:"launches"` // of kernels
+	Launches int `json:"launches"` // of kernels
+	// Planned are the launches of steps that the plans of the runs count; some are of
+	// several kernels, such as one that transforms filters before the convolution's.
+	Planned  int            `json:"planned_launches"`
 	Commands int            `json:"commands"` // all that the queues took
 	FLOPs    int64          `json:"flops"`
 	Bytes    int64          `json:"bytes"`
@@ -110,7 +113,7 @@ type Peaks struct {
 func (p *Profile) Report(peaks *Peaks) *ProfileReport {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := &ProfileReport{Device: p.device, Runs: p.runs, Wall: p.wall.Seconds(), Edges: p.edges.Seconds(), Peaks: peaks, Commands: p.commands, Host: p.stages.Sums()}
+	r := &ProfileReport{Device: p.device, Runs: p.runs, Wall: p.wall.Seconds(), Edges: p.edges.Seconds(), Peaks: peaks, Planned: p.planned, Commands: p.commands, Host: p.stages.Sums()}
 	for _, name := range p.order {
 		s := *p.steps[name]
 		s.Seconds, s.Gaps = seconds(s.ns), seconds(s.gap)

@@ -66,6 +66,12 @@ func (r *ProfileReport) writeSteps(w io.Writer) {
 	fmt.Fprintf(t, "%.3f\t%.1f\t%d\t%.3f\t%s\t%s\t%s\t\t total of %d steps\n", r.Kernels*1e3, percent(r.Kernels, r.Kernels), r.Launches, r.stepGaps()*1e3,
 		rate(float64(r.FLOPs), r.Kernels), rate(float64(r.Bytes), r.Kernels), share(roof), len(r.Steps))
 	t.Flush()
+	if r.Launches > r.Planned {
+		fmt.Fprintf(w, "%d launches of kernels, %d of steps as plans count them: some steps are several kernels\n", r.Launches, r.Planned)
+	}
+	if slices.ContainsFunc(r.Steps, func(s StepProfile) bool { return s.Roof > 1 }) {
+		fmt.Fprintln(w, "roof above 100 %: fewer multiplications than by the definition (Winograd), or rows that were still in a cache")
+	}
 }
 
 // stepGaps are the gaps before kernels; gaps before copies are not among them.

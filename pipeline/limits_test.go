@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"enhance/clrt"
+	"enhance/exec"
 	"enhance/imgio"
 	"enhance/pipeline"
 	"enhance/profile"
@@ -341,10 +343,16 @@ func TestHostNeeds(t *testing.T) {
 }
 
 // TestPlanTable: budgets rise, peaks keep to them, the smallest is the smallest, and
-// measured rows agree with their plans.
+// measured rows agree with their plans, each of which runs once, after one run that
+// does not count.
 func TestPlanTable(t *testing.T) {
 	needOpenCL(t)
 	s := session(t, pipeline.Settings{})
+	var ran []int64 // peaks
+	pipeline.OpenWith(s, func(j *exec.Job, c *clrt.Context) (*exec.Engine, error) {
+		ran = append(ran, j.Plan.Peak)
+		return j.Open(c)
+	})
 	j := nikon(t).crop(100, 100, 256, 192).job(0, 0, nil)
 	table, err := s.PlanTable(context.Background(), j, true)
 	if err != nil {
@@ -362,6 +370,16 @@ func TestPlanTable(t *testing.T) {
 		case !r.TooSmall && (r.Peak == 0 || r.Budget > 0 && r.Peak > r.Budget || r.Measured <= 0 || r.Predicted <= 0):
 			t.Errorf("row %d: budget %d, peak %d, %v s", i, r.Budget, r.Peak, r.Measured)
 		}
+	}
+	last := len(table.Rows) - 1
+	want := []int64{table.Rows[last].Peak}
+	for i := range table.Rows {
+		if r := &table.Rows[i]; !r.TooSmall && (i == 0 || !r.SamePlan(&table.Rows[i-1])) {
+			want = append(want, r.Peak)
+		}
+	}
+	if !slices.Equal(ran, want) {
+		t.Errorf("plans of %d bytes ran, want %d", ran, want)
 	}
 	if rep, err := s.Enhance(context.Background(), func() pipeline.Job { j.Output.Writer = io.Discard; return j }()); err != nil || rep.Plan.BudgetWhy == "of the table" {
 		t.Errorf("afterwards: %v", err)

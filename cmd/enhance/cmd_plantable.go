@@ -21,7 +21,7 @@ the peak of device memory, the strategy, launches, transfers, host memory, and t
 predictions: what the kernels take (work), what the bytes take over the link, and the
 whole run, which overlaps them. Budgets that lead to one plan share a line. With
 --measure the photo is developed within each budget, and thrown away, and its time
-printed too.
+printed too, without preparing and compiling: one run more, the first, does not count.
 `
 
 func runPlanTable(e *env, args []string) int {
