@@ -17,7 +17,7 @@ func (r *ConvRow) judge(precision string) {
 		if m.Refused != "" || m.GFLOPs <= 0 {
 			continue
 		}
-		if s := tune.Score(1/m.GFLOPs, m.RelError, precision); s > best {
+		if s := tune.Score(1/m.GFLOPs, m.RelError, precision, r.Shape()); s > best {
 			r.Winner, best = m.Algo, s
 		}
 	}

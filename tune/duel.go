@@ -87,7 +87,7 @@ func (d *duel) set(r *Result, c *rig) {
 		r.Seconds = d.base.seconds * median(r.ratios)
 	}
 	r.GFLOPs = d.flops() / r.Seconds / 1e9
-	r.Score = Score(r.Seconds, r.Error, d.task.Precision) * r.price
+	r.Score = Score(r.Seconds, r.Error, d.task.Precision, d.shape) * r.price
 }
 
 // final lets those close to the best run again.

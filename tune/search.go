@@ -69,10 +69,10 @@ type Options struct {
 func (o *Options) late() bool { return !o.Until.IsZero() && time.Now().After(o.Until) }
 
 // Score weighs a candidate's speed with its error beside the plain definition:
-// the speed counts in full where nothing is lost, half at the precision's
-// tolerance, and nothing beyond twice that.
-func Score(seconds, relError float64, precision string) float64 {
-	half, _ := tolerance(precision)
+// the speed counts in full where nothing is lost, half at what the precision
+// allows for the shape, and nothing beyond twice that.
+func Score(seconds, relError float64, precision string, s conv.Shape) float64 {
+	half, _ := tolerance(precision, s)
 	if !(seconds > 0) || !(relError <= 2*half) {
 		return 0
 	}

@@ -3,6 +3,7 @@ package tune_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -213,22 +214,31 @@ func TestCancelled(t *testing.T) {
 }
 
 func TestScore(t *testing.T) {
-	if !(tune.Score(1, 0, "fp32") == 1 && tune.Score(0.5, 0, "fp32") == 2) {
-		t.Error("exact results count by speed alone")
-	}
-	if s := tune.Score(1, 1e-5, "fp32"); s != 0.5 {
-		t.Errorf("at the tolerance: %g", s)
-	}
-	for _, e := range []float64{3e-5, 1} {
-		if tune.Score(1e-9, e, "fp32") != 0 {
-			t.Errorf("an error of %g wins by speed", e)
+	small, large := conv.Shape{K: 3, SrcC: []int{64}, OutC: 64}, conv.Shape{K: 7, SrcC: []int{128, 64}, OutC: 64}
+	nan := math.NaN()
+	for _, c := range []struct {
+		what      string
+		relError  float64
+		precision string
+		shape     conv.Shape
+		want      float64
+	}{
+		{"exact", 0, "fp32", small, 1},
+		{"at the tolerance", 1e-5, "fp32", small, 0.5},
+		{"beyond twice it", 2.1e-5, "fp32", small, 0},
+		{"nonsense", 1, "fp32", small, 0},
+		{"not a number", nan, "fp32", small, 0},
+		{"many terms, cut off by matrix units", 6.7e-5, "fp32", large, 0.81},
+		{"many terms, beyond what that explains", 3e-4, "fp32", large, 0},
+		{"weights of 11 bits", 3e-4, "fp16", small, 0.92},
+		{"weights of 11 bits, many terms", 3e-4, "fp16", large, 0.92},
+	} {
+		if got := tune.Score(1, c.relError, c.precision, c.shape); math.Abs(got-c.want) > 0.01 {
+			t.Errorf("%s: %.3f, want %.2f", c.what, got, c.want)
 		}
 	}
-	if tune.Score(1, 3e-4, "fp16") < 0.9 {
-		t.Error("rounding weights to binary16 costs more than a tenth in fp16")
-	}
-	if nan := tune.Score(1, 0, "fp32") - tune.Score(1, 0, "fp32"); tune.Score(1, nan/nan, "fp32") != 0 {
-		t.Error("NaN scores")
+	if got := tune.Score(0.5, 0, "fp32", small); got != 2 {
+		t.Errorf("twice the speed: %g", got)
 	}
 }
 
