@@ -33,6 +33,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 var (
@@ -44,7 +45,7 @@ var (
 	ErrNotRegular = errors.New("not a regular file")
 
 	// ErrKept is reported when the target is a file of Options.Keep.
-	ErrKept = errors.New("it is read for this very file")
+	ErrKept = errors.New("the output is made from it")
 
 	// ErrClosed is reported by every use of a File that was committed, aborted or
 	// dropped after a failed write.
@@ -177,15 +178,19 @@ func kindHint(m fs.FileMode) string {
 }
 
 func createHint(err error, target string) string {
-	dir := dirOf(target)
-	if n := len(dir) - 1; n > 0 && os.IsPathSeparator(dir[n]) {
-		dir = dir[:n]
-	}
+	dir := trimSeparators(dirOf(target))
+	info, missing := os.Stat(dir)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(missing, fs.ErrNotExist):
 		return "directory " + dir + " does not exist; create it first"
+	case missing == nil && !info.IsDir():
+		return dir + " is a file; choose another directory"
+	case errors.Is(err, fs.ErrNotExist): // as /proc says it
+		return "no files can be made in " + dir + "; choose another directory"
 	case errors.Is(err, fs.ErrPermission):
-		return "directory " + dir + " is not writable"
+		return "directory " + dir + " is not writable; choose another"
+	case errors.Is(err, syscall.EROFS):
+		return "choose another directory than " + dir
 	}
 	return ""
 }

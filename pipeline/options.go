@@ -128,6 +128,9 @@ type Output struct {
 	Path      string
 	Writer    io.Writer
 	Overwrite bool
+	// DirToCome says of a dry run that Path's directory is not there and would be made
+	// first; otherwise a Path that cannot be made fails as in a run.
+	DirToCome bool
 
 	Format  Format // AnyFormat takes it from Path's extension
 	Bits    int    // 8 or 16 a sample; 0 is 8

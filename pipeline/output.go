@@ -34,6 +34,15 @@ func openTarget(ctx context.Context, o *Output, keep []string) (*target, error) 
 	return &target{ctx: ctx, w: f, file: f}, nil
 }
 
+// check reports what would keep openTarget from making the file, of an output that
+// names one, and writes nothing.
+func (o *Output) check(keep []string) error {
+	if o.Writer != nil || o.Path == "" || o.DirToCome {
+		return nil
+	}
+	return atomicfile.Check(o.Path, atomicfile.Options{Overwrite: o.Overwrite, Keep: keep})
+}
+
 func (t *target) Write(p []byte) (int, error) {
 	if err := t.ctx.Err(); err != nil {
 		return 0, err

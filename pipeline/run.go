@@ -47,7 +47,11 @@ func (r *run) do() (err error) {
 	w, h, uw, uh := outputSize(r.geo, r.meta.Orientation)
 	r.report.Output.Width, r.report.Output.Height = uw, uh
 	var out *target
-	if !r.job.DryRun {
+	if r.job.DryRun {
+		if err = r.job.Output.check(r.reads()); err != nil {
+			return err
+		}
+	} else {
 		if r.set.PlanOnly {
 			return errPlanOnly
 		}

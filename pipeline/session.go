@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"enhance/atomicfile"
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/exec"
@@ -163,6 +164,9 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 		if err := j.Output.complete(); err != nil {
 			return nil, err
 		}
+	}
+	if d, o := j.PlanDrawing, &j.Output; d != "" && o.Writer == nil && o.Path != "" && atomicfile.Locate(d).Same(atomicfile.Locate(o.Path)) {
+		return nil, optionErrorf("plan-svg", "%s is where the picture goes: choose another name", d)
 	}
 	var err error
 	if r.photo, err = openPhoto(&j); err != nil {

@@ -18,7 +18,7 @@ enhance explain --size HxW [-m MODEL]
 
 Prints every step of the plan: what it reads and makes, the algorithm and why, its
 share of the work, its scratch memory, and where its result lives. Nothing is
-computed or allocated.
+computed or allocated, but with --precision auto the patch that decides.
 `
 
 func runExplain(e *env, args []string) int {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"enhance/atomicfile"
 	"enhance/model"
 	"enhance/pipeline"
 )
@@ -54,7 +55,7 @@ func (o *tensorOrder) flags() *pflag.FlagSet {
 	f.BoolVarP(&o.overwrite, "overwrite", "y", false, "replace outputs that exist")
 	f.StringArrayVar(&o.dumps, "dump", nil, "`NAME[=FILE]`: also make the value of a node (without FILE: NAME.f32), NaN included; can be repeated; - for NAME lists the nodes")
 	f.StringVar(&o.reference, "reference", "", "`FILE` of samples to compare the result with")
-	f.BoolVar(&o.dryRun, "dry-run", false, "decide and print everything, compute nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "decide and print everything; compute nothing, but with --precision auto the patch that decides")
 	o.declareModel(f)
 	o.declareDevice(f)
 	o.declareProfile(f)
@@ -111,7 +112,33 @@ func (o *tensorOrder) check(f *pflag.FlagSet) error {
 	case o.out == "-" && o.dryRun:
 		return usagef("-o - and --dry-run both want standard output: leave one out")
 	}
-	return nil
+	return o.keepFiles()
+}
+
+// keepFiles refuses orders of which one file would cost another.
+func (o *tensorOrder) keepFiles() error {
+	var all fileUses
+	if !strings.HasPrefix(o.in, "formula:") {
+		all.reads(o.in, "the input")
+	}
+	all.reads(o.reference, "the reference")
+	all.readsModel(&o.set)
+	all.reads(o.profile, "the device profile")
+	all.makes(o.out, "the result (-o)")
+	for _, d := range o.dumps {
+		name, file := dumpFile(d)
+		all.makes(file, "the value of "+name+" (--dump)")
+	}
+	return all.check()
+}
+
+// dumpFile is what --dump names: a node, and the file that its value goes to.
+func dumpFile(text string) (node, file string) {
+	node, file, ok := strings.Cut(text, "=")
+	if !ok && node != "-" {
+		file = strings.ReplaceAll(node, "/", "_") + ".f32"
+	}
+	return node, file
 }
 
 // listNodes prints what --dump can name.
@@ -142,10 +169,7 @@ func (o *tensorOrder) run(ctx context.Context, e *env, s *pipeline.Session) (r t
 		}
 	}
 	for _, d := range o.dumps {
-		name, file, ok := strings.Cut(d, "=")
-		if !ok {
-			file = strings.ReplaceAll(name, "/", "_") + ".f32"
-		}
+		name, file := dumpFile(d)
 		dump, err := o.value(ctx, e, s, in, name, file)
 		r.Dumps = append(r.Dumps, dump)
 		if err != nil {
@@ -163,6 +187,11 @@ func (o *tensorOrder) value(ctx context.Context, e *env, s *pipeline.Session, in
 		say = e.stdout
 	case o.quiet:
 		say = io.Discard
+	}
+	if file != "" && file != "-" { // before the work
+		if err := atomicfile.Check(file, atomicfile.Options{Overwrite: o.overwrite}); err != nil {
+			return r, err
+		}
 	}
 	progress := newMeter(e.stderr, o.quiet)
 	job := pipeline.TensorJob{Input: *in, Node: node, AllowNonFinite: node != "", DryRun: o.dryRun, Progress: progress.set}

@@ -31,13 +31,13 @@ func runDevelop(e *env, args []string) int {
 	}
 	ts, err := o.targets()
 	if err == nil {
-		err = o.keepPhotos(ts)
+		err = o.keepFiles(ts)
 	}
 	if err != nil {
 		return e.fail(err, "")
 	}
 	boundHeap(o.settings.HostMemory)
-	if err := o.profile.open(o.job.Output.Overwrite, o.inputs...); err != nil {
+	if err := o.profile.open(o.job.Output.Overwrite); err != nil {
 		return e.fail(err, "")
 	}
 	defer o.profile.close(false)

@@ -21,6 +21,7 @@ type order struct {
 	listDevices, json, dryRun, quiet, version, help bool
 	verbose, skipExisting                           bool
 	profile                                         profileFlag
+	deviceProfile                                   string // as given
 }
 
 // texts are flags whose values are parsed after all are known.
@@ -64,7 +65,7 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 
 	f.StringVar(&o.job.Reference, "reference", "", "picture `FILE` to compare the result with: prints PSNR and SSIM")
 	f.Float64Var(&o.job.MinPSNR, "min-psnr", 0, "with --reference: exit 8 if the CPSNR is below so many `dB`")
-	f.BoolVar(&o.dryRun, "dry-run", false, "decide and print everything, section by section; compute nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "decide and print everything, section by section, and refuse what the run would refuse before it begins; compute nothing, but with --precision auto the patch that decides; write nothing but --plan-svg")
 	f.StringVar(&o.job.PlanDrawing, "plan-svg", "", "draw the plan to `FILE`: every buffer's bytes over the steps")
 	o.profile.declare(f)
 	f.BoolVar(&o.listDevices, "list-devices", false, "list the devices that -g selects from")
@@ -150,6 +151,7 @@ func (o *order) values(t *texts) (err error) {
 		if o.settings.Profile, err = profile.Load(t.profile); err != nil {
 			return err
 		}
+		o.deviceProfile = t.profile
 		o.settings.PlanOnly = o.dryRun && o.settings.Device == ""
 	}
 	if o.settings.Precision, err = pipeline.ParsePrecision(t.precision); err != nil {
@@ -182,6 +184,9 @@ func (o *order) values(t *texts) (err error) {
 		}
 		o.settings.Level = &level
 	}
+	if err := o.profile.parse(); err != nil {
+		return err
+	}
 	return t.raw.parse(&o.job.Raw)
 }
 
@@ -207,6 +212,8 @@ func (o *order) check() error {
 		return usagef("--min-psnr: want decibels above 0")
 	case o.job.PlanDrawing != "" && len(o.inputs) > 1:
 		return usagef("--plan-svg takes one photo, not %d", len(o.inputs))
+	case o.profile.wanted() && o.dryRun:
+		return usagef("--profile and --dry-run contradict each other: nothing runs that could be timed")
 	case o.quiet && o.verbose:
 		return usagef("-q and -v contradict each other")
 	case o.job.Output.Overwrite && o.skipExisting:

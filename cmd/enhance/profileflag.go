@@ -32,6 +32,7 @@ func (p *profileFlag) declare(f *pflag.FlagSet) {
 
 // parse understands the flag's values.
 func (p *profileFlag) parse() error {
+	p.table, p.path = false, ""
 	for _, s := range p.texts {
 		switch {
 		case s == "table":
@@ -49,13 +50,13 @@ func (p *profileFlag) parse() error {
 func (p *profileFlag) wanted() bool { return p.table || p.path != "" }
 
 // open makes the timeline's file, so that a name that cannot be had is found
-// before the work. It is none of keep.
-func (p *profileFlag) open(overwrite bool, keep ...string) (err error) {
+// before the work.
+func (p *profileFlag) open(overwrite bool) (err error) {
 	if err = p.parse(); err != nil || !p.wanted() {
 		return err
 	}
 	if p.path != "" {
-		if p.file, err = atomicfile.Create(p.path, atomicfile.Options{Overwrite: overwrite, Keep: keep}); err != nil {
+		if p.file, err = atomicfile.Create(p.path, atomicfile.Options{Overwrite: overwrite}); err != nil {
 			return err
 		}
 		p.tr = trace.New(p.file)

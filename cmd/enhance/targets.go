@@ -1,12 +1,11 @@
 package main
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"enhance/atomicfile"
 	"enhance/pipeline"
 )
 
@@ -46,51 +45,19 @@ func (o *order) targets() ([]target, error) {
 	return ts, nil
 }
 
-// keepPhotos refuses targets that are a photo of this command, by whatever name or
-// link: -y must not cost the only copy of a photo. [pipeline] sees to a photo's
-// own; here are those of others too, before any is replaced.
-func (o *order) keepPhotos(ts []target) error {
-	if o.skipExisting { // what exists is not replaced
-		return nil
-	}
-	var photos []fs.FileInfo
-	for _, t := range ts {
-		info, err := os.Stat(t.in)
-		if err != nil { // a message of its own comes later
-			info = nil
-		}
-		photos = append(photos, info)
-	}
-	for _, t := range ts {
-		info, err := os.Stat(t.out)
-		if err != nil || t.out == "-" {
-			continue
-		}
-		for i, photo := range photos {
-			if photo != nil && os.SameFile(info, photo) {
-				return usagef("%s: would replace the photo %s: choose another name or directory with -o", t.out, ts[i].in)
-			}
-		}
-	}
-	return nil
-}
-
-// outIsDir reports whether -o names a directory, and makes it if its name says so.
+// outIsDir reports whether -o names a directory, and makes it if its name says so; a
+// dry run only looks whether it could.
 func (o *order) outIsDir() (bool, error) {
-	info, err := os.Stat(o.out)
-	if err == nil && info.IsDir() {
-		return true, nil
-	}
 	if !os.IsPathSeparator(o.out[len(o.out)-1]) {
-		return false, nil
+		info, err := os.Stat(o.out)
+		return err == nil && info.IsDir(), nil
 	}
-	if errors.Is(err, fs.ErrNotExist) && !o.dryRun {
-		err = os.Mkdir(o.out, 0o755)
+	if err := atomicfile.MakeDir(o.out, o.dryRun); err != nil {
+		return true, err
 	}
-	if errors.Is(err, fs.ErrNotExist) && o.dryRun {
-		err = nil
-	}
-	return true, err
+	_, err := os.Stat(o.out)
+	o.job.Output.DirToCome = err != nil
+	return true, nil
 }
 
 // exists reports whether something of that name is there.
