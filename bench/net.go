@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -208,8 +207,8 @@ func (r *NetReport) WriteText(w io.Writer) error {
 	line("net", "%s, %s, %s to %s, %.3f TFLOP", r.Model, r.Precision, r.Input, r.Output, float64(r.FLOPs)/1e12)
 	line("device", "%s", r.Device.Name)
 	line("plan", "%s, %d launches", r.Strategy, r.Launches)
-	if r.Tuning.State != "" {
-		line("", "algorithms: %s", strings.TrimSpace(r.Tuning.State+" "+r.Tuning.Hash))
+	if t := r.Tuning.String(); t != "" {
+		line("", "algorithms: %s", t)
 	}
 	for _, a := range r.Algos {
 		line("", "%d convolutions by %s, %.1f %% of the work", a.Steps, a.Algo, 100*a.Share)

@@ -154,7 +154,8 @@ func (p Pieces) Bytes(s Shape, rows int) int64 {
 	return int64(down) * int64(across) * 2 * int64(s.OutC) * 4
 }
 
-// Direct is the plain algorithm of the device's kind: always applicable.
+// Direct is the direct algorithm of the device's kind. It does every shape, on GPUs
+// whose work-groups and local memory hold a tile; see [Tile].
 func Direct(c Caps) Algo {
 	if c.CPU {
 		return Rows{}

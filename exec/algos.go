@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"enhance/conv"
@@ -80,7 +81,19 @@ func AutoAlgo(c conv.Caps, s conv.Shape, p planar.Precision) (algo conv.Algo, wh
 			return a, "fewer multiplications"
 		}
 	}
-	return conv.Direct(c), "direct convolution of the device's kind does every shape"
+	return directAlgo(c, s, p)
+}
+
+// directAlgo is the direct algorithm of the device's kind, or, where the device's
+// limits are too narrow or the kernel too wide for it, the one that has no needs.
+func directAlgo(c conv.Caps, s conv.Shape, p planar.Precision) (algo conv.Algo, why string) {
+	direct := conv.Direct(c)
+	if _, err := direct.New(c, s, p); err != nil {
+		if _, err := (conv.Simple{}).New(c, s, p); err == nil {
+			return conv.Simple{}, direct.Name() + " cannot do this shape on this device"
+		}
+	}
+	return direct, "direct convolution of the device's kind does every shape"
 }
 
 // wide reports whether a layer has the channels for Winograd to be worth its
@@ -209,7 +222,7 @@ func MatchAlgos(spec string, p *fuse.Program) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("algorithms: no convolution of the network is called %q: its last one is %q", c.pattern, example)
+			return fmt.Errorf("no convolution of the network is called %q: its last one is %q", c.pattern, example)
 		}
 	}
 	return nil
@@ -230,11 +243,11 @@ func parseAlgos(spec string) ([]algoClause, error) {
 		}
 		pattern, name = strings.TrimSpace(pattern), strings.TrimSpace(name)
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return nil, fmt.Errorf("algorithms: %q is not a pattern for names of layers, such as conv_l1_*", pattern)
+			return nil, fmt.Errorf("%q is not a pattern for names of layers, such as conv_l1_*", pattern)
 		}
 		c := algoClause{pattern: pattern, algo: algoByName(name)}
 		if c.algo == nil && name != Auto {
-			return nil, fmt.Errorf("algorithms: %q is none: known are %s, %s", name, Auto, strings.Join(names(Algorithms(conv.Caps{})), ", "))
+			return nil, fmt.Errorf("%q is no algorithm: known are %s, %s", name, Auto, strings.Join(names(Algorithms(conv.Caps{})), ", "))
 		}
 		clauses = append(clauses, c)
 	}
@@ -254,7 +267,7 @@ func FindAlgos(c conv.Caps, patterns string) ([]conv.Algo, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("algorithms: %q is none: known are %s", p, strings.Join(names(all), ", "))
+			return nil, fmt.Errorf("%q is no algorithm: known are %s", p, strings.Join(names(all), ", "))
 		}
 	}
 	var out []conv.Algo
@@ -274,8 +287,9 @@ func names(algos []conv.Algo) []string {
 	return s
 }
 
-// AlgoError says that the algorithm asked for a step does not do its shape.
+// AlgoError says that the algorithm of a step does not do its shape on the device.
 type AlgoError struct {
+	Asked bool // the algorithm was asked for; false: nothing that could be chosen does it
 	Step  string
 	Algo  string
 	Shape conv.Shape
@@ -295,7 +309,7 @@ func (e *AlgoError) Unwrap() error { return e.Err }
 
 // refused makes the error of an algorithm that cannot do a step, and finds those
 // that can.
-func refused(c conv.Caps, p planar.Precision, step string, s conv.Shape, algo string, err error) error {
+func refused(c conv.Caps, p planar.Precision, step string, s conv.Shape, algo string, err error) *AlgoError {
 	e := &AlgoError{Step: step, Algo: algo, Shape: s, Err: err}
 	for _, a := range Algorithms(c) {
 		if _, err := a.New(c, s, p); err == nil {
@@ -331,6 +345,7 @@ func (j *Job) chooseAlgo(i int, shape conv.Shape) (err error) {
 	if j.opt.Algo != nil {
 		algo = j.opt.Algo(j.Program.Steps[i].Name, shape)
 	}
+	asked := algo != nil
 	switch {
 	case algo != nil:
 	case caps.TF32 != j.caps.TF32:
@@ -347,7 +362,14 @@ func (j *Job) chooseAlgo(i int, shape conv.Shape) (err error) {
 	}
 	if impl == nil {
 		if impl, err = algo.New(j.caps, shape, j.opt.Precision); err != nil {
-			return refused(j.caps, j.opt.Precision, j.Program.Steps[i].Name, shape, algo.Name(), err)
+			e := refused(j.caps, j.opt.Precision, j.Program.Steps[i].Name, shape, algo.Name(), err)
+			e.Asked = asked
+			return e
+		}
+	}
+	if asked {
+		if j.asked++; !slices.Contains(j.askedFor, algo.Name()) {
+			j.askedFor = append(j.askedFor, algo.Name())
 		}
 	}
 	j.convs[i], j.algos[i], j.reasons[i] = impl, algo.Name(), why

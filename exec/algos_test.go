@@ -52,14 +52,14 @@ func TestParseAlgos(t *testing.T) {
 func TestParseAlgosRefuses(t *testing.T) {
 	for spec, want := range map[string]string{
 		"":                   "auto, ",
-		"fft":                `"fft" is none: known are auto, `,
+		"fft":                `"fft" is no algorithm: known are auto, `,
 		"conv_l1_*=fft":      "direct-rows",
 		"conv_[=direct-rows": `"conv_[" is not a pattern`,
 		"=direct-rows":       `"" is not a pattern`,
-		"direct-rows,":       `"" is none`,
-		"a=b=c":              `"b=c" is none`,
-		"Direct-Rows":        `"Direct-Rows" is none`,
-		"conv_l1_*=":         `"" is none`,
+		"direct-rows,":       `"" is no algorithm`,
+		"a=b=c":              `"b=c" is no algorithm`,
+		"Direct-Rows":        `"Direct-Rows" is no algorithm`,
+		"conv_l1_*=":         `"" is no algorithm`,
 	} {
 		if _, err := ParseAlgos(spec); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", spec, err, want)
@@ -150,6 +150,56 @@ func TestChosenAlgorithms(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}
+	}
+}
+
+// TestNarrowDevices: where the limits of a GPU are too narrow for its direct algorithm
+// the choice falls back to one that can, which is not blamed on anybody's choice; where
+// no algorithm can, the error says that nothing was asked for.
+func TestNarrowDevices(t *testing.T) {
+	m, err := model.Load("pynet-s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		group int
+		local int64
+		want  string
+	}{
+		{1024, 48 << 10, "direct-tile"}, {16, 48 << 10, "direct-tile"}, {15, 48 << 10, "direct-naive"}, {1, 48 << 10, "direct-naive"}, {1024, 16, "direct-naive"}, {1, 16, "direct-naive"},
+	} {
+		info := *algoInfos["gpu"]
+		info.MaxWorkGroup, info.LocalMem = c.group, c.local
+		job, err := Prepare(m, 32, 32, &info, Options{})
+		if err != nil {
+			t.Errorf("work-groups of %d, %d bytes: %v", c.group, c.local, err)
+			continue
+		}
+		for _, a := range SumAlgos(job.Explain()) {
+			if a.Algo != c.want {
+				t.Errorf("work-groups of %d, %d bytes: %d convolutions by %s, want %s", c.group, c.local, a.Steps, a.Algo, c.want)
+			}
+		}
+		shape := conv.Shape{K: 3, SrcC: []int{16}, OutC: 16, H: 32, W: 32}
+		if first := Candidates(conv.CapsOf(&info), shape, planar.FP32, Thorough)[0].Name(); first != c.want {
+			t.Errorf("work-groups of %d, %d bytes: tuning begins with %s", c.group, c.local, first)
+		}
+	}
+
+	j := &Job{Program: &fuse.Program{Steps: []fuse.Step{{Name: "wide"}}}, Info: algoInfos["gpu"], caps: conv.CapsOf(algoInfos["gpu"]),
+		convs: make([]conv.Impl, 1), algos: make([]string, 1), reasons: make([]string, 1)}
+	wide := conv.Shape{K: 2*planar.Rim + 3, SrcC: []int{4}, OutC: 4, H: 32, W: 32}
+	if err := j.chooseAlgo(0, wide); err != nil || j.algos[0] != "direct-naive" {
+		t.Errorf("a kernel wider than the rim: %s, %v", j.algos[0], err)
+	}
+	wide.SrcC = make([]int, conv.MaxSources+1)
+	var none *AlgoError
+	if err := j.chooseAlgo(0, wide); !errors.As(err, &none) || none.Asked || len(none.Able) > 0 {
+		t.Errorf("what no algorithm does: %v", err)
+	}
+	j.opt.Algo = func(string, conv.Shape) conv.Algo { return conv.Tile{} }
+	if err := j.chooseAlgo(0, wide); !errors.As(err, &none) || !none.Asked {
+		t.Errorf("what was asked for does not do it: %v", err)
 	}
 }
 

@@ -69,6 +69,8 @@ type Job struct {
 
 	decisions           map[string]string // algorithm by key of the tuning table, as far as used
 	fromTable, fromRule int               // convolutions chosen by the table, by AutoAlgo
+	asked               int               // convolutions chosen by opt.Algo
+	askedFor            []string          // what it chose, each once
 }
 
 // Prepare plans model m for an input of h×w packed samples on a device.

@@ -148,8 +148,9 @@ func TestTableDecides(t *testing.T) {
 	all := func(name string) *tune.Table {
 		return table(t, m, 64, 96, info, exec.Options{}, func(int, tune.Task) string { return name })
 	}
-	if got := prepare(exec.Options{}).Tuning(); got != (exec.Tuning{State: "defaults"}) {
-		t.Errorf("without a table: %+v", got)
+	plain := prepare(exec.Options{}).Tuning()
+	if plain.State != "defaults" || plain.Automatic < 4 || plain.Asked != 0 || plain.Hash != "" || plain.String() != "defaults" {
+		t.Errorf("without a table: %+v", plain)
 	}
 	job := prepare(exec.Options{Tuned: all("direct-rows-o2v4")})
 	for _, f := range job.Explain() {
@@ -181,8 +182,21 @@ func TestTableDecides(t *testing.T) {
 		t.Fatal(err)
 	}
 	job = prepare(exec.Options{Tuned: all("direct-rows-o2v4"), Algo: asked})
-	if got := job.Tuning(); got != (exec.Tuning{}) || job.Explain()[0].Algo != "direct-naive" {
+	if got := job.Tuning(); got != (exec.Tuning{Asked: plain.Automatic, AskedFor: "direct-naive"}) || job.Explain()[0].Algo != "direct-naive" {
 		t.Errorf("with --algo: %+v, %s", got, job.Explain()[0].Algo)
+	}
+	if got, want := job.Tuning().String(), fmt.Sprintf("%d by --algo (direct-naive)", plain.Automatic); got != want {
+		t.Errorf("said of --algo: %q, want %q", got, want)
+	}
+	if asked, err = exec.ParseAlgos("skip=direct-rows,conv_l1_d1*=direct-naive,*=auto"); err != nil {
+		t.Fatal(err)
+	}
+	mixed := prepare(exec.Options{Tuned: all("direct-rows-o2v4"), Algo: asked}).Tuning()
+	if mixed.Asked == 0 || mixed.Asked+mixed.Automatic != plain.Automatic || mixed.State != "tuned" {
+		t.Errorf("with --algo for some: %+v", mixed)
+	}
+	if got, want := mixed.String(), fmt.Sprintf("%d by --algo (direct-naive, direct-rows), the other %d tuned for this device (choices %s)", mixed.Asked, mixed.Automatic, mixed.Hash); got != want {
+		t.Errorf("said of --algo for some: %q, want %q", got, want)
 	}
 	// Choices of one precision are none of another.
 	if got := prepare(exec.Options{Tuned: all("direct-rows-o2v4"), Precision: planar.FP16}).Tuning(); got.State != "defaults" {

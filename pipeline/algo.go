@@ -33,12 +33,8 @@ func (s *Session) prepare(m *model.Model, h, w int, budget int64) (*exec.Job, er
 		return nil, err
 	}
 	job, err := exec.Prepare(m, h, w, s.info, s.engineOptions(budget))
-	var cannot *exec.AlgoError
-	if errors.As(err, &cannot) {
-		return nil, optionErrorf("algo", "%v", err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, s.algoError(err)
 	}
 	if m == s.model { // part of a network need not have every layer that is named
 		if err := exec.MatchAlgos(s.set.Algo, job.Program); err != nil {
@@ -46,6 +42,19 @@ func (s *Session) prepare(m *model.Model, h, w int, budget int64) (*exec.Job, er
 		}
 	}
 	return job, nil
+}
+
+// algoError makes an algorithm that cannot do a step an error of the option that asked
+// for it, or of the device, which then is too small for any; others it returns as they are.
+func (s *Session) algoError(err error) error {
+	var cannot *exec.AlgoError
+	switch {
+	case !errors.As(err, &cannot):
+		return err
+	case cannot.Asked:
+		return optionErrorf("algo", "%v", err)
+	}
+	return &DeviceError{Selector: s.set.Device, Problem: s.deviceFacts().Name + " cannot run the network", Err: err}
 }
 
 // engineOptions are for a plan within budget bytes, 0 for no limit but the device's.

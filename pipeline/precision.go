@@ -82,7 +82,10 @@ func (s *Session) refusePrecision(p Precision) error {
 	if s.info == nil {
 		why = "computes in float32 only"
 	}
-	return optionErrorf("precision", "%s: %s %s: it offers %s", p, s.deviceFacts().Name, why, strings.Join(append(can, "auto"), ", "))
+	if s.set.Profile == nil { // auto measures on the device itself
+		can = append(can, precisionNames[AutoPrecision])
+	}
+	return optionErrorf("precision", "%s: %s %s: it offers %s", p, s.deviceFacts().Name, why, strings.Join(can, ", "))
 }
 
 // checkHostPrecision refuses what the host executor does not have.

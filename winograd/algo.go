@@ -74,19 +74,15 @@ func (c Convolution) Name() string {
 	return n
 }
 
-// New refuses kernels of another size than the variant's, naming variants for
-// them, and devices that lack what the form needs.
+// New refuses kernels of another size than the variant's, and devices that lack what
+// the form needs.
 func (c Convolution) New(caps conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
 	t, err := c.Variant.compiled()
 	if err != nil {
 		return nil, err
 	}
 	if s.K != t.R {
-		instead := "use direct"
-		if vs := variantsFor(s.K); len(vs) > 0 {
-			instead = "use " + names(vs)
-		}
-		return nil, fmt.Errorf("%s does %d×%[2]d kernels, not %d×%[3]d: %s", c.Name(), t.R, s.K, instead)
+		return nil, fmt.Errorf("%s does %d×%[2]d kernels, not %d×%[3]d", c.Name(), t.R, s.K)
 	}
 	if s.InC() < 1 || s.OutC < 1 || s.H < 1 || s.W < 1 || len(s.SrcC) > conv.MaxSources {
 		return nil, fmt.Errorf("%s: shape %v of %d sources is not a convolution", c.Name(), s, len(s.SrcC))

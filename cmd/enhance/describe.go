@@ -157,14 +157,10 @@ func precisionLine(p *pipeline.PlanFacts) string {
 
 // tuningLine says where the choice of algorithms came from, "" if there was none.
 func tuningLine(p *pipeline.PlanFacts) string {
-	switch t := p.Tuning; t.State {
-	case "":
-		return ""
-	case "defaults":
-		return "algorithms: defaults"
-	default:
-		return fmt.Sprintf("algorithms: %s for this device (choices %s)", t.State, t.Hash)
+	if t := p.Tuning.String(); t != "" {
+		return "algorithms: " + t
 	}
+	return ""
 }
 
 func planLine(p *pipeline.PlanFacts) string {

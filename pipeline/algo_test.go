@@ -1,0 +1,30 @@
+package pipeline
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/exec"
+)
+
+// TestAlgoError: an algorithm that cannot do a step is the fault of the option that
+// asked for it; where none can, of the device.
+func TestAlgoError(t *testing.T) {
+	s := &Session{info: &clrt.DeviceInfo{Name: "a toy"}}
+	for _, c := range []struct {
+		asked bool
+		class Class
+		start string
+	}{{true, ClassOption, "--algo: step stem "}, {false, ClassDevice, "device: a toy cannot run the network: step stem "}} {
+		err := s.algoError(&exec.AlgoError{Asked: c.asked, Step: "stem", Err: errors.New("no")})
+		if Classify(err) != c.class || !strings.HasPrefix(err.Error(), c.start) {
+			t.Errorf("asked for: %v: %v", c.asked, err)
+		}
+	}
+	other := errors.New("another")
+	if err := s.algoError(other); err != other {
+		t.Errorf("%v became %v", other, err)
+	}
+}
