@@ -175,7 +175,7 @@ func (p *Profile) problem() string {
 		{"max_work_group", int64(p.MaxWorkGroup), 1, 1 << 20},
 		{"compute_units", int64(p.ComputeUnits), 1, 1 << 20},
 		{"base_align", int64(p.BaseAlign), 1, 1 << 20},
-		{"native_vector_float", int64(p.NativeVectorFloat), 1, 64},
+		{"native_vector_float", int64(p.NativeVectorFloat), 1, 16},
 		{"clock_mhz", int64(p.ClockMHz), 1, 1 << 20},
 	} {
 		if v.value < v.least || v.value > v.most {
@@ -185,12 +185,31 @@ func (p *Profile) problem() string {
 	switch {
 	case p.Name == "":
 		return "it has no name"
+	case p.MaxAlloc > p.GlobalMem:
+		return fmt.Sprintf("max_alloc is %d: want at most global_mem, which is %d", p.MaxAlloc, p.GlobalMem)
 	case p.BaseAlign&(p.BaseAlign-1) != 0:
 		return fmt.Sprintf("base_align is %d: want a power of two", p.BaseAlign)
+	case p.NativeVectorFloat&(p.NativeVectorFloat-1) != 0: // OpenCL's vectors
+		return fmt.Sprintf("native_vector_float is %d: want 1, 2, 4, 8 or 16", p.NativeVectorFloat)
 	case p.Type != clrt.CPU && p.Type != clrt.GPU && p.Type != clrt.Accelerator:
 		return `type: want "CPU", "GPU" or "Accelerator"`
 	}
 	return ""
+}
+
+// Of is the profile of a device that is here, as far as it says; whether it has matrix
+// units, which has to be tried out, is left open. It is nil for a device that no profile
+// can describe: one of a type or with figures that [Parse] refuses.
+func Of(i *clrt.DeviceInfo) *Profile {
+	p := &Profile{
+		Name: i.Name, Type: i.Type, GlobalMem: i.GlobalMem, MaxAlloc: min(i.MaxAlloc, i.GlobalMem), LocalMem: i.LocalMem,
+		LocalIsGlobal: i.LocalIsGlobal, MaxWorkGroup: i.MaxWorkGroup, ComputeUnits: i.ComputeUnits, BaseAlign: i.BaseAlign,
+		Unified: i.Unified, NativeVectorFloat: i.NativeVectorFloat, ClockMHz: i.MaxClockMHz,
+	}
+	if p.problem() != "" {
+		return nil
+	}
+	return p
 }
 
 // Info is what the device would say of itself.

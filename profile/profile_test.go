@@ -1,6 +1,7 @@
 package profile_test
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -49,6 +50,29 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+// TestDocument: the example of docs/device-profiles.md is a profile, and the page names
+// every field.
+func TestDocument(t *testing.T) {
+	page, err := os.ReadFile("../docs/device-profiles.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```json\n")
+	example, _, ok := strings.Cut(example, "```")
+	if !ok {
+		t.Fatal("no example")
+	}
+	if _, err := profile.Parse([]byte(example), "the example"); err != nil {
+		t.Error(err)
+	}
+	for f := range reflect.TypeFor[profile.Profile]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("%s is not explained", name)
+		}
+	}
+}
+
 const good = `{"name": "toy", "type": "GPU", "global_mem": 268435456, "max_alloc": 67108864,
  "local_mem": 16384, "max_work_group": 128, "compute_units": 2, "base_align": 256,
  "unified": true, "native_vector_float": 4, "clock_mhz": 500}`
@@ -84,6 +108,9 @@ func TestFaults(t *testing.T) {
 		{"no memory", `"global_mem": 268435456, `, ``, 0, 0, "global_mem is 0"},
 		{"negative", `"compute_units": 2`, `"compute_units": -2`, 0, 0, "compute_units is -2"},
 		{"odd alignment", `256`, `96`, 0, 0, "power of two"},
+		{"a vector of 5", `"native_vector_float": 4`, `"native_vector_float": 5`, 0, 0, "native_vector_float is 5: want 1, 2, 4, 8 or 16"},
+		{"a vector of 32", `"native_vector_float": 4`, `"native_vector_float": 32`, 0, 0, "native_vector_float is 32: want 1 to 16"},
+		{"a buffer above the memory", `"max_alloc": 67108864`, `"max_alloc": 268435457`, 0, 0, "max_alloc is 268435457: want at most global_mem, which is 268435456"},
 		{"no name", `toy`, ``, 0, 0, "no name"},
 	} {
 		text := strings.Replace(good, c.old, c.new, 1)
@@ -94,6 +121,36 @@ func TestFaults(t *testing.T) {
 		var e *profile.FormatError
 		if !errors.As(err, &e) || e.Line != c.line || c.column > 0 && e.Column != c.column || !strings.Contains(e.Problem, c.want) {
 			t.Errorf("%s: %v, want line %d, column %d, %q", c.name, err, c.line, c.column, c.want)
+		}
+	}
+}
+
+// TestOf: the profile of a device, written and read again, describes that device.
+func TestOf(t *testing.T) {
+	i := &clrt.DeviceInfo{Platform: "P", Name: "a device", Type: clrt.GPU, ComputeUnits: 7, GlobalMem: 8 << 30, MaxAlloc: 2 << 30, LocalMem: 48 << 10,
+		LocalIsGlobal: true, BaseAlign: 512, Unified: true, MaxWorkGroup: 256, MaxWorkItem: [3]int{256, 256, 64}, NativeVectorFloat: 2, MaxClockMHz: 900}
+	text, err := json.Marshal(profile.Of(i))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(text, "of")
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	want := *i
+	want.Platform, want.Version, want.MaxWorkItem = "profile", "profile a device", [3]int{256, 256, 256}
+	if got := p.Info(); !reflect.DeepEqual(*got, want) {
+		t.Errorf("%+v, want %+v", *got, want)
+	}
+	if got, real := p.Limit(i), *i; !reflect.DeepEqual(*got, real) {
+		t.Errorf("a device within its own limits: %+v, want %+v", *got, real)
+	}
+	for _, bad := range []func(*clrt.DeviceInfo){
+		func(i *clrt.DeviceInfo) { i.Type = clrt.Other }, func(i *clrt.DeviceInfo) { i.Name = "" }, func(i *clrt.DeviceInfo) { i.MaxClockMHz = 0 },
+	} {
+		other := *i
+		if bad(&other); profile.Of(&other) != nil {
+			t.Errorf("%+v has a profile", other)
 		}
 	}
 }

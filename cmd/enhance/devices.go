@@ -7,6 +7,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/pipeline"
+	"enhance/profile"
 )
 
 // listed is a device as --list-devices --json prints it.
@@ -14,6 +15,8 @@ type listed struct {
 	Select  string           `json:"select"` // what -g takes
 	Default bool             `json:"default"`
 	Info    *clrt.DeviceInfo `json:"info,omitempty"` // none for the host executor
+	// Profile is a file for --device-profile, none where the device cannot have one.
+	Profile *profile.Profile `json:"profile,omitempty"`
 }
 
 // listDevices prints what -g selects from, the default marked.
@@ -25,7 +28,7 @@ func listDevices(e *env, asJSON bool) int {
 	}
 	var all []listed
 	for i, d := range devices {
-		all = append(all, listed{Select: fmt.Sprint(i), Default: choice.Device == d, Info: d.Info()})
+		all = append(all, listed{Select: fmt.Sprint(i), Default: choice.Device == d, Info: d.Info(), Profile: profile.Of(d.Info())})
 	}
 	all = append(all, listed{Select: pipeline.HostDevice, Default: choice.Device == nil})
 	if err != nil {

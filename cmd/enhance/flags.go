@@ -68,7 +68,7 @@ func flagSet(o *order, t *texts) *pflag.FlagSet {
 	f.BoolVar(&o.dryRun, "dry-run", false, "decide and print everything, section by section, and refuse what the run would refuse before it begins; compute nothing, but with --precision auto the patch that decides; write nothing but --plan-svg")
 	f.StringVar(&o.job.PlanDrawing, "plan-svg", "", "draw the plan to `FILE`: every buffer's bytes over the steps")
 	o.profile.declare(f)
-	f.BoolVar(&o.listDevices, "list-devices", false, "list the devices that -g selects from")
+	f.BoolVar(&o.listDevices, "list-devices", false, "list the devices that -g selects from; with --json also the profile of each, for --device-profile")
 	f.BoolVar(&o.json, "json", false, "print the report (or the list) as one JSON object on standard output")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more, and of each of several photos all that is said of one")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing but errors")

@@ -85,6 +85,7 @@ func TestScripts(t *testing.T) {
 			"size":      cmdSize,
 			"files":     cmdFiles,
 			"json":      cmdJSON,
+			"savejson":  cmdSaveJSON,
 			"oneline":   cmdOneline,
 			"weights":   cmdWeights,
 			"minimum":   cmdMinimum,
@@ -219,13 +220,28 @@ func cmdFiles(ts *testscript.TestScript, neg bool, args []string) {
 // json PATH VALUE: standard output is one JSON object with that value, printed by
 // %v, at a path such as plan.strategy or photos.0.status; VALUE may be left out.
 func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
+	v := jsonAt(ts, args[0])
+	if len(args) > 1 && (fmt.Sprint(v) == args[1]) == neg {
+		ts.Fatalf("%s is %v, want %s", args[0], v, args[1])
+	}
+}
+
+// savejson PATH FILE: what standard output's JSON object has at a path becomes a file.
+func cmdSaveJSON(ts *testscript.TestScript, neg bool, args []string) {
+	text, err := json.Marshal(jsonAt(ts, args[0]))
+	check(ts, err)
+	check(ts, os.WriteFile(ts.MkAbs(args[1]), text, 0o666))
+}
+
+// jsonAt is the value at a path of standard output's one JSON object.
+func jsonAt(ts *testscript.TestScript, path string) any {
 	dec := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
 	var v any
 	check(ts, dec.Decode(&v))
 	if dec.More() {
 		ts.Fatalf("more than one JSON value")
 	}
-	for _, key := range strings.Split(args[0], ".") {
+	for _, key := range strings.Split(path, ".") {
 		switch x := v.(type) {
 		case map[string]any:
 			var ok bool
@@ -238,9 +254,7 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s: nothing inside %v", key, v)
 		}
 	}
-	if len(args) > 1 && (fmt.Sprint(v) == args[1]) == neg {
-		ts.Fatalf("%s is %v, want %s", args[0], v, args[1])
-	}
+	return v
 }
 
 // oneline: standard error is one line that begins with "enhance: " and holds no
