@@ -13,10 +13,12 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/gemm"
+	"enhance/conv/mma"
 	"enhance/conv/peak"
 	"enhance/exec"
 	"enhance/model"
 	"enhance/planar"
+	"enhance/winograd"
 )
 
 func device(t testing.TB) *clrt.Device {
@@ -176,6 +178,26 @@ func TestConv(t *testing.T) {
 				t.Errorf("%v: %s: refused for %q at %g GFLOP/s, want %q", p, m.Algo, m.Refused, m.GFLOPs, want)
 			}
 		}
+	}
+}
+
+// TestIdle: an algorithm that does none of the cases says why, once; a report of which
+// nothing was measured says so.
+func TestIdle(t *testing.T) {
+	caps := conv.Caps{CPU: true, Vector: 8, LocalMem: 32 << 10, MaxWorkGroup: 64}
+	cases := []bench.Case{{Name: "a", C: 4, H: 16, W: 16, K: 5, OutC: 4}, {Name: "b", C: 4, H: 16, W: 16, K: 3, OutC: 4}}
+	algos := []conv.Algo{mma.Algo(mma.FP32), conv.Rows{}, winograd.Algo(winograd.V4x3), winograd.Algo(winograd.V6x9)}
+	got := bench.Idle(caps, cases, algos, planar.FP32)
+	if len(got) != 2 || !strings.HasPrefix(got[0], "mma-3xtf32 needs matrix units") || got[1] != "winograd-f6x9 does 9×9 kernels, not 5×5" {
+		t.Errorf("%q", got)
+	}
+	r := &bench.ConvReport{Rows: []bench.ConvRow{{Case: cases[0], Results: []bench.Measurement{{Algo: "mma", Refused: "no units"}}}}}
+	if why := r.Nothing(); why != "mma on case a: no units" {
+		t.Errorf("nothing was measured because %q", why)
+	}
+	r.Rows = append(r.Rows, bench.ConvRow{Case: cases[1], Results: []bench.Measurement{{Algo: "direct-rows", GFLOPs: 1}}})
+	if why := r.Nothing(); why != "" {
+		t.Errorf("nothing was measured because %q", why)
 	}
 }
 

@@ -213,9 +213,13 @@ func (r *NetReport) WriteText(w io.Writer) error {
 	for _, a := range r.Algos {
 		line("", "%d convolutions by %s, %.1f %% of the work", a.Steps, a.Algo, 100*a.Share)
 	}
-	line("time", "%.4f s (median of %d runs, %.4f to %.4f), after %.2f s to prepare", r.Seconds, len(r.Runs), least(r.Runs), most(r.Runs), r.Prepare)
+	of := "one run"
+	if n := len(r.Runs); n > 1 {
+		of = fmt.Sprintf("median of %d runs, %.4f to %.4f", n, least(r.Runs), most(r.Runs))
+	}
+	line("time", "%.4f s (%s), after %.2f s to prepare", r.Seconds, of, r.Prepare)
 	if r.CPUSeconds > 0 {
-		line("", "%.4f processor seconds (median)", r.CPUSeconds)
+		line("", "%.4f processor seconds", r.CPUSeconds)
 	}
 	share := ""
 	if r.PeakShare > 0 {

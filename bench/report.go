@@ -35,6 +35,21 @@ func (r *ConvReport) Algos() []string {
 	return names
 }
 
+// Nothing says why nothing was measured, "" if something was.
+func (r *ConvReport) Nothing() (why string) {
+	for _, row := range r.Rows {
+		for _, m := range row.Results {
+			if m.Refused == "" {
+				return ""
+			}
+			if why == "" {
+				why = fmt.Sprintf("%s on case %s: %s", m.Algo, row.Name, m.Refused)
+			}
+		}
+	}
+	return why
+}
+
 // WriteText writes a table with a line for each case and algorithm, then the
 // winners and the ratios. A refused case has "-"; ~ marks rates measured on part of a plane.
 func (r *ConvReport) WriteText(w io.Writer) error {

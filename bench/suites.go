@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"enhance/conv"
 )
@@ -54,7 +55,7 @@ func Suite(name string) ([]Case, error) {
 	case "polito":
 		return polito(), nil
 	}
-	return nil, fmt.Errorf("suite %q is not known: want one of %v", name, SuiteNames)
+	return nil, fmt.Errorf("suite %q is not known: want %s", name, strings.Join(SuiteNames, ", "))
 }
 
 // snuTable are the 35 distinct convolutions of PyNET on a 12 MP photo: input

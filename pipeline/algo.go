@@ -170,9 +170,11 @@ func (s *Session) ready(ctx context.Context, h, w int, run bool) error {
 
 // EngineOptions are what the session would give exec.Prepare for a mosaic of so
 // many rows and columns whose red sample is at (0,0), with the padded packed
-// sides. For benchmarks.
+// sides, if there is a plan with them. For benchmarks.
 func (s *Session) EngineOptions(ctx context.Context, rows, cols int) (o exec.Options, h, w int, err error) {
 	h, w = s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
-	err = s.ready(ctx, h, w, true)
-	return s.engineOptions(s.budget), h, w, err
+	if err = s.ready(ctx, h, w, true); err == nil {
+		_, err = s.prepareWithin(s.model, h, w)
+	}
+	return s.engineOptions(s.budget), h, w, withoutPhoto(err, h, w)
 }

@@ -14,8 +14,9 @@ import (
 // BudgetError says that the memory budget is too small for a photo, a model and
 // a device, and what would need less.
 type BudgetError struct {
-	Budget    int64 // what was asked for
-	Minimum   int64 // the smallest that works
+	Budget    int64  // what was asked for
+	Minimum   int64  // the smallest that works
+	Input     string // what the network was to run on, "" for a photo
 	Model     string
 	Precision string
 	Device    string
@@ -36,10 +37,10 @@ type Remedy struct {
 }
 
 func (e *BudgetError) Error() string {
-	s := fmt.Sprintf("a budget of %d bytes is too small for this photo with %s (%s) on %s, which need at least %d", e.Budget, e.Model, e.Precision, e.Device, e.Minimum)
+	s := fmt.Sprintf("a budget of %d bytes is too small for %s with %s (%s) on %s, which need at least %d", e.Budget, e.Subject(), e.Model, e.Precision, e.Device, e.Minimum)
 	if e.DeviceMem > 0 {
-		s = fmt.Sprintf("%s has %s of memory, too little for this photo with %s (%s), which needs at least %s",
-			e.Device, Bytes(e.DeviceMem), e.Model, e.Precision, Bytes(e.Minimum))
+		s = fmt.Sprintf("%s has %s of memory, too little for %s with %s (%s), which needs at least %s",
+			e.Device, Bytes(e.DeviceMem), e.Subject(), e.Model, e.Precision, Bytes(e.Minimum))
 	}
 	if e.Maps != "" {
 		s += ", " + e.Maps
@@ -51,6 +52,31 @@ func (e *BudgetError) Error() string {
 }
 
 func (e *BudgetError) Unwrap() error { return e.Err }
+
+// Subject is what the budget is too small for: "this photo", or the input.
+func (e *BudgetError) Subject() string { return subject(e.Input) }
+
+func subject(input string) string {
+	if input == "" {
+		return "this photo"
+	}
+	return input
+}
+
+// withoutPhoto says in an error about memory that there is no photo but an input of h×w
+// packed samples.
+func withoutPhoto(err error, h, w int) error {
+	input := fmt.Sprintf("an input of %dx%d packed samples", h, w)
+	var small *BudgetError
+	var large *BufferError
+	if errors.As(err, &small) {
+		small.Input = input
+	}
+	if errors.As(err, &large) {
+		large.Input = input
+	}
+	return err
+}
 
 // Remedies lists what would lower the minimum, "" if nothing is known to.
 func (e *BudgetError) Remedies() string { return remedies(e.Lower) }
@@ -66,15 +92,16 @@ func remedies(lower []Remedy) string {
 // BufferError says that no plan, within whatever budget, keeps its buffers below
 // the largest that the device allocates.
 type BufferError struct {
-	Bytes, Max               int64 // what is needed in one piece, and the device's largest
+	Bytes, Max               int64  // what is needed in one piece, and the device's largest
+	Input                    string // what the network was to run on, "" for a photo
 	Model, Precision, Device string
 	Instead                  []Remedy // what the device can do
 	Err                      error    // the planner's
 }
 
 func (e *BufferError) Error() string {
-	s := fmt.Sprintf("%s (%s) needs a buffer of %s for this photo, but %s allocates %s at most, so that no budget helps",
-		e.Model, e.Precision, Bytes(e.Bytes), e.Device, Bytes(e.Max))
+	s := fmt.Sprintf("%s (%s) needs a buffer of %s for %s, but %s allocates %s at most, so that no budget helps",
+		e.Model, e.Precision, Bytes(e.Bytes), subject(e.Input), e.Device, Bytes(e.Max))
 	if instead := remedies(e.Instead); instead != "" {
 		s += ": it can do " + instead
 	}

@@ -35,7 +35,8 @@ func (s *Session) ExplainPhoto(j Job) (*Explanation, error) {
 // red sample is at (0,0).
 func (s *Session) ExplainSize(rows, cols int) (*Explanation, error) {
 	h, w := s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
-	return s.explain(fmt.Sprintf("mosaic of %d rows and %d columns", rows, cols), h, w)
+	x, err := s.explain(fmt.Sprintf("mosaic of %d rows and %d columns", rows, cols), h, w)
+	return x, withoutPhoto(err, h, w)
 }
 
 func (s *Session) explain(input string, h, w int) (*Explanation, error) {

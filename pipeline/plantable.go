@@ -62,7 +62,8 @@ func (s *Session) PlanTableSize(rows, cols int) (*PlanTable, error) {
 	if err := s.ready(context.Background(), h, w, false); err != nil {
 		return nil, err
 	}
-	return s.planTable(fmt.Sprintf("mosaic of %d rows and %d columns", rows, cols), h, w)
+	t, err := s.planTable(fmt.Sprintf("mosaic of %d rows and %d columns", rows, cols), h, w)
+	return t, withoutPhoto(err, h, w)
 }
 
 func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {

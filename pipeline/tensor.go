@@ -74,7 +74,7 @@ func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorR
 	start := time.Now()
 	r := &tensorRun{Session: s, job: &j, report: s.newTensorReport(&j)}
 	if err := r.decide(ctx); err != nil {
-		return nil, r.report, err
+		return nil, r.report, withoutPhoto(err, r.h, r.w)
 	}
 	r.report.Seconds.Plan = time.Since(start).Seconds()
 	if j.Planned != nil {

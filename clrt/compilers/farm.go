@@ -321,9 +321,18 @@ func (f *Farm) Rest(wait bool) {
 		f.moved.Wait()
 	}
 	if s := f.stats; s.There > f.told.There {
-		f.tell(fmt.Sprintf("compiled %d programs in %d processes and %d in this one", s.There-f.told.There, s.Processes-f.told.Processes, s.Here-f.told.Here))
+		f.tell(fmt.Sprintf("compiled %s in %s and %d in this one", count(s.There-f.told.There, "program", "programs"),
+			count(s.Processes-f.told.Processes, "process", "processes"), s.Here-f.told.Here))
 		f.told = s
 	}
+}
+
+// count is "1 program", "2 programs".
+func count(n int, one, more string) string {
+	if n == 1 {
+		more = one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 func (f *Farm) workingUpTo(shift int) bool {

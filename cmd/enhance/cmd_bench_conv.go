@@ -14,6 +14,7 @@ import (
 	"enhance/conv"
 	"enhance/conv/peak"
 	"enhance/exec"
+	"enhance/pipeline"
 )
 
 const benchConvHelp = `enhance bench conv --suite snu|ui|polito
@@ -75,7 +76,13 @@ func (b *benchFlags) convSuite(e *env, f *pflag.FlagSet) (*bench.ConvReport, err
 	// On planes of 12 MP the unfolded matrix is tens of gigabytes: only the suites
 	// of the papers that split the work have it.
 	b.opt.HostSplit = b.suite != "snu"
+	for i := range cases {
+		cases[i] = cases[i].Scaled(b.scale)
+	}
 	algos, err := b.pickAlgos(caps)
+	if err == nil {
+		err = b.refuseIdle(e, caps, cases, algos)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +102,28 @@ func (b *benchFlags) convSuite(e *env, f *pflag.FlagSet) (*bench.ConvReport, err
 	if err != nil {
 		return nil, err
 	}
+	if why := r.Nothing(); why != "" {
+		return nil, &pipeline.DeviceError{Selector: b.set.Device, Problem: "nothing could be measured: " + why}
+	}
 	return r, draw(out, r.Chart())
+}
+
+// refuseIdle says of algorithms that --algo names and that do no case why they do not;
+// it is an error if none of them does any.
+func (b *benchFlags) refuseIdle(e *env, caps conv.Caps, cases []bench.Case, algos []conv.Algo) error {
+	if b.algos == "" {
+		return nil
+	}
+	idle := bench.Idle(caps, cases, algos, b.opt.Precision)
+	if len(idle) == len(algos) && len(algos) > 0 && !b.opt.HostSplit {
+		return usagef("--algo: %s", strings.Join(idle, "; "))
+	}
+	for _, why := range idle {
+		if !b.quiet {
+			fmt.Fprintf(e.stderr, "%-8s%s\n", "note", why)
+		}
+	}
+	return nil
 }
 
 func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps conv.Caps, cases []bench.Case, algos []conv.Algo) (*bench.ConvReport, error) {
@@ -105,10 +133,6 @@ func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps co
 		return nil, err
 	}
 	b.opt.Done = b.sayTo(e)
-	cases = slices.Clone(cases)
-	for i := range cases {
-		cases[i] = cases[i].Scaled(b.scale)
-	}
 	if err := b.compile(e, dev, caps, cases, algos); err != nil {
 		return nil, err
 	}

@@ -82,8 +82,15 @@ func (b *benchFlags) gemm(e *env) (*bench.GEMMReport, error) {
 			return nil, err
 		}
 		r.Rows = append(r.Rows, *row)
-		if !b.quiet {
-			fmt.Fprintf(e.stderr, "%s done\n", c)
+		if b.quiet {
+			continue
+		}
+		for _, m := range row.Results {
+			rate := "         -"
+			if m.Refused == "" {
+				rate = fmt.Sprintf("%10.1f GFLOP/s", m.GFLOPs)
+			}
+			fmt.Fprintf(e.stderr, "%-12s %-24s %s\n", c, m.Variant, rate)
 		}
 	}
 	return r, draw(out, r.Chart())

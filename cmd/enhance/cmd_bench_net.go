@@ -21,6 +21,7 @@ func benchNet(e *env, args []string) int {
 	profile.declare(f)
 	b.declareModel(f)
 	b.declareDevice(f)
+	withoutHost(f)
 	b.declare(f, "")
 	if code, done := e.begin(&b.netFlags, f, args, benchNetHelp); done {
 		return code

@@ -27,6 +27,7 @@ func runExplain(e *env, args []string) int {
 	f.StringVar(&size, "size", "", "rows x columns of the mosaic, instead of a photo")
 	n.declareModel(f)
 	n.declareDevice(f)
+	withoutHost(f)
 	n.declareProfile(f)
 	samples.declare(f)
 	n.declareReport(f)

@@ -31,6 +31,7 @@ func runPlanTable(e *env, args []string) int {
 	f.BoolVar(&measure, "measure", false, "develop the photo within each budget")
 	n.declareModel(f)
 	n.declareDevice(f)
+	withoutHost(f)
 	n.declareProfile(f)
 	f.MarkHidden("mem")
 	samples.declare(f)
@@ -137,7 +138,7 @@ func strategyOf(r *pipeline.TableRow) string {
 	case r.Full != nil && len(r.Full.Sections) == len(r.Full.Program.Steps):
 		return p.Strategy
 	case len(r.Full.Sections) > 1:
-		return fmt.Sprintf("%d %s, up to %d rows", len(r.Full.Sections), p.Strategy, p.Rows)
+		return fmt.Sprintf("%d %s, %s", len(r.Full.Sections), p.Strategy, upToRows(p.Rows))
 	}
-	return fmt.Sprintf("%s, %d rows", p.Strategy, p.Rows)
+	return fmt.Sprintf("%s, %s", p.Strategy, strings.TrimPrefix(upToRows(p.Rows), "up to "))
 }

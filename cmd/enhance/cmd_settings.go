@@ -50,6 +50,11 @@ func (n *netFlags) declareDevice(f *pflag.FlagSet) {
 	f.BoolVar(&n.set.WholePlanes, "whole-planes", false, "force one layer after another over whole planes")
 }
 
+// withoutHost leaves the host executor out of what -g is said to take.
+func withoutHost(f *pflag.FlagSet) {
+	f.Lookup("device").Usage = "index, platform:device or part of a name (enhance --list-devices)"
+}
+
 // declareProfile adds --device-profile.
 func (n *netFlags) declareProfile(f *pflag.FlagSet) {
 	f.StringVar(&n.profile, "device-profile", "", "`NAME` or FILE.json: plan within that device's limits ("+strings.Join(profile.Names(), ", ")+")")

@@ -172,13 +172,21 @@ func planLine(p *pipeline.PlanFacts) string {
 		s += fmt.Sprintf(", %d sections", p.Sections)
 	}
 	if p.Ticks > p.Sections {
-		s += fmt.Sprintf(", %d strips of up to %d rows, overlap kept in rings", p.Ticks, p.Rows)
+		s += fmt.Sprintf(", %d strips of %s, overlap kept in rings", p.Ticks, upToRows(p.Rows))
 	}
 	s += fmt.Sprintf(", %d launches, %.2f TFLOP", p.Launches, float64(p.FLOPs)/1e12)
 	if p.HostBytes > 0 {
 		s += fmt.Sprintf(", %s spilled to the host", pipeline.Bytes(p.HostBytes))
 	}
 	return s
+}
+
+// upToRows is the height of strips, the last of which may be lower.
+func upToRows(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("up to %d rows", n)
 }
 
 func budgetLine(r *pipeline.Report) string {

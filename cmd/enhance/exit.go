@@ -74,8 +74,8 @@ func message(err error, photo string) string {
 	case errors.As(err, &budget) && budget.DeviceMem > 0: // no --mem helps
 		text = budget.Error()
 	case errors.As(err, &budget):
-		text = fmt.Sprintf("a budget of %s is too small for this photo with %s (%s) on %s: the smallest that works is --mem %d (%s)",
-			exactBytes(budget.Budget), budget.Model, budget.Precision, budget.Device, budget.Minimum, pipeline.Bytes(budget.Minimum))
+		text = fmt.Sprintf("a budget of %s is too small for %s with %s (%s) on %s: the smallest that works is --mem %d (%s)",
+			exactBytes(budget.Budget), budget.Subject(), budget.Model, budget.Precision, budget.Device, budget.Minimum, pipeline.Bytes(budget.Minimum))
 		if budget.Maps != "" {
 			text += ", " + budget.Maps
 		}
