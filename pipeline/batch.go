@@ -147,8 +147,9 @@ func (b *Batch) shareBudgets() {
 	}
 	for _, s := range b.sessions {
 		if n := users[s.choice.Device]; n > 1 && s.budget > 0 {
-			s.budget /= n
+			s.budget = max(1, s.budget/n) // 0 would be none
 			s.budgetWhy = fmt.Sprintf("%s, divided by %d", s.budgetWhy, n)
+			s.whole.sharers = n
 		}
 	}
 }

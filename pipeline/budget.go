@@ -14,8 +14,14 @@ import (
 // BudgetError says that the memory budget is too small for a photo, a model and
 // a device, and what would need less.
 type BudgetError struct {
-	Budget    int64  // what was asked for
-	Minimum   int64  // the smallest that works
+	Budget  int64 // of all photos that are on the device at a time
+	Minimum int64 // the smallest that works
+	// Why says where Budget comes from, "" if it was asked for; Default, that nobody
+	// asked for one.
+	Why     string
+	Default bool
+	// Sharers is how many photos are on the device at a time, within one budget.
+	Sharers   int
 	Input     string // what the network was to run on, "" for a photo
 	Model     string
 	Precision string
@@ -37,10 +43,13 @@ type Remedy struct {
 }
 
 func (e *BudgetError) Error() string {
-	s := fmt.Sprintf("a budget of %d bytes is too small for %s with %s (%s) on %s, which need at least %d", e.Budget, e.Subject(), e.Model, e.Precision, e.Device, e.Minimum)
+	s := fmt.Sprintf("%s, which needs at least %d bytes", e.Problem(), e.Minimum)
 	if e.DeviceMem > 0 {
 		s = fmt.Sprintf("%s has %s of memory, too little for %s with %s (%s), which needs at least %s",
 			e.Device, Bytes(e.DeviceMem), e.Subject(), e.Model, e.Precision, Bytes(e.Minimum))
+		if e.Sharers > 1 {
+			s += fmt.Sprintf(" for the %d photos that are on it at a time", e.Sharers)
+		}
 	}
 	if e.Maps != "" {
 		s += ", " + e.Maps
@@ -49,6 +58,29 @@ func (e *BudgetError) Error() string {
 		s += ": less would do with " + less
 	}
 	return s
+}
+
+// Problem says which budget is too small, by how much, and for what.
+func (e *BudgetError) Problem() string {
+	s := "a budget of " + exactly(e.Budget)
+	if e.Why != "" {
+		s = fmt.Sprintf("the budget of %s (%s)", Bytes(e.Budget), e.Why)
+	}
+	if e.Default {
+		s = strings.Replace(s, "the budget", "the default budget", 1)
+	}
+	if e.Sharers > 1 {
+		s += fmt.Sprintf(", shared by the %d photos that are on the device at a time,", e.Sharers)
+	}
+	return fmt.Sprintf("%s is too small by %s for %s with %s (%s) on %s", s, Bytes(e.Minimum-e.Budget), e.Subject(), e.Model, e.Precision, e.Device)
+}
+
+// exactly prints bytes with their unit, an odd number in bytes too.
+func exactly(n int64) string {
+	if n%1024 == 0 || n < 1024 {
+		return Bytes(n)
+	}
+	return fmt.Sprintf("%d bytes (%s)", n, Bytes(n))
 }
 
 func (e *BudgetError) Unwrap() error { return e.Err }
@@ -129,14 +161,24 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 	if !errors.As(err, &small) {
 		return err
 	}
-	e := &BudgetError{Budget: small.Budget, Minimum: small.Minimum, Model: s.modelName, Precision: s.precision().String(),
-		Device: s.deviceFacts().Name, Err: err}
+	e := &BudgetError{Budget: s.forSharers(small.Budget), Minimum: s.forSharers(small.Minimum), Sharers: int(s.forSharers(1)),
+		Model: s.modelName, Precision: s.precision().String(), Device: s.deviceFacts().Name, Err: err}
+	if small.Budget == s.budget {
+		e.Why = s.budgetWhy
+		if s.whole.sharers > 1 { // what was divided may not have been a multiple
+			e.Budget, e.Why = s.whole.budget, s.whole.why
+		}
+		e.Default = s.set.Memory == DefaultMemory && e.Why == s.whole.why
+		if e.Why == askedFor {
+			e.Why = ""
+		}
+	}
 	if s.info == nil {
 		e.Precision = "fp32"
 		return e
 	}
 	if small.Kept > small.Minimum/2 {
-		e.Maps = fmt.Sprintf("%s of them for whole maps between sections (at %s)", Bytes(small.Kept), small.Where)
+		e.Maps = fmt.Sprintf("%s of them for whole maps between sections (at %s)", Bytes(s.forSharers(small.Kept)), small.Where)
 		if s.shared() {
 			e.Maps += ", which cannot wait in host memory because the device shares it"
 		}
@@ -144,21 +186,21 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 	if most := s.withinDevice(0); most > 0 && most < e.Minimum {
 		e.DeviceMem = most
 	}
-	e.Lower = s.cheaper(m, h, w, e.Minimum)
+	e.Lower = s.cheaper(m, h, w, small.Minimum)
 	return e
 }
 
 // cheaper lists what would need less than so many bytes, and no more than the device has.
 func (s *Session) cheaper(m *model.Model, h, w int, than int64) (lower []Remedy) {
 	if most := s.withinDevice(0); most > 0 {
-		than = min(than, most+1)
+		than = min(than, most/s.forSharers(1)+1)
 	}
 	try := func(change string, m *model.Model, p Precision) {
 		opt := s.engineOptions(1)
 		opt.Precision, opt.TF32 = p.Storage(), p == TF32
 		var least *memplan.BudgetError
 		if _, err := exec.Prepare(m, h, w, s.info, opt); errors.As(err, &least) && least.Minimum < than {
-			lower = append(lower, Remedy{change, least.Minimum})
+			lower = append(lower, Remedy{change, s.forSharers(least.Minimum)})
 		}
 	}
 	if s.precision() != FP16 {

@@ -385,3 +385,28 @@ func TestPlanTable(t *testing.T) {
 		t.Errorf("afterwards: %v", err)
 	}
 }
+
+// TestBudgetProblem: which budget is too small, whose it is, and by how much, in units
+// that can be read.
+func TestBudgetProblem(t *testing.T) {
+	const of = " for this photo with fast (fp32) on D"
+	for name, c := range map[string]struct {
+		err  pipeline.BudgetError
+		want string
+	}{
+		"asked":    {pipeline.BudgetError{Budget: 1 << 10, Minimum: 1 << 20}, "a budget of 1.0 KiB is too small by 1023.0 KiB" + of},
+		"odd":      {pipeline.BudgetError{Budget: 15001023, Minimum: 15001024}, "a budget of 15001023 bytes (14.3 MiB) is too small by 1 byte" + of},
+		"one byte": {pipeline.BudgetError{Budget: 1, Minimum: 3}, "a budget of 1 byte is too small by 2 bytes" + of},
+		"default": {pipeline.BudgetError{Budget: 3435973836, Minimum: 3470716160, Default: true, Why: "80 % of the 4.0 GiB of adreno-660"},
+			"the default budget of 3.2 GiB (80 % of the 4.0 GiB of adreno-660) is too small by 33.1 MiB" + of},
+		"found": {pipeline.BudgetError{Budget: 1 << 20, Minimum: 2 << 20, Why: "what the device was found to have"},
+			"the budget of 1.0 MiB (what the device was found to have) is too small by 1.0 MiB" + of},
+		"shared": {pipeline.BudgetError{Budget: 2 << 20, Minimum: 4 << 20, Sharers: 2},
+			"a budget of 2.0 MiB, shared by the 2 photos that are on the device at a time, is too small by 2.0 MiB" + of},
+	} {
+		c.err.Model, c.err.Precision, c.err.Device = "fast", "fp32", "D"
+		if got := c.err.Problem(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

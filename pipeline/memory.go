@@ -8,6 +8,9 @@ import (
 	"enhance/clrt"
 )
 
+// askedFor is where a budget comes from that somebody gave.
+const askedFor = "as asked for"
+
 // budget turns the memory setting into bytes for a device, 0 for no limit, and
 // says where the number comes from.
 func (m Memory) budget(i *clrt.DeviceInfo) (bytes int64, why string) {
@@ -15,7 +18,7 @@ func (m Memory) budget(i *clrt.DeviceInfo) (bytes int64, why string) {
 	case m == NoLimit:
 		return 0, "no limit asked for"
 	case m > 0:
-		return int64(m), "as asked for"
+		return int64(m), askedFor
 	case i.Type != clrt.CPU:
 		return i.GlobalMem / 5 * 4, fmt.Sprintf("80 %% of the device's %s", Bytes(i.GlobalMem))
 	}
@@ -35,6 +38,8 @@ func Bytes(n int64) string {
 		return fmt.Sprintf("%.1f MiB", v/(1<<20))
 	case n >= 1<<10:
 		return fmt.Sprintf("%.1f KiB", v/(1<<10))
+	case n == 1:
+		return "1 byte"
 	}
 	return fmt.Sprintf("%d bytes", n)
 }

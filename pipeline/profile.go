@@ -35,7 +35,7 @@ func (s *Session) chooseBudget() {
 	set, p := &s.set, s.set.Profile
 	switch {
 	case s.info == nil:
-		s.budget, s.budgetWhy = max(0, int64(set.Memory)), "as asked for"
+		s.budget, s.budgetWhy = max(0, int64(set.Memory)), askedFor
 		if set.Memory <= 0 {
 			s.budgetWhy = "no limit: whole planes in the host's memory"
 		}
@@ -51,7 +51,18 @@ func (s *Session) chooseBudget() {
 		s.budget, s.budgetWhy = set.Memory.budget(s.info)
 	}
 	s.capBudget()
+	s.whole = wholeBudget{s.budget, s.budgetWhy, 1}
 }
+
+// wholeBudget is a device's budget before several sessions divide it.
+type wholeBudget struct {
+	budget  int64
+	why     string
+	sharers int64
+}
+
+// forSharers is what a device needs so that each of the sessions on it has n bytes.
+func (s *Session) forSharers(n int64) int64 { return n * max(1, s.whole.sharers) }
 
 // capBudget makes the budget no more than the device has, or the profile says that
 // it has: a plan for more could not be run there.

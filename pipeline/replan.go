@@ -47,7 +47,7 @@ func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(str
 	var least *memplan.BudgetError
 	switch {
 	case errors.As(perr, &least):
-		return nil, job, &MemoryError{Need: job.Plan.Peak, Minimum: least.Minimum, Err: err}
+		return nil, job, &MemoryError{Need: job.Plan.Peak, Minimum: s.forSharers(least.Minimum), Err: err}
 	case perr != nil:
 		return nil, job, perr
 	}
@@ -90,7 +90,7 @@ func (s *Session) memoryError(err error, job *exec.Job, m *model.Model, h, w int
 	e := &MemoryError{Need: job.Plan.Peak, Err: err}
 	var least *memplan.BudgetError
 	if _, perr := s.prepare(m, h, w, 1); errors.As(perr, &least) {
-		e.Minimum = least.Minimum
+		e.Minimum = s.forSharers(least.Minimum)
 	}
 	return e
 }

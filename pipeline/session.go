@@ -29,6 +29,7 @@ type Session struct {
 	algo      func(step string, s conv.Shape) conv.Algo
 	budget    int64
 	budgetWhy string
+	whole     wholeBudget
 	// openJob replaces exec's Job.Open in tests.
 	openJob func(*exec.Job, *clrt.Context) (*exec.Engine, error)
 

@@ -74,8 +74,7 @@ func message(err error, photo string) string {
 	case errors.As(err, &budget) && budget.DeviceMem > 0: // no --mem helps
 		text = budget.Error()
 	case errors.As(err, &budget):
-		text = fmt.Sprintf("a budget of %s is too small for %s with %s (%s) on %s: the smallest that works is --mem %d (%s)",
-			exactBytes(budget.Budget), budget.Subject(), budget.Model, budget.Precision, budget.Device, budget.Minimum, pipeline.Bytes(budget.Minimum))
+		text = fmt.Sprintf("%s: the smallest that works is --mem %d (%s)", budget.Problem(), budget.Minimum, pipeline.Bytes(budget.Minimum))
 		if budget.Maps != "" {
 			text += ", " + budget.Maps
 		}
@@ -101,17 +100,6 @@ func message(err error, photo string) string {
 		text = photo + ": " + text
 	}
 	return "enhance: " + oneLine(text)
-}
-
-// exactBytes prints a budget with its unit, or in bytes if it is odd.
-func exactBytes(n int64) string {
-	switch {
-	case n == 1:
-		return "1 byte"
-	case n%1024 != 0:
-		return fmt.Sprintf("%d bytes", n)
-	}
-	return pipeline.Bytes(n)
 }
 
 // oneLine joins the lines of a compiler's log or of joined errors.
