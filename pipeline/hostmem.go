@@ -56,7 +56,21 @@ func (e *HostMemoryError) Error() string {
 		return fmt.Sprintf("this run needs about %s of host memory (%s), but only %s are available, %s of which the process holds",
 			Bytes(e.Need), strings.Join(parts, ", "), Bytes(e.Budget), Bytes(e.Budget-e.Available))
 	}
-	return fmt.Sprintf("%s of host memory are too few: this run needs about %s (%s)", Bytes(e.Budget), Bytes(e.Need), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s of host memory is too little: this run needs about %s (%s)", Bytes(e.Budget), Bytes(e.Need), strings.Join(parts, ", "))
+}
+
+// drift is by how much what the process holds before a run differs from one run to
+// the next at least, by when its garbage is collected: 8 MiB were seen.
+const drift = 12 << 20
+
+// Enough is a budget that works, where none is too small for the run itself: Need and
+// what it may be more the next time, as a round number of MiB.
+func (e *HostMemoryError) Enough() int64 {
+	n, round := e.Need+max(drift, e.Need/16), int64(10<<20)
+	if n > 1000<<20 {
+		round *= 10
+	}
+	return (n + round - 1) / round * round
 }
 
 // hostNeeds estimates what the run holds in the host's memory and holds it

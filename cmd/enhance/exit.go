@@ -83,6 +83,8 @@ func message(err error, photo string) string {
 		}
 	case errors.As(err, &host) && host.Available > 0:
 		text += "; --host-mem 0 tries all the same"
+	case errors.As(err, &host):
+		text += fmt.Sprintf("; try --host-mem %dM", host.Enough()>>20)
 	case errors.Is(err, atomicfile.ErrExists) && errors.As(err, &file):
 		text, named = file.Path+": exists already: choose another name, or give -y to replace it", true
 	case errors.As(err, &file):

@@ -8,7 +8,7 @@ import (
 )
 
 // TestHostMemoryMessage: who did not ask for a bound on the host's memory is told how
-// to go ahead without; who did is not.
+// to go ahead without; who did, which bound is enough.
 func TestHostMemoryMessage(t *testing.T) {
 	const hint = "--host-mem 0"
 	planned := []pipeline.HostUse{{Purpose: "of activations", Bytes: 3 << 30}}
@@ -20,7 +20,9 @@ func TestHostMemoryMessage(t *testing.T) {
 		{&pipeline.HostMemoryError{Budget: 2 << 30, Available: 1 << 30, Need: 3 << 30, Planned: planned},
 			"enhance: a.dng: this run needs about 3.0 GiB of host memory (3.0 GiB of activations), but only 2.0 GiB are available, 1.0 GiB of which the process holds", true},
 		{&pipeline.HostMemoryError{Budget: 2 << 30, Need: 3 << 30, Planned: planned},
-			"enhance: a.dng: 2.0 GiB of host memory are too few: this run needs about 3.0 GiB (3.0 GiB of activations)", false},
+			"enhance: a.dng: 2.0 GiB of host memory is too little: this run needs about 3.0 GiB (3.0 GiB of activations); try --host-mem 3300M", false},
+		{&pipeline.HostMemoryError{Budget: 100 << 20, Need: 123 << 20, Planned: planned[:0]},
+			"enhance: a.dng: 100.0 MiB of host memory is too little: this run needs about 123.0 MiB (); try --host-mem 140M", false},
 	} {
 		got := message(c.err, "a.dng")
 		if !strings.HasPrefix(got, c.want) || strings.Contains(got, hint) != c.hint || strings.Contains(got, "\n") {

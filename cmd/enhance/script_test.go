@@ -89,6 +89,7 @@ func TestScripts(t *testing.T) {
 			"oneline":   cmdOneline,
 			"weights":   cmdWeights,
 			"minimum":   cmdMinimum,
+			"enough":    cmdEnough,
 			"smalldisk": cmdSmalldisk,
 			"interrupt": cmdInterrupt,
 			"killchild": cmdKillchild,
@@ -297,6 +298,15 @@ func cmdMinimum(ts *testscript.TestScript, neg bool, args []string) {
 	n, _, _ := strings.Cut(rest, " ")
 	ts.Setenv(args[0], strconv.Itoa(atoi(ts, n)))
 	ts.Setenv(args[0]+"_LESS", strconv.Itoa(atoi(ts, n)-1))
+}
+
+// enough NAME: sets NAME to the bound that the message on standard error advises.
+func cmdEnough(ts *testscript.TestScript, neg bool, args []string) {
+	_, rest, ok := strings.Cut(ts.ReadFile("stderr"), "try --host-mem ")
+	if !ok {
+		ts.Fatalf("no bound is advised")
+	}
+	ts.Setenv(args[0], strings.TrimSpace(rest))
 }
 
 // writing reports whether a process has a temporary file in dir, with a name or none.
