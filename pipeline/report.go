@@ -15,14 +15,14 @@ type Report struct {
 	Input     string          `json:"input"`
 	Output    OutputFacts     `json:"output"`
 	Photo     PhotoFacts      `json:"photo"`
-	Colour    ColourFacts     `json:"colour"`
+	Colour    ColourFacts     `json:"colour,omitzero"`
 	Noise     *NoiseFacts     `json:"noise,omitempty"` // nil: the model takes none
 	Model     ModelFacts      `json:"model"`
 	Device    DeviceFacts     `json:"device"`
-	Plan      PlanFacts       `json:"plan"`
+	Plan      PlanFacts       `json:"plan,omitzero"`
 	Seconds   Seconds         `json:"seconds"`
 	Memory    MemoryFacts     `json:"memory"`
-	Host      HostFacts       `json:"host"`
+	Host      HostFacts       `json:"host,omitzero"`
 	Reference *ReferenceFacts `json:"reference,omitempty"`
 	Warnings  []string        `json:"warnings,omitempty"`
 	DryRun    bool            `json:"dry_run,omitempty"`

@@ -8,17 +8,17 @@ import (
 	"enhance/pipeline"
 )
 
-// brief says of each of several photos its name, time and peak in a line, and
-// what is new in another: the device and the model where they are not those of the
-// photos before, and notes that were not made yet. -v says all of it, and --json has
-// it. Photos speak in their order, one at a time.
+// brief says of each of several photos its name, time and peak in a line, the device
+// and the model where they are not those of the photos before, and at the end the
+// notes, each once, with the photos that it is true of. -v says all of it with each
+// photo, and --json has it. Photos speak in their order, one at a time.
 type brief struct {
-	headed map[string]bool // devices and models that were named
-	noted  map[string]int  // photos by note
-	order  []string        // notes as they came
+	headed map[string]bool     // devices and models that were named
+	noted  map[string][]string // photos by note
+	order  []string            // notes as they came
 }
 
-func newBrief() *brief { return &brief{headed: map[string]bool{}, noted: map[string]int{}} }
+func newBrief() *brief { return &brief{headed: map[string]bool{}, noted: map[string][]string{}} }
 
 // head names the device and the model unless it did before.
 func (b *brief) head(w io.Writer, r *pipeline.Report) {
@@ -36,27 +36,28 @@ func (b *brief) done(w io.Writer, r *pipeline.Report) {
 	b.head(w, r)
 	s := &r.Seconds
 	fmt.Fprintf(w, "%-8s%s: %.2f s, %s, to %s\n", "photo", r.Input, s.Total-s.Wait, briefPeak(r), r.Output.Path)
-	b.notes(w, r)
+	b.notes(r)
 }
 
-// notes makes those that were not made yet.
-func (b *brief) notes(w io.Writer, r *pipeline.Report) {
-	name := filepath.Base(r.Input)
+// notes takes those of a photo.
+func (b *brief) notes(r *pipeline.Report) {
 	for _, text := range r.Warnings {
-		if text = oneLine(text); b.noted[text] == 0 {
-			fmt.Fprintf(w, "%-8s%s: %s\n", "note", name, text)
+		text = oneLine(text)
+		if b.noted[text] == nil {
 			b.order = append(b.order, text)
 		}
-		b.noted[text]++
+		b.noted[text] = append(b.noted[text], filepath.Base(r.Input))
 	}
 }
 
-// end says of how many photos the notes are true.
+// end makes the notes.
 func (b *brief) end(w io.Writer) {
 	for _, text := range b.order {
-		if n := b.noted[text]; n > 1 {
-			fmt.Fprintf(w, "%-8sof %d photos: %s\n", "note", n, text)
+		of := b.noted[text][0]
+		if n := len(b.noted[text]); n > 1 {
+			of = fmt.Sprintf("of %d photos", n)
 		}
+		fmt.Fprintf(w, "%-8s%s: %s\n", "note", of, text)
 	}
 }
 

@@ -89,8 +89,9 @@ func modelRun(e *env, args []string) int {
 	defer stop()
 	r, err := o.run(ctx, e, s)
 	if err != nil {
-		r.Error, r.Status = message(err, ""), status(err)
-		fmt.Fprintln(e.stderr, r.Error)
+		text := message(err, "")
+		r.Error, r.Status = strings.TrimPrefix(text, "enhance: "), status(err)
+		fmt.Fprintln(e.stderr, text)
 	}
 	if o.json {
 		if code := e.putJSON(r); code != exitOK {

@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"runtime/debug"
-	"slices"
+	"strings"
+	"sync"
 	"time"
 
-	"enhance/exec"
 	"enhance/pipeline"
 )
 
@@ -47,10 +46,10 @@ func runDevelop(e *env, args []string) int {
 	if err != nil {
 		return e.fail(err, "")
 	}
-	ctx, stop := interruptible(e, pb.Abandon)
+	b := &batch{env: e, order: o, makers: pb, targets: ts, many: len(ts) > 1, results: make([]result, len(ts)), begun: make([]bool, len(ts))}
+	ctx, stop := interruptibleWith(e, b.breakOff)
 	defer stop()
 	defer pb.Close()
-	b := &batch{env: e, order: o, makers: pb, targets: ts, many: len(ts) > 1, results: make([]result, len(ts))}
 	return b.run(ctx)
 }
 
@@ -77,23 +76,15 @@ type batch struct {
 	voices   *voices
 	brief    *brief // nil: every photo is described in full
 	progress *overall
-	results  []result // by photo
 	said     []map[string]bool
 	start    time.Time
-	finished int
-	code     int
-	failed   int
-	skipped  int
-}
 
-// result is what --json prints of a photo.
-type result struct {
-	*pipeline.Report
-	Input   string                `json:"input"`
-	Skip    bool                  `json:"skipped,omitempty"`
-	Error   string                `json:"error,omitempty"`
-	Status  int                   `json:"status"`
-	Profile []*exec.ProfileReport `json:"profile,omitempty"`
+	mu       sync.Mutex // of the rest: an interrupt may end the program at any time
+	results  []result   // by photo
+	begun    []bool     // by photo
+	finished int        // photos whose result is there; they come in order
+	code     int
+	ended    bool // the sums were said
 }
 
 func (b *batch) run(ctx context.Context) int {
@@ -113,15 +104,16 @@ func (b *batch) run(ctx context.Context) int {
 	if b.brief != nil {
 		b.brief.end(b.sayTo())
 	}
-	if b.many && b.code != exitInterrupted {
-		if b.failed > 0 {
-			b.code = exitFailed
-			fmt.Fprintf(b.stderr, "enhance: %d of %d photos failed\n", b.failed, n)
-		} else if !b.order.quiet {
-			fmt.Fprintf(b.stderr, "%s done, %d skipped\n", photos(n-b.skipped), b.skipped)
-		}
-		b.writeRates()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended { // the program is about to
+		return exitInterrupted
 	}
+	if !b.many && b.finished == 0 {
+		fmt.Fprintln(b.stderr, "enhance: interrupted")
+	}
+	clear(b.begun) // all that were, came to their end
+	b.end()
 	if err := b.makers.Close(); err != nil && b.code == exitOK { // the peaks below want the device for themselves
 		b.code = b.fail(err, "")
 	}
@@ -137,56 +129,15 @@ func (b *batch) run(ctx context.Context) int {
 	return b.code
 }
 
-// photos counts them.
-func photos(n int) string {
-	if n == 1 {
-		return "1 photo"
-	}
-	return fmt.Sprintf("%d photos", n)
-}
-
-// writeRates says how many photos each device made, and how fast all were.
-func (b *batch) writeRates() {
-	if b.order.quiet || b.order.dryRun {
-		return
-	}
-	took := time.Since(b.start).Seconds()
-	type sum struct {
-		name    string
-		photos  int
-		seconds float64
-	}
-	var sums []sum
-	made := 0
-	for i := range b.results[:b.finished] {
-		r := b.results[i].Report
-		if r == nil || r.Seconds.Run == 0 {
-			continue
-		}
-		made++
-		name := deviceName(&r.Device)
-		k := slices.IndexFunc(sums, func(s sum) bool { return s.name == name })
-		if k < 0 {
-			k, sums = len(sums), append(sums, sum{name: name})
-		}
-		sums[k].photos++
-		sums[k].seconds += r.Seconds.Run
-	}
-	if made < 2 {
-		return
-	}
-	for _, s := range sums {
-		fmt.Fprintf(b.stderr, "device %s: %s, %.2f s of runs\n", s.name, photos(s.photos), s.seconds)
-	}
-	fmt.Fprintf(b.stderr, "%.2f s, %.2f photos a second\n", took, float64(made)/took)
-}
-
 // job is photo i's order; false passes over it.
 func (b *batch) job(i int) (pipeline.Job, bool) {
 	o, t := b.order, b.targets[i]
 	if o.skipExisting && t.out != "-" && exists(t.out) {
 		return pipeline.Job{}, false
 	}
+	b.mu.Lock()
+	b.begun[i] = true
+	b.mu.Unlock()
 	job := o.job
 	job.Input, job.Output = t.in, o.output(t, b.env)
 	job.Progress = func(done, total int64) { b.progress.set(i, done, total) }
@@ -217,13 +168,17 @@ func (b *batch) job(i int) (pipeline.Job, bool) {
 func (b *batch) done(i int, rep *pipeline.Report, err error) {
 	defer b.voices.done(i)
 	b.progress.done(i)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return
+	}
 	b.finished = i + 1
 	o, t, say := b.order, b.targets[i], b.voices.of(i, b.stderr)
 	r := &b.results[i]
 	*r = result{Report: rep, Input: t.in, Status: status(err)}
 	if rep == nil && err == nil {
 		r.Skip = true
-		b.skipped++
 		if !o.quiet {
 			fmt.Fprintf(say, "%s: skipped, %s exists\n", t.in, t.out)
 		}
@@ -239,18 +194,31 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 	if err == nil {
 		return
 	}
-	r.Error = message(err, t.in)
-	if r.Status == exitInterrupted && b.code == exitInterrupted { // of several under way: once is enough
-		return
+	text := message(err, t.in)
+	r.Error, r.Report = strings.TrimPrefix(text, "enhance: "), decided(rep)
+	if r.Interrupted = r.Status == exitInterrupted; r.Interrupted {
+		b.code = exitInterrupted
+		if b.many { // once for all is enough
+			return
+		}
 	}
-	if b.brief != nil && rep != nil && !o.quiet {
-		b.brief.notes(say, rep)
+	if b.brief != nil && rep != nil {
+		b.brief.notes(rep)
 	}
-	fmt.Fprintln(say, r.Error)
-	b.failed++
+	fmt.Fprintln(say, text)
 	if b.code != exitInterrupted {
 		b.code = r.Status
 	}
+}
+
+// decided is a report without a plan that was not finished, whose zeros say nothing.
+func decided(rep *pipeline.Report) *pipeline.Report {
+	if rep == nil || rep.Plan.Strategy != "" {
+		return rep
+	}
+	r := *rep
+	r.Plan = pipeline.PlanFacts{}
+	return &r
 }
 
 // sayTo is where facts about a photo go: a dry run's are what was asked for.
@@ -262,20 +230,4 @@ func (b *batch) sayTo() io.Writer {
 		return io.Discard
 	}
 	return b.stderr
-}
-
-// writeJSON prints one object: the report of the photo, or of all that were begun.
-func (b *batch) writeJSON(profiles []*exec.ProfileReport) error {
-	enc := json.NewEncoder(b.stdout)
-	enc.SetIndent("", "  ")
-	if !b.many && b.finished == 1 {
-		b.results[0].Profile = profiles
-		return enc.Encode(b.results[0])
-	}
-	return enc.Encode(struct {
-		Photos  []result              `json:"photos"`
-		Failed  int                   `json:"failed"`
-		Skipped int                   `json:"skipped"`
-		Profile []*exec.ProfileReport `json:"profile,omitempty"`
-	}{b.results[:b.finished], b.failed, b.skipped, profiles})
 }

@@ -14,9 +14,16 @@ import (
 const patience = 800 * time.Millisecond
 
 // interruptible returns a context that ends with the first Ctrl-C, a request to
-// terminate, or the terminal's end unless that is ignored (nohup). If the run does not stop soon after, or a second Ctrl-C comes,
-// the process ends at once; abandon then removes the unfinished file.
+// terminate, or the terminal's end unless that is ignored (nohup). If the run does
+// not stop soon after, or a second Ctrl-C comes, the process ends at once; abandon
+// then removes the unfinished file.
 func interruptible(e *env, abandon func()) (ctx context.Context, stop func()) {
+	return interruptibleWith(e, func() bool { abandon(); return false })
+}
+
+// interruptibleWith is interruptible with an abandon that reports whether it said
+// that the program was interrupted.
+func interruptibleWith(e *env, abandon func() bool) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -37,13 +44,16 @@ func interruptible(e *env, abandon func()) (ctx context.Context, stop func()) {
 		case <-signals:
 		case <-time.After(patience):
 		}
-		gone := make(chan struct{})
-		go func() { abandon(); close(gone) }()
+		gone := make(chan bool, 1)
+		go func() { gone <- abandon() }()
+		said := false
 		select { // a write that hangs must not hold the exit up
-		case <-gone:
+		case said = <-gone:
 		case <-time.After(patience / 8):
 		}
-		fmt.Fprintln(e.stderr, "\nenhance: interrupted")
+		if !said {
+			fmt.Fprintln(e.stderr, "\nenhance: interrupted")
+		}
 		os.Exit(exitInterrupted)
 	}()
 	return ctx, func() {

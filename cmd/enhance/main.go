@@ -10,8 +10,8 @@
 //	cmd_*.go      the subcommands: model, explain, bench; cmd_settings.go: their flags
 //	flags.go      the flags of the main job; rawflags.go: those about samples;
 //	              help.go: what --help prints
-//	develop.go    the main job, for one photo or many
-//	targets.go    which photo becomes which file
+//	develop.go    the main job, for one photo or many; sums.go: what became of them
+//	targets.go    which photo becomes which file; clashes.go: none costs another
 //	interrupt.go  Ctrl-C
 //	describe.go   what is said before and after; brief.go: of each of several photos;
 //	              progress.go: in between

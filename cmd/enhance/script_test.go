@@ -324,11 +324,17 @@ func writing(pid int, dir string) bool {
 
 // interrupt MS N args...: runs enhance, sends N interrupts (hup: a hangup) MS
 // milliseconds after its temporary file has appeared in the current directory, and
-// wants exit status 130 within a second.
+// wants exit status 130 within a second. With >FILE before args, what it prints is
+// kept: standard output in FILE, standard error in FILE.err.
 func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	path, err := exec.LookPath("enhance")
 	check(ts, err)
-	c := exec.Command(path, args[2:]...)
+	to, keep := strings.CutPrefix(args[2], ">")
+	order := args[2:]
+	if keep {
+		order = args[3:]
+	}
+	c := exec.Command(path, order...)
 	c.Dir = ts.MkAbs(".")
 	c.Env = os.Environ()
 	for _, name := range append([]string{"ENHANCE_CACHE_DIR", "XDG_CACHE_HOME", "POCL_CACHE_DIR"}, passed...) {
@@ -336,8 +342,8 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 			c.Env = append(c.Env, name+"="+v)
 		}
 	}
-	var stderr bytes.Buffer
-	c.Stderr = &stderr
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
 	check(ts, c.Start())
 	begun := false
 	for range 1000 {
@@ -359,6 +365,10 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	err = c.Wait()
 	took := time.Since(start)
 	ts.Logf("stopped after %v: %v\n%s", took, err, stderr.String())
+	if keep {
+		check(ts, os.WriteFile(ts.MkAbs(to), stdout.Bytes(), 0o644))
+		check(ts, os.WriteFile(ts.MkAbs(to+".err"), stderr.Bytes(), 0o644))
+	}
 	switch {
 	case !begun:
 		ts.Fatalf("the run did not begin")
