@@ -56,6 +56,7 @@ func NewBatch(set Settings, profiler func(n int, name string, d *clrt.Device) *e
 		return nil, err
 	}
 	b = &Batch{}
+	all := set.Device == AllDevices
 	set.serialise()
 	groups := map[string]*peers{}
 	defer func() {
@@ -73,6 +74,12 @@ func NewBatch(set Settings, profiler func(n int, name string, d *clrt.Device) *e
 		}
 		if err != nil {
 			return b, err
+		}
+		if all {
+			s.choice.Why = "no OpenCL device; all were asked for"
+			if s.choice.Device != nil {
+				s.choice.Why = fmt.Sprintf("all %s devices were asked for", s.choice.Device.Info().Type)
+			}
 		}
 		b.sessions = append(b.sessions, s)
 		if s.info != nil {
@@ -129,7 +136,7 @@ func (set *Settings) serialise() {
 			f(s)
 		}
 	}
-	set.Tell, set.Debug = text(set.Tell), text(set.Debug)
+	set.Tell, set.Compiling, set.Debug = text(set.Tell), text(set.Compiling), text(set.Debug)
 	if f := set.Tuning; f != nil {
 		set.Tuning = func(done, total int) {
 			mu.Lock()

@@ -55,10 +55,10 @@ type Settings struct {
 	// NoTune leaves what was measured on the device alone: algorithms are the
 	// shipped defaults, and nothing is measured at a device's first use.
 	NoTune bool
-	// Tell, if set, is told of work that is done once for a device: tuning, checks
-	// of precision, compilation that takes long; from any goroutine. Debug, if set,
-	// of what only a study needs to know.
-	Tell, Debug func(text string)
+	// Tell, if set, is told of measurements that are made once for a device: tuning,
+	// checks of precision; Compiling, of compilation that takes long; Debug, of what
+	// only a study needs to know. All from any goroutine.
+	Tell, Compiling, Debug func(text string)
 	// Tuning, if set, is called after each of the total measurements of such work.
 	Tuning func(done, total int)
 	// Algo chooses convolution algorithms, see exec.ParseAlgos; "" is automatic.

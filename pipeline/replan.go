@@ -26,10 +26,11 @@ const slowOpen = time.Second
 
 // tellSlow tells what takes so long, should stop not be called soon.
 func (s *Session) tellSlow() (stop func()) {
-	if s.set.Tell == nil {
+	tell := s.set.Compiling
+	if tell == nil {
 		return func() {}
 	}
-	t := time.AfterFunc(slowOpen, func() { s.tell("compiling kernels, which is kept for later runs on this device: some seconds") })
+	t := time.AfterFunc(slowOpen, func() { tell("compiling for this device takes some seconds; kept for later runs") })
 	return func() { t.Stop() }
 }
 

@@ -21,6 +21,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -147,7 +148,10 @@ func place(text []byte, path string, at int64, err error) error {
 	case errors.As(err, &kind):
 		at = kind.Offset
 	}
-	problem := strings.TrimPrefix(err.Error(), "json: ")
+	problem := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "json: "), "clrt: ")
+	if kind != nil { // the decoder's own words are about Go's types
+		problem = fmt.Sprintf("%s: want %s, not %s", orObject(kind.Field), wanted(kind.Type), kind.Value)
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		at, problem = int64(len(text)), "the object is not complete"
 	}
@@ -156,9 +160,36 @@ func place(text []byte, path string, at int64, err error) error {
 			at = int64(j)
 		}
 	}
+	if strings.HasPrefix(problem, "unknown device type") {
+		problem += ": " + wantType
+	}
 	before := text[:min(max(at, 0), int64(len(text)))]
 	line := bytes.Count(before, []byte("\n")) + 1
 	return &FormatError{Path: path, Line: line, Column: len(before) - (bytes.LastIndexByte(before, '\n') + 1) + 1, Problem: problem}
+}
+
+const wantType = `want "CPU", "GPU" or "Accelerator"`
+
+func orObject(field string) string {
+	if field == "" {
+		return "the whole"
+	}
+	return field
+}
+
+// wanted names what JSON has for a type of Go.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Slice:
+		return "a list of strings"
+	case reflect.Struct:
+		return "an object"
+	}
+	return "a string"
 }
 
 // problem says what is wrong with the values, "" if nothing.
@@ -192,7 +223,7 @@ func (p *Profile) problem() string {
 	case p.NativeVectorFloat&(p.NativeVectorFloat-1) != 0: // OpenCL's vectors
 		return fmt.Sprintf("native_vector_float is %d: want 1, 2, 4, 8 or 16", p.NativeVectorFloat)
 	case p.Type != clrt.CPU && p.Type != clrt.GPU && p.Type != clrt.Accelerator:
-		return `type: want "CPU", "GPU" or "Accelerator"`
+		return "type: " + wantType
 	}
 	return ""
 }

@@ -26,8 +26,7 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 		camera = "unknown camera"
 	}
 	item("photo", "%s: %s, %s", filepath.Base(r.Input), camera, p.Format)
-	item("", "%dx%d of %dx%d, %s, black %s, white %s%s", p.Crop[2]-p.Crop[0], p.Crop[3]-p.Crop[1],
-		p.Width, p.Height, p.CFA, levels(p.Black), levels(p.White[:]), orientation(p.Orientation))
+	item("", "%s, %s, black %s, white %s%s", photoSize(p), p.CFA, levels(p.Black), levels(p.White[:]), orientation(p.Orientation))
 	item("", "%s", colourLine(&r.Colour))
 	if r.Noise != nil {
 		item("noise", "%s", noiseLine(r.Noise))
@@ -39,6 +38,7 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 		item("", "%s", t)
 	}
 	item("", "%s", budgetLine(r))
+	writeMoves(w, r)
 	if r.Output.Path != "" || !r.DryRun {
 		name := r.Output.Path
 		if name == "" {
@@ -84,6 +84,15 @@ func writeVerbose(w io.Writer, r *pipeline.Report) {
 		buffer(p.Loaded, "weights of a section at a time")
 		buffer(p.Scratch, "scratch")
 	}
+}
+
+// photoSize is the size of the picture, and of what it is cut from if that is more.
+func photoSize(p *pipeline.PhotoFacts) string {
+	w, h := p.Crop[2]-p.Crop[0], p.Crop[3]-p.Crop[1]
+	if w == p.Width && h == p.Height {
+		return fmt.Sprintf("%dx%d", w, h)
+	}
+	return fmt.Sprintf("%dx%d of %dx%d", w, h, p.Width, p.Height)
 }
 
 func levels(v []float32) string {

@@ -15,7 +15,7 @@ const (
 	exitOK          = 0
 	exitFailed      = 1 // one of several photos failed, or the result is not finite
 	exitUsage       = 2
-	exitInput       = 3 // unsupported or damaged photo, reference or weights
+	exitInput       = 3 // unsupported or damaged photo, reference, weights or device profile
 	exitIO          = 4
 	exitDevice      = 5
 	exitBudget      = 6

@@ -24,10 +24,10 @@ Standard output carries the picture (-o -) or a report (--json, --dry-run, lists
 never both; everything else goes to standard error.
 
 Exit status: 0 done; 1 one of several photos failed, or the result is not finite;
-2 usage; 3 unsupported or damaged photo or weights; 4 a file cannot be read or
-written; 5 no such device, or it failed; 6 memory budget too small (the message
-names the smallest that works); 7 output exists; 8 below --min-psnr;
-130 interrupted.
+2 usage; 3 unsupported or damaged photo, weights or device profile; 4 a file cannot
+be read or written; 5 no such device, or it failed; 6 memory budget too small (the
+message names the smallest that works), or the host has too little; 7 output exists;
+8 below --min-psnr; 130 interrupted.
 `
 
 func printHelp(w io.Writer) {

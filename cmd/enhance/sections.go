@@ -9,9 +9,8 @@ import (
 	"enhance/pipeline"
 )
 
-// writeSections prints a dry run's plan: what moves, what the host holds, and the
-// table of sections.
-func writeSections(w io.Writer, r *pipeline.Report) {
+// writeMoves prints what a dry run's plan moves, and what the host would hold.
+func writeMoves(w io.Writer, r *pipeline.Report) {
 	p := &r.Plan
 	if !r.DryRun || p.Full == nil {
 		return
@@ -22,7 +21,16 @@ func writeSections(w io.Writer, r *pipeline.Report) {
 	for i, u := range r.Host.Planned {
 		fmt.Fprintf(w, "%s %s %s", []string{":", ","}[min(i, 1)], pipeline.Bytes(u.Bytes), u.Purpose)
 	}
-	fmt.Fprint(w, "\n\n")
+	fmt.Fprintln(w)
+}
+
+// writeSections prints the table of a dry run's sections.
+func writeSections(w io.Writer, r *pipeline.Report) {
+	p := &r.Plan
+	if !r.DryRun || p.Full == nil {
+		return
+	}
+	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "section\trows\tticks\tlaunches\tGFLOP\trings\tkept\tup\tdown\tweights\t  algorithms\t  steps")
 	for i := range p.Table {

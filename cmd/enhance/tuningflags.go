@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	precisionUsage = "how exactly the device computes: fp32, tf32 (matrix units only), fp16, or auto for the fastest within 50 dB of fp32"
+	precisionUsage = "how exactly the device computes: fp32, tf32 (matrix units only), fp16, or auto for the fastest whose PSNR to fp32 is over 50 dB"
 	noTuneUsage    = "use the shipped choice of algorithms: measure nothing at a device's first use, and ignore what was measured"
 )
 
@@ -27,6 +27,7 @@ func tellTuning(set *pipeline.Settings, w io.Writer, quiet, verbose bool) {
 		c.terminal = true
 	}
 	set.Tell = func(text string) { c.line("tune", text) }
+	set.Compiling = func(text string) { c.line("kernels", text) }
 	set.Tuning = c.set
 	if verbose {
 		set.Debug = func(text string) { c.line("tune", text) }
