@@ -128,8 +128,9 @@ func floatBytes(vs ...[]float32) []byte {
 // as much as the network's parameters, which are most of what the host holds. Beside a
 // device with memory of its own the host has more to spare than the 20 ms that
 // collecting takes, and than cores without work: PyNET's largest layers pack to 19 MB.
-func (e *Engine) packingRoom() (ahead, garbage int64) {
-	if e.Shared() {
+// Host memory that is bounded or scarce is not for that: nobody counts these bytes.
+func (j *Job) packingRoom() (ahead, garbage int64) {
+	if j.Shared() || j.opt.Frugal {
 		return 32 << 20, 32 << 20
 	}
 	return 256 << 20, 256 << 20

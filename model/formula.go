@@ -50,7 +50,8 @@ func FormulaParams(seed string, g *Graph) map[string]*Tensor {
 		wg.Go(func() {
 			t.Data = FormulaTensor(seed, s.Name, int(elems(s.Shape)))
 			for i, u := range t.Data {
-				t.Data[i] = float32(kind.offset + (2*float64(u)-1)*kind.scale)
+				// Converted, so that no processor fuses the sum with the product.
+				t.Data[i] = float32(kind.offset + float64((2*float64(u)-1)*kind.scale))
 			}
 		})
 	}

@@ -63,7 +63,21 @@ func (s *Session) engineOptions(budget int64) exec.Options {
 		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: s.withinDevice(budget), Algo: s.algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
 		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), Profiler: s.set.Profiler,
+		Frugal: s.frugal(),
 	}
+}
+
+// scarce is how much of the host's memory has to be left for a run to take more of it
+// than it is planned to hold, to open sooner: four times that (see exec.Options.Frugal).
+const scarce = 2 << 30
+
+// frugal reports whether the host's memory is bounded or nearly full.
+func (s *Session) frugal() bool {
+	if s.set.HostMemory != DefaultMemory {
+		return s.set.HostMemory > 0
+	}
+	avail, ok := s.available()
+	return ok && avail < scarce
 }
 
 // probe asks the device once whether it has matrix units. Only GPUs can, and only

@@ -28,3 +28,22 @@ func TestAlgoError(t *testing.T) {
 		t.Errorf("%v became %v", other, err)
 	}
 }
+
+// TestFrugal: a bound of the host's memory, or too little of it, makes opening frugal; to
+// ask for no bound does not.
+func TestFrugal(t *testing.T) {
+	for _, c := range []struct {
+		asked  Memory
+		avail  int64
+		known  bool
+		frugal bool
+	}{
+		{DefaultMemory, scarce, true, false}, {DefaultMemory, scarce - 1, true, true}, {DefaultMemory, 0, false, false},
+		{NoLimit, 1, true, false}, {64 << 30, 1 << 40, true, true},
+	} {
+		s := &Session{set: Settings{HostMemory: c.asked}, available: func() (int64, bool) { return c.avail, c.known }}
+		if got := s.frugal(); got != c.frugal {
+			t.Errorf("--host-mem %d, %d available (known: %v): frugal %v", c.asked, c.avail, c.known, got)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,13 +38,18 @@ func devicePeaks(dev *clrt.Device) (*exec.Peaks, error) {
 	return p, nil
 }
 
-// peaksFile is where a device's peaks are kept, "" for nowhere.
+// peaksGeneration is raised when what is measured changes: figures of a build that did
+// not know a unit would pass for those of a device without it.
+const peaksGeneration = "2"
+
+// peaksFile is where the peaks of a device, or of some of its cores, are kept, "" for
+// nowhere.
 func peaksFile(i *clrt.DeviceInfo) string {
 	dir := clrt.CacheDir("peaks")
 	if dir == "" {
 		return ""
 	}
-	key := sha256.Sum256([]byte(strings.Join([]string{i.Platform, i.Name, i.DriverVersion, i.Version}, "\n")))
+	key := sha256.Sum256([]byte(strings.Join([]string{peaksGeneration, i.Platform, i.Name, i.DriverVersion, i.Version, fmt.Sprint(i.ComputeUnits)}, "\n")))
 	return filepath.Join(dir, hex.EncodeToString(key[:12])+".json")
 }
 

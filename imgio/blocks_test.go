@@ -1,0 +1,46 @@
+package imgio
+
+import (
+	"bytes"
+	"compress/flate"
+	"io"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestDeflatersForget: what a deflater compressed before changes no byte of what it
+// compresses now, be it longer, shorter, noise or repetitions: which of them a block
+// gets depends on the moment.
+func TestDeflatersForget(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	fresh := func() *deflater {
+		d := &deflater{search: 1} // search all for repetitions
+		d.codes = d.writer(-2)    // flate.HuffmanOnly
+		return d
+	}
+	used := fresh()
+	for turn := range 60 {
+		data := make([]byte, []int{0, 1, 100, 5000, 70000, 300000}[rng.IntN(6)])
+		few, period := 1+rng.IntN(256), 1+rng.IntN(3000)
+		for i := range data {
+			if data[i] = byte(rng.IntN(few)); i >= period && turn%3 > 0 {
+				data[i] = data[i-period]
+			}
+		}
+		last := turn%2 == 0
+		d := fresh()
+		d.compress(data, last)
+		used.out = used.out[:0]
+		used.compress(data, last)
+		if !bytes.Equal(d.out, used.out) {
+			t.Fatalf("turn %d: %d bytes (%d values, period %d) become %d by a new deflater and %d by a used one, or others", turn, len(data), few, period, len(d.out), len(used.out))
+		}
+		got, err := io.ReadAll(flate.NewReader(bytes.NewReader(used.out)))
+		if !last && err == io.ErrUnexpectedEOF { // the stream is still open
+			err = nil
+		}
+		if err != nil || !bytes.Equal(got, data) {
+			t.Fatalf("turn %d: %d bytes come back as %d: %v", turn, len(data), len(got), err)
+		}
+	}
+}
