@@ -24,7 +24,7 @@ func ParseSize(s string) (h, w int, err error) {
 	h, herr := strconv.Atoi(a)
 	w, werr := strconv.Atoi(b)
 	if !ok || herr != nil || werr != nil || h < 1 || w < 1 || h > maxTensorSide || w > maxTensorSide {
-		return 0, 0, optionErrorf("size", "%q: want rows x columns, such as 2880x3968, each of 1 to %d", s, maxTensorSide)
+		return 0, 0, optionErrorf("size", "%q: want rows x columns, such as 2880x3968, each of 1 to %d (--raw-size has the columns first)", s, maxTensorSide)
 	}
 	return h, w, nil
 }

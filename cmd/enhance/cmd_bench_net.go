@@ -17,7 +17,7 @@ prints the median time, the rate and the peak of device memory.
 func benchNet(e *env, args []string) int {
 	b, size, profile := &benchFlags{}, "", profileFlag{}
 	f := newFlags("bench net")
-	f.StringVar(&size, "size", "2880x3968", "rows x columns of the mosaic")
+	f.StringVar(&size, "size", "2880x3968", "`HxW`, rows x columns of the mosaic")
 	profile.declare(f)
 	b.declareModel(f)
 	b.declareDevice(f)

@@ -24,7 +24,7 @@ computed or allocated, but with --precision auto the patch that decides.
 func runExplain(e *env, args []string) int {
 	n, size, samples := &netFlags{}, "", rawFlags{}
 	f := newFlags("explain")
-	f.StringVar(&size, "size", "", "rows x columns of the mosaic, instead of a photo")
+	f.StringVar(&size, "size", "", sizeUsage)
 	n.declareModel(f)
 	n.declareDevice(f)
 	withoutHost(f)

@@ -74,7 +74,7 @@ func modelImport(e *env, args []string) int {
 	f := newFlags("model import")
 	f.StringVarP(&out, "output", "o", "", "`FILE` to make, .safetensors")
 	f.BoolVarP(&overwrite, "overwrite", "y", false, "replace an output that exists")
-	f.IntVar(&n.level, "level", -1, "level of a PyNET that was trained, 0 to 5; without it the lowest that the file holds")
+	f.StringVar(&n.levelText, "level", "", "level `N` of a PyNET that was trained, 0 to 5; without it the lowest that the file holds")
 	n.declareReport(f)
 	if code, done := e.begin(n, f, args, importHelp); done {
 		return code
@@ -120,7 +120,7 @@ func modelInfo(e *env, args []string) int {
 	n, size, brief := &netFlags{}, "", false
 	f := newFlags("model info")
 	n.declareModel(f)
-	f.StringVar(&size, "size", "2880x3968", "rows x columns of the mosaic")
+	f.StringVar(&size, "size", "2880x3968", "`HxW`, rows x columns of the mosaic")
 	f.BoolVar(&brief, "brief", false, "leave the table of layers out")
 	n.declareReport(f)
 	if code, done := e.begin(n, f, args, infoHelp); done {

@@ -27,7 +27,7 @@ printed too, without preparing and compiling: one run more, the first, does not 
 func runPlanTable(e *env, args []string) int {
 	n, size, measure, samples := &netFlags{}, "", false, rawFlags{}
 	f := newFlags("plan-table")
-	f.StringVar(&size, "size", "", "rows x columns of the mosaic, instead of a photo")
+	f.StringVar(&size, "size", "", sizeUsage)
 	f.BoolVar(&measure, "measure", false, "develop the photo within each budget")
 	n.declareModel(f)
 	n.declareDevice(f)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -16,7 +17,8 @@ import (
 // with the main job.
 type netFlags struct {
 	set            pipeline.Settings
-	level          int
+	level          int // model.AnyLevel if none was asked for
+	levelText      string
 	mem, precision string
 	profile        string
 	json, help     bool
@@ -35,7 +37,7 @@ var modelUsage = "network: " + model.BuiltinNames() + " (built in; without it " 
 // declareModel adds -m and --level.
 func (n *netFlags) declareModel(f *pflag.FlagSet) {
 	f.StringVarP(&n.set.Model, "model", "m", "", modelUsage)
-	f.IntVar(&n.level, "level", -1, "level of a PyNET whose output is wanted, 0 to 5")
+	f.StringVar(&n.levelText, "level", "", "level `N` of a PyNET whose output is wanted, 0 to 5")
 }
 
 // declareDevice adds the flags of the device and of how it is used.
@@ -98,10 +100,11 @@ func (n *netFlags) parse(f *pflag.FlagSet, args []string) (err error) {
 			return err
 		}
 	}
-	switch {
-	case n.level < -1 || n.level > 5:
-		return usagef("--level: %d: want 0 to 5", n.level)
-	case n.level >= 0:
+	n.level = model.AnyLevel
+	if n.levelText != "" {
+		if n.level, err = parseLevel(n.levelText); err != nil {
+			return err
+		}
 		n.set.Level = &n.level
 	}
 	switch {
@@ -112,6 +115,18 @@ func (n *netFlags) parse(f *pflag.FlagSet, args []string) (err error) {
 	}
 	return nil
 }
+
+// parseLevel reads a level of PyNET.
+func parseLevel(text string) (int, error) {
+	level, err := strconv.Atoi(text)
+	if err != nil || level < 0 || level > 5 {
+		return 0, usagef("--level: %q: want 0 to 5", text)
+	}
+	return level, nil
+}
+
+// sizeUsage is what --size says where there is --raw-size too.
+const sizeUsage = "`HxW`, rows x columns of the mosaic (--raw-size has them the other way round), instead of a photo"
 
 // photoOrSize is what a command about plans is asked about: the one photo among
 // the arguments, or the rows and columns of --size.

@@ -31,7 +31,7 @@ func runTune(e *env, args []string) int {
 	n.declareModel(f)
 	f.StringVarP(&n.set.Device, "device", "g", "", "index, platform:device or part of a name (enhance --list-devices)")
 	f.StringVar(&n.precision, "precision", "auto", "fp32, tf32 or fp16; auto measures all that the device offers")
-	f.StringVar(&size, "size", "2880x3968", "rows x columns of the mosaic")
+	f.StringVar(&size, "size", "2880x3968", "`HxW`, rows x columns of the mosaic")
 	f.StringVar(&n.mem, "mem", "", "most bytes of device memory, such as 256M")
 	f.Float64Var(&limit, "limit", 0, "stop each precision after so many `seconds`; what was not measured by then stays as it was")
 	f.BoolVarP(&quiet, "quiet", "q", false, "do not say how far it is")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -178,9 +177,9 @@ func (o *order) values(t *texts) (err error) {
 		o.job.Denoise = &v
 	}
 	if t.level != "" {
-		level, err := strconv.Atoi(t.level)
-		if err != nil || level < 0 || level > 5 {
-			return usagef("--level: %q: want 0 to 5", t.level)
+		level, err := parseLevel(t.level)
+		if err != nil {
+			return err
 		}
 		o.settings.Level = &level
 	}

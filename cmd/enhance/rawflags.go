@@ -14,7 +14,7 @@ import (
 type rawFlags struct{ size, cfa, black, white string }
 
 func (t *rawFlags) declare(f *pflag.FlagSet) {
-	f.StringVar(&t.size, "raw-size", "", "`WxH`: the photo is a headerless dump of little-endian 16-bit samples of that size")
+	f.StringVar(&t.size, "raw-size", "", "`WxH`, columns x rows: the photo is a headerless dump of little-endian 16-bit samples of that size")
 	f.StringVar(&t.cfa, "cfa", "", "filter `PATTERN`: RGGB, BGGR, GBRG or GRBG")
 	f.StringVar(&t.black, "black", "", "black `LEVEL`, instead of the file's")
 	f.StringVar(&t.white, "white", "", "white `LEVEL`, instead of the file's")
@@ -31,7 +31,7 @@ func (t *rawFlags) parse(r *raw.Options) error {
 		r.Width, werr = strconv.Atoi(w)
 		r.Height, herr = strconv.Atoi(h)
 		if !ok || werr != nil || herr != nil || r.Width < 1 || r.Height < 1 {
-			return usagef("--raw-size: %q: want WIDTHxHEIGHT, such as 4032x3024", t.size)
+			return usagef("--raw-size: %q: want columns x rows, such as 4032x3024 (--size of other commands has the rows first)", t.size)
 		}
 		if t.cfa == "" {
 			return usagef("--raw-size: a headerless photo needs --cfa too, such as --cfa RGGB")
