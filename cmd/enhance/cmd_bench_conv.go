@@ -116,12 +116,18 @@ func (b *benchFlags) refuseIdle(e *env, caps conv.Caps, cases []bench.Case, algo
 	}
 	idle := bench.Idle(caps, cases, algos, b.opt.Precision)
 	if len(idle) == len(algos) && len(algos) > 0 && !b.opt.HostSplit {
-		return usagef("--algo: %s", strings.Join(idle, "; "))
+		const most = 3 // a pattern may name them all
+		why := strings.Join(idle[:min(len(idle), most)], "; ")
+		if n := len(idle) - most; n > 0 {
+			why += fmt.Sprintf("; and %d more", n)
+		}
+		return usagef("--algo: %s", why)
+	}
+	if b.quiet || strings.ContainsAny(b.algos, "*?[") { // what a pattern finds nobody asked for by name
+		return nil
 	}
 	for _, why := range idle {
-		if !b.quiet {
-			fmt.Fprintf(e.stderr, "%-8s%s\n", "note", why)
-		}
+		fmt.Fprintf(e.stderr, "%-8s%s\n", "note", why)
 	}
 	return nil
 }
