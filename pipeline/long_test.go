@@ -94,7 +94,7 @@ func TestDevelopAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := session(t, pipeline.Settings{Memory: memory, StripRows: rows})
+	s := session(t, pipeline.Settings{Model: "pynet-s", Memory: memory, StripRows: rows})
 	h := sha256.New()
 	rep, err := s.Enhance(t.Context(), pipeline.Job{Input: photo, Output: pipeline.Output{Writer: h}})
 	if err != nil {
@@ -107,7 +107,7 @@ func TestDevelopAlone(t *testing.T) {
 		h.Sum(nil), rep.Host.PeakRSS, rep.Host.StartRSS, rep.Host.Need, rep.Memory.Peak, rep.Plan.Budget, rep.Seconds.Total)
 }
 
-// TestHundredMegapixels develops 100 megapixels in 256 MiB: the picture is that
+// TestHundredMegapixels develops 100 megapixels with pynet-s in 256 MiB: the picture is that
 // of a run without limit, and the process stays under 1 GiB beyond what the
 // OpenCL runtime and its compiler take, which a tiny photo shows.
 //
