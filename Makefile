@@ -62,7 +62,7 @@ oclgrind: check-go ## run the kernels' small tests in oclgrind: bounds, races, A
 pictures: build opencl ## make the pictures of README.md again
 	@scripts/pictures.sh "$(GO)"
 
-measure: build opencl ## measure README.md's table of memory and time
+measure: build opencl ## measure memory and time of the sample under several budgets
 	@scripts/measure-mem.sh
 
 compare-cpu: build opencl ## time whole networks beside PyTorch (PYTHON=/usr/bin/python3)

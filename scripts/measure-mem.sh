@@ -1,6 +1,5 @@
 #!/bin/sh
-# Develops the sample under several memory budgets and prints the table of
-# README.md: measured peak of device memory and seconds, the best of RUNS runs.
+# Develops the sample under several memory budgets and prints a table: measured peak of device memory and seconds, the best of RUNS runs.
 # Fails if the pictures are not the same to the byte. Needs bin/enhance.
 # Usage: measure-mem.sh [ENHANCE-OPTIONS], for example -g host or --precision fp16
 set -eu
