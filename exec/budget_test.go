@@ -98,6 +98,34 @@ func minimum(t *testing.T, m *model.Model, h, w int, opt exec.Options) int64 {
 var gpu = &clrt.DeviceInfo{Type: clrt.GPU, GlobalMem: 12 << 30, MaxAlloc: 3 << 30, LocalMem: 48 << 10, MaxWorkGroup: 1024,
 	ComputeUnits: 28, MaxClockMHz: 1780, BaseAlign: 512, NativeVectorFloat: 1}
 
+// TestMinimumIsLeast: no plan that a larger budget gets takes clearly less than the budget
+// that is named as the smallest, also where what is spilled comes back through rings that
+// take room themselves.
+func TestMinimumIsLeast(t *testing.T) {
+	m, err := model.Load("pynet-s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := &clrt.DeviceInfo{Name: "a GPU", Type: clrt.GPU, GlobalMem: 12 << 30, MaxAlloc: 3 << 30, LocalMem: 48 << 10, MaxWorkGroup: 1024, ComputeUnits: 28}
+	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+		opt := exec.Options{Precision: p, Matrix: true, Budget: 1 << 20}
+		_, err := exec.Prepare(m, 1440, 1984, info, opt)
+		var be *memplan.BudgetError
+		if !errors.As(err, &be) {
+			t.Fatalf("%s: %v", p, err)
+		}
+		for _, percent := range []int64{100, 102, 105, 108, 115, 130} {
+			opt.Budget = be.Minimum * percent / 100
+			job, err := exec.Prepare(m, 1440, 1984, info, opt)
+			if err != nil {
+				t.Errorf("%s, %d %% of the smallest budget: %v", p, percent, err)
+			} else if job.Plan.Peak*101/100 < be.Minimum {
+				t.Errorf("%s: a budget of %d has a plan of %d, but %d is named as the smallest", p, opt.Budget, job.Plan.Peak, be.Minimum)
+			}
+		}
+	}
+}
+
 // TestMinimumByHeight: on a device with memory of its own the smallest budget does
 // not grow with the height of the photo, but for the statistics of norms, which
 // are 8 bytes for a row of a channel.

@@ -137,7 +137,7 @@ func (r *Request) tickHeights() []int {
 		h = max(h, t.H)
 	}
 	hs := []int{h}
-	for rows := 512; rows >= 2; rows /= 2 {
+	for rows := 512; rows >= lowestTicks; rows /= 2 {
 		if rows < h {
 			hs = append(hs, rows)
 		}
@@ -145,8 +145,12 @@ func (r *Request) tickHeights() []int {
 	return hs
 }
 
-// lowTicks is the height below which launches are too small to be worth while.
-const lowTicks = 8
+// lowTicks is the height below which launches are too small to be worth while;
+// lowestTicks is the least that is tried.
+const (
+	lowTicks    = 8
+	lowestTicks = 2
+)
 
 // wholePlanes runs one step after another over whole planes, each tensor on the
 // device from its first writer to its last reader. The input may stay there too,
@@ -178,7 +182,9 @@ func (r *Request) streaming(rows int, spilled map[use]bool) (*Plan, error) {
 
 // spilling sends the reads that hold the most rows back through the host, the
 // most saved bytes per byte transferred first, and as few as make the plan fit.
-// If even all of them do not, it returns the plan that spills all.
+// If even all of them do not, it returns the plan that spills all, or at the lowest
+// ticks, where nothing else is left to try, the smallest of some that spill fewer: what comes back
+// comes through a ring of its own.
 func (r *Request) spilling(rows int, p *Plan) (*Plan, error) {
 	all := r.savings(rows, p)
 	if len(all) == 0 {
@@ -192,8 +198,16 @@ func (r *Request) spilling(rows int, p *Plan) (*Plan, error) {
 		return r.streaming(rows, spilled)
 	}
 	best, err := spill(len(all))
-	if err != nil || best.Peak > r.Budget {
-		return best, err
+	if err != nil {
+		return nil, err
+	}
+	if best.Peak > r.Budget {
+		for k := 1; k < fewerSpills && rows <= lowestTicks; k++ {
+			if q, err := spill(len(all) * k / fewerSpills); err == nil && q.Peak < best.Peak {
+				best = q
+			}
+		}
+		return best, nil
 	}
 	for low, high := 0, len(all); high-low > 1; { // high fits, low does not
 		mid := (low + high) / 2
@@ -209,6 +223,9 @@ func (r *Request) spilling(rows int, p *Plan) (*Plan, error) {
 	}
 	return best, nil
 }
+
+// fewerSpills is into how many parts the list of reads is cut to try spilling some.
+const fewerSpills = 16
 
 // savings lists the reads of plan p worth spilling, best first.
 func (r *Request) savings(rows int, p *Plan) []use {
