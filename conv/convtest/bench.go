@@ -1,6 +1,7 @@
 // Package convtest holds the contract that every convolution algorithm must
 // keep ([Run]) and the guarded device memory ([Bench]) that it, and the tests of
-// other kernels, work in. [Single] times one kernel and reads its compiler's report.
+// other kernels, work in. [Single] times one kernel, [NoSpills] reads the compiler's
+// report, and [Emulated] runs kernels of a vendor's instructions on any device.
 //
 // Every tensor lies in a ring somewhere inside a larger buffer, as some of the
 // channels of a larger tensor, and only the rows that a launch may read exist.

@@ -2,12 +2,9 @@ package convtest
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"regexp"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -27,14 +24,6 @@ type Single struct {
 	// Launch lists the arguments and sizes of the launch that Impl would make.
 	Launch func(packed *clrt.Buffer, a *conv.Args) (args []any, global, local []int)
 }
-
-// verbose asks NVIDIA's compiler for its report.
-const verbose = "-cl-std=CL1.2 -cl-nv-verbose"
-
-var (
-	registers = regexp.MustCompile(`Used (\d+) registers`)
-	spills    = regexp.MustCompile(`(\d+) bytes spill stores`)
-)
 
 // Bench reports TFLOP/s and ms by events of the device, the median of five launches or more after
 // two, the seconds that building took, and registers and spilled bytes where the
@@ -77,11 +66,9 @@ func (k Single) Bench(b *testing.B, dev *clrt.Device) {
 	b.ReportMetric(seconds*1e3, "ms")
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(built, "s-to-build")
-	if r, ok := number(registers, prog.BuildLog()); ok {
-		b.ReportMetric(float64(r), "registers")
-	}
-	if s, ok := number(spills, prog.BuildLog()); ok {
-		b.ReportMetric(float64(s), "spill-bytes")
+	for _, u := range parseReport(prog.BuildLog()) { // one kernel, or none where the program was in a cache
+		b.ReportMetric(float64(u.registers), "registers")
+		b.ReportMetric(float64(u.spilled), "spill-bytes")
 	}
 }
 
@@ -124,36 +111,10 @@ func (k Single) operands(ctx *clrt.Context, q *clrt.Queue) (*clrt.Buffer, *conv.
 	return weights, a, failed
 }
 
-// NoSpills fails if NVIDIA's compiler spills registers in the kernel, or says nothing
-// about it.
+// NoSpills is [NoSpills] of the kernel.
 func (k Single) NoSpills(t *testing.T, ctx *clrt.Context) {
 	t.Helper()
-	name := k.Impl.Kernels()[0].Name
-	fresh := fmt.Sprintf("__constant long fresh = %d;\n", time.Now().UnixNano()) // in no cache, which would have no report
-	prog, err := ctx.Build(fresh+conv.ProgramSource(k.Impl, k.Precision), verbose)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	defer prog.Close()
-	log := prog.BuildLog()
-	bytes, ok := number(spills, log)
-	if !ok {
-		t.Fatalf("%s: the compiler's report has no line about spills; with CUDA_CACHE_DISABLE=1 the driver compiles anew: %q", name, log)
-	}
-	used, _ := number(registers, log)
-	t.Logf("%-60s %d registers, %d bytes spilled", name, used, bytes)
-	if bytes > 0 {
-		t.Errorf("%s spills %d bytes", name, bytes)
-	}
-}
-
-func number(re *regexp.Regexp, text string) (int, bool) {
-	found := re.FindStringSubmatch(text)
-	if found == nil {
-		return 0, false
-	}
-	n, err := strconv.Atoi(found[1])
-	return n, err == nil
+	NoSpills(t, ctx, k.Impl.Kernels()[0].Name, conv.ProgramSource(k.Impl, k.Precision))
 }
 
 // fillRandom fills a buffer with numbers in -1..1.

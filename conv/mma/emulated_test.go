@@ -12,45 +12,10 @@ import (
 	"enhance/conv"
 	"enhance/conv/convtest"
 	"enhance/fuse"
-	"enhance/planar"
 )
 
 //go:embed emulated_test.cl
 var emulatedCL string
-
-// emulated is the algorithm without NVIDIA's instructions, for any device. Loops
-// stay loops: unrolled they take a CPU's compiler minutes.
-type emulated struct{ algo }
-
-func (e emulated) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
-	m, err := e.algo.New(c, s, p)
-	if err != nil {
-		return nil, err
-	}
-	return emulatedImpl{m.(*impl)}, nil
-}
-
-type emulatedImpl struct{ *impl }
-
-func (m emulatedImpl) Kernels() []conv.Kernel {
-	k := m.impl.Kernels()
-	for i := range k {
-		k[i].Source = strings.NewReplacer(instructionsCL, emulatedCL, "#pragma unroll\n", "", `_Pragma("unroll")`, "").Replace(k[i].Source)
-	}
-	return k
-}
-
-func (m emulatedImpl) Scaled(pre fuse.Act) conv.Impl {
-	if s := m.impl.Scaled(pre); s != nil {
-		return emulatedImpl{s.(*impl)}
-	}
-	return nil
-}
-
-func (m emulatedImpl) Summed() (conv.Impl, conv.Pieces) {
-	s, p := m.impl.Summed()
-	return emulatedImpl{s.(*impl)}, p
-}
 
 // TestEmulated holds everything but the order of copies and loads to the contract:
 // patches, packed weights, fragments, tiles, statistics, norms, the epilogue. A
@@ -74,7 +39,7 @@ func TestEmulated(t *testing.T) {
 			break
 		}
 		t.Run(c.shape.String(), func(t *testing.T) {
-			convtest.Run(t, convtest.Config{Algo: emulated{algo{c.p, &c.v}}, Device: dev, Caps: caps, Precision: c.p.Storage(),
+			convtest.Run(t, convtest.Config{Algo: convtest.Emulated(algo{c.p, &c.v}, instructionsCL, emulatedCL), Device: dev, Caps: caps, Precision: c.p.Storage(),
 				Accuracy: accuracy[c.p], Draw: func(*rand.Rand) conv.Shape { return c.shape }, Cases: 2, Families: 2})
 		})
 	}

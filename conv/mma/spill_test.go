@@ -3,8 +3,8 @@ package mma
 import (
 	"testing"
 
-	"enhance/clrt"
 	"enhance/conv"
+	"enhance/conv/convtest"
 	"enhance/fuse"
 )
 
@@ -12,12 +12,7 @@ import (
 // spill to memory, neither plain nor with norms before and after.
 func TestNoSpills(t *testing.T) {
 	dev := matrixDevice(t)
-	t.Setenv("ENHANCE_CACHE_DIR", "off") // a cached program has no report
-	ctx, err := clrt.NewContext(dev)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ctx.Close()
+	ctx := convtest.Uncached(t, dev)
 	seen := map[string]bool{}
 	for _, p := range []Precision{FP16, TF32, FP32} {
 		for _, s := range []conv.Shape{

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"enhance/clrt"
@@ -86,12 +85,7 @@ func normShape(rng *rand.Rand) conv.Shape {
 // TestNoSpills reads the compiler's report on every form of the kernels.
 func TestNoSpills(t *testing.T) {
 	dev := hopper(t)
-	t.Setenv("ENHANCE_CACHE_DIR", "off") // a cached program has no report
-	ctx, err := clrt.NewContext(dev)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ctx.Close()
+	ctx := convtest.Uncached(t, dev)
 	for _, k := range []int{3, 5, 7, 9} {
 		for _, outs := range []int{32, 64} {
 			t.Run(fmt.Sprintf("k%d_to_%d", k, outs), func(t *testing.T) {
@@ -128,40 +122,6 @@ func TestProbeHere(t *testing.T) {
 //go:embed emulated_test.cl
 var emulatedCL string
 
-// emulated is the algorithm without Hopper's instructions, for any device. Loops
-// stay loops: unrolled they take a CPU's compiler minutes.
-type emulated struct{ algo }
-
-func (e emulated) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
-	m, err := e.algo.New(c, s, p)
-	if err != nil {
-		return nil, err
-	}
-	return emulatedImpl{m.(*impl)}, nil
-}
-
-type emulatedImpl struct{ *impl }
-
-func (m emulatedImpl) Scaled(pre fuse.Act) conv.Impl {
-	if s, ok := m.impl.Scaled(pre).(*impl); ok {
-		return emulatedImpl{s}
-	}
-	return nil
-}
-
-func (m emulatedImpl) Summed() (conv.Impl, conv.Pieces) {
-	s, p := m.impl.Summed()
-	return emulatedImpl{s.(*impl)}, p
-}
-
-func (m emulatedImpl) Kernels() []conv.Kernel {
-	k := m.impl.Kernels()
-	for i := range k {
-		k[i].Source = strings.NewReplacer(instructionsCL, emulatedCL, "#pragma unroll\n", "", `_Pragma("unroll")`, "").Replace(k[i].Source)
-	}
-	return k
-}
-
 // TestEmulated holds everything but the order of copies and products to the
 // contract: the patch, the packed weights, the factors' places, the epilogue. A
 // CPU's compiler takes ten seconds for a shape; ENHANCE_LONG=1 has more of them.
@@ -178,7 +138,7 @@ func TestEmulated(t *testing.T) {
 	}
 	for _, s := range shapes[:min(len(shapes), convtest.Cases(1))] {
 		t.Run(s.String(), func(t *testing.T) {
-			convtest.Run(t, convtest.Config{Algo: emulated{}, Device: dev, Caps: &caps, Precision: planar.FP16, Accuracy: accuracy,
+			convtest.Run(t, convtest.Config{Algo: convtest.Emulated(Algo(), instructionsCL, emulatedCL), Device: dev, Caps: &caps, Precision: planar.FP16, Accuracy: accuracy,
 				Draw: func(*rand.Rand) conv.Shape { return s }, Cases: 2, Families: 2})
 		})
 	}
@@ -191,7 +151,7 @@ func TestEmulatedProbe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ctx.Close()
-	got, want, err := probe(ctx, emulated{algo{&probedVariant}})
+	got, want, err := probe(ctx, convtest.Emulated(algo{&probedVariant}, instructionsCL, emulatedCL))
 	if err != nil {
 		t.Fatal(err)
 	}
