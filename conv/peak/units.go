@@ -42,20 +42,18 @@ func Measure(ctx *clrt.Context, matrix, warpgroup bool) (u Units, err error) {
 }
 
 // Of is the peak that an algorithm's rate is a share of, by its name, and the
-// unit. Three products of tf32 that stand for one of float32 are a third of tf32's.
+// unit; 0 if it was not measured. Three products of tf32 that stand for one of float32
+// are a third of tf32's.
 func (u Units) Of(algo string) (peak float64, unit string) {
 	switch {
 	case strings.HasPrefix(algo, "mma-3xtf32"):
-		peak, unit = u.TF32/3, "MMA tf32 /3"
+		return u.TF32 / 3, "MMA tf32 /3"
 	case strings.HasPrefix(algo, "mma-tf32"):
-		peak, unit = u.TF32, "MMA tf32"
+		return u.TF32, "MMA tf32"
 	case strings.HasPrefix(algo, "mma"):
-		peak, unit = u.MMA, "MMA fp16"
+		return u.MMA, "MMA fp16"
 	case strings.HasPrefix(algo, "wgmma"):
-		peak, unit = u.Warpgroup, "wgmma fp16"
-	}
-	if peak > 0 {
-		return peak, unit
+		return u.Warpgroup, "wgmma fp16"
 	}
 	return u.FMA, "FMA"
 }
