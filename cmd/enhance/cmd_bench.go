@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -97,13 +98,22 @@ func (b *benchFlags) check(f *pflag.FlagSet) error {
 	return nil
 }
 
-// drawing opens the file for a chart, nil if none is asked for. That it cannot be
-// made is found before the work.
-func (b *benchFlags) drawing() (*atomicfile.File, error) {
-	if b.svg == "" {
-		return nil, nil
+// interruptible opens the file for a chart, nil if none is asked for: that it cannot be
+// made is found before the work. It gives up the file when the work is interrupted, and
+// when end is called, unless it was completed.
+func (b *benchFlags) interruptible(e *env) (ctx context.Context, out *atomicfile.File, end func(), err error) {
+	if b.svg != "" {
+		if out, err = atomicfile.Create(b.svg, atomicfile.Options{Overwrite: b.overwrite}); err != nil {
+			return nil, nil, nil, err
+		}
 	}
-	return atomicfile.Create(b.svg, atomicfile.Options{Overwrite: b.overwrite})
+	abandon := func() {
+		if out != nil {
+			out.Abort()
+		}
+	}
+	ctx, stop := interruptible(e, abandon)
+	return ctx, out, func() { stop(); abandon() }, nil
 }
 
 // draw completes it.

@@ -86,18 +86,11 @@ func (b *benchFlags) convSuite(e *env, f *pflag.FlagSet) (*bench.ConvReport, err
 	if err != nil {
 		return nil, err
 	}
-	out, err := b.drawing()
+	ctx, out, end, err := b.interruptible(e)
 	if err != nil {
 		return nil, err
 	}
-	abandon := func() {
-		if out != nil {
-			out.Abort()
-		}
-	}
-	defer abandon()
-	ctx, stop := interruptible(e, abandon)
-	defer stop()
+	defer end()
 	r, err := b.conv(ctx, e, dev, caps, cases, algos)
 	if err != nil {
 		return nil, err

@@ -50,18 +50,11 @@ func (b *benchFlags) gemm(e *env) (*bench.GEMMReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := b.drawing()
+	ctx, out, end, err := b.interruptible(e)
 	if err != nil {
 		return nil, err
 	}
-	abandon := func() {
-		if out != nil {
-			out.Abort()
-		}
-	}
-	defer abandon()
-	ctx, stop := interruptible(e, abandon)
-	defer stop()
+	defer end()
 	r := &bench.GEMMReport{Suite: b.suite, Scale: b.scale, Device: dev.Info()}
 	u, err := units(dev, false, false)
 	if err != nil {
