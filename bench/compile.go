@@ -1,33 +1,10 @@
 package bench
 
 import (
-	"strings"
-
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/planar"
 )
-
-// Idle says of each algorithm that does no case why it does not do the first.
-func Idle(caps conv.Caps, cases []Case, algos []conv.Algo, p planar.Precision) (whys []string) {
-	for _, a := range algos {
-		why := ""
-		for _, c := range cases {
-			_, err := a.New(caps, c.Shape(), p)
-			if err == nil {
-				why = ""
-				break
-			}
-			if why == "" {
-				why = strings.TrimPrefix(err.Error(), "conv: ")
-			}
-		}
-		if why != "" {
-			whys = append(whys, why)
-		}
-	}
-	return whys
-}
 
 // Compile compiles the programs of all cases by all algorithms into the cache, side by
 // side, and returns how many they are: compilers take most of a suite's time where they
