@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -50,13 +51,12 @@ type NetReport struct {
 }
 
 // Net runs a network on the formula input of h×w packed samples: once without
-// counting, then o.Repeat times. If profile is not nil, it takes one run more; else
+// counting, then repeat times. If profile is not nil, it takes one run more; else
 // the parameters are taken out of m, to be held once.
-func Net(ctx context.Context, dev *clrt.Device, m *model.Model, name string, h, w int, opt exec.Options, peak float64, profile *exec.Profile, o Options) (*NetReport, error) {
-	o = o.complete()
+func Net(ctx context.Context, dev *clrt.Device, m *model.Model, name string, h, w int, opt exec.Options, peak float64, profile *exec.Profile, repeat int) (*NetReport, error) {
 	opt.TakeWeights = profile == nil
 	r := &NetReport{Model: name, Device: dev.Info(), PeakFMA: peak}
-	job, runs, cpu, err := r.runs(ctx, dev, m, h, w, opt, 1+o.Repeat)
+	job, runs, cpu, err := r.runs(ctx, dev, m, h, w, opt, 1+repeat)
 	if err != nil {
 		return nil, err
 	}
@@ -226,9 +226,9 @@ func (r *NetReport) WriteText(w io.Writer) error {
 		share = fmt.Sprintf(", %.1f %% of the %.0f GFLOP/s FMA peak measured", 100*r.PeakShare, r.PeakFMA/1e9)
 	}
 	line("rate", "%.1f GFLOP/s%s", r.GFLOPs, share)
-	line("memory", "%d bytes of device memory at most (%s), %d planned", r.PeakBytes, bytesOf(r.PeakBytes), r.PlannedBytes)
+	line("memory", "%d bytes of device memory at most (%s), %d planned", r.PeakBytes, FormatBytes(r.PeakBytes), r.PlannedBytes)
 	if r.PeakResident > 0 {
-		line("", "%d bytes (%s) resident in the process at most", r.PeakResident, bytesOf(r.PeakResident))
+		line("", "%d bytes (%s) resident in the process at most", r.PeakResident, FormatBytes(r.PeakResident))
 	}
 	if r.NonFinite > 0 {
 		line("note", "%d samples of the result are NaN or infinite", r.NonFinite)
@@ -238,4 +238,25 @@ func (r *NetReport) WriteText(w io.Writer) error {
 		return r.Profile.WriteTable(w)
 	}
 	return nil
+}
+
+// Median of a list that is not empty; of an even number, the mean of the middle two.
+func Median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	n := len(v)
+	return (v[(n-1)/2] + v[n/2]) / 2
+}
+
+func least(v []float64) float64 { return slices.Min(v) }
+func most(v []float64) float64  { return slices.Max(v) }
+
+// FormatBytes gives a number of bytes in the largest fitting unit.
+func FormatBytes(n int64) string {
+	switch {
+	case n == 0:
+		return "0"
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 }

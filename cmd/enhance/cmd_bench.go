@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"enhance/atomicfile"
-	"enhance/bench"
+	"enhance/bench/papers"
 	"enhance/clrt"
 	"enhance/pipeline"
 )
@@ -47,7 +47,7 @@ type benchFlags struct {
 	netFlags
 	suite, svg, algos string
 	scale             int
-	opt               bench.Options
+	opt               papers.Options
 	limit             float64 // seconds
 	quiet, overwrite  bool
 }
@@ -117,7 +117,7 @@ func (b *benchFlags) interruptible(e *env) (ctx context.Context, out *atomicfile
 }
 
 // draw completes it.
-func draw(f *atomicfile.File, c *bench.Chart) error {
+func draw(f *atomicfile.File, c *papers.Chart) error {
 	if f == nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"enhance/bench"
+	"enhance/bench/papers"
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/peak"
@@ -53,11 +54,11 @@ func benchConv(e *env, args []string) int {
 }
 
 // convSuite finds out what to run, runs and draws it.
-func (b *benchFlags) convSuite(e *env, f *pflag.FlagSet) (*bench.ConvReport, error) {
+func (b *benchFlags) convSuite(e *env, f *pflag.FlagSet) (*papers.ConvReport, error) {
 	if b.suite == "" {
-		return nil, usagef("bench conv: give a suite: --suite %s", strings.Join(bench.SuiteNames, ", "))
+		return nil, usagef("bench conv: give a suite: --suite %s", strings.Join(papers.SuiteNames, ", "))
 	}
-	cases, err := bench.Suite(b.suite)
+	cases, err := papers.Suite(b.suite)
 	if err != nil {
 		return nil, usagef("%v", err)
 	}
@@ -103,11 +104,11 @@ func (b *benchFlags) convSuite(e *env, f *pflag.FlagSet) (*bench.ConvReport, err
 
 // refuseIdle says of algorithms that --algo names and that do no case why they do not;
 // it is an error if none of them does any.
-func (b *benchFlags) refuseIdle(e *env, caps conv.Caps, cases []bench.Case, algos []conv.Algo) error {
+func (b *benchFlags) refuseIdle(e *env, caps conv.Caps, cases []papers.Case, algos []conv.Algo) error {
 	if b.algos == "" {
 		return nil
 	}
-	idle := bench.Idle(caps, cases, algos, b.opt.Precision)
+	idle := papers.Idle(caps, cases, algos, b.opt.Precision)
 	if len(idle) == len(algos) && len(algos) > 0 && !b.opt.HostSplit {
 		const most = 3 // a pattern may name them all
 		why := strings.Join(idle[:min(len(idle), most)], "; ")
@@ -125,8 +126,8 @@ func (b *benchFlags) refuseIdle(e *env, caps conv.Caps, cases []bench.Case, algo
 	return nil
 }
 
-func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps conv.Caps, cases []bench.Case, algos []conv.Algo) (*bench.ConvReport, error) {
-	r := &bench.ConvReport{Suite: b.suite, Scale: b.scale, Precision: b.opt.Precision.String(), Device: dev.Info()}
+func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps conv.Caps, cases []papers.Case, algos []conv.Algo) (*papers.ConvReport, error) {
+	r := &papers.ConvReport{Suite: b.suite, Scale: b.scale, Precision: b.opt.Precision.String(), Device: dev.Info()}
 	var err error
 	if r.Peaks, err = units(dev, caps.Matrix, caps.Warpgroup); err != nil {
 		return nil, err
@@ -148,14 +149,14 @@ func (b *benchFlags) conv(ctx context.Context, e *env, dev *clrt.Device, caps co
 		r.Rows = append(r.Rows, *row)
 	}
 	for _, base := range baselines(b.suite, caps) {
-		r.Ratios = append(r.Ratios, bench.Ratios(r.Rows, base)...)
+		r.Ratios = append(r.Ratios, papers.Ratios(r.Rows, base)...)
 	}
 	return r, nil
 }
 
 // compile fills the cache, where there is one and drivers compile whole kernels, as
 // those of GPUs do: on CPUs they wait for the size of work-groups.
-func (b *benchFlags) compile(e *env, dev *clrt.Device, caps conv.Caps, cases []bench.Case, algos []conv.Algo) error {
+func (b *benchFlags) compile(e *env, dev *clrt.Device, caps conv.Caps, cases []papers.Case, algos []conv.Algo) error {
 	if dev.Info().Type == clrt.CPU || clrt.CacheDir("programs") == "" {
 		return nil
 	}
@@ -170,7 +171,7 @@ func (b *benchFlags) compile(e *env, dev *clrt.Device, caps conv.Caps, cases []b
 		defer k.Rest(true) // a process holds memory of the device
 	}
 	start := time.Now()
-	n := bench.Compile(cl, caps, cases, algos, b.opt.Precision)
+	n := papers.Compile(cl, caps, cases, algos, b.opt.Precision)
 	if !b.quiet {
 		fmt.Fprintf(e.stderr, "compiled %d programs in %.1f s, or found them in the cache\n", n, time.Since(start).Seconds())
 	}
@@ -178,13 +179,13 @@ func (b *benchFlags) compile(e *env, dev *clrt.Device, caps conv.Caps, cases []b
 }
 
 // convCase has a context of its own, so that nothing of a case outlives it.
-func convCase(ctx context.Context, dev *clrt.Device, caps conv.Caps, c bench.Case, algos []conv.Algo, peaks peak.Units, o bench.Options) (*bench.ConvRow, error) {
+func convCase(ctx context.Context, dev *clrt.Device, caps conv.Caps, c papers.Case, algos []conv.Algo, peaks peak.Units, o papers.Options) (*papers.ConvRow, error) {
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
 		return nil, err
 	}
 	defer cl.Close()
-	return bench.Conv(ctx, cl, caps, c, algos, peaks, o)
+	return papers.Conv(ctx, cl, caps, c, algos, peaks, o)
 }
 
 // baselines are what averages compare with, as the suite's paper does: the plain
@@ -197,11 +198,11 @@ func baselines(suite string, c conv.Caps) []string {
 	return []string{own, explicit, conv.HostIm2colName}
 }
 
-func (b *benchFlags) sayTo(e *env) func(bench.Case, *bench.Measurement) {
+func (b *benchFlags) sayTo(e *env) func(papers.Case, *papers.Measurement) {
 	if b.quiet {
 		return nil
 	}
-	return func(c bench.Case, m *bench.Measurement) {
+	return func(c papers.Case, m *papers.Measurement) {
 		if m.Refused != "" {
 			fmt.Fprintf(e.stderr, "%-12s %-24s %-24s -\n", c.Name, c, m.Algo)
 			return

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"enhance/bench"
+	"enhance/bench/papers"
 	"enhance/clrt"
 	"enhance/conv/gemm"
 )
@@ -45,7 +45,7 @@ func benchGEMM(e *env, args []string) int {
 	return exitOK
 }
 
-func (b *benchFlags) gemm(e *env) (*bench.GEMMReport, error) {
+func (b *benchFlags) gemm(e *env) (*papers.GEMMReport, error) {
 	dev, err := b.device()
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (b *benchFlags) gemm(e *env) (*bench.GEMMReport, error) {
 		return nil, err
 	}
 	defer end()
-	r := &bench.GEMMReport{Suite: b.suite, Scale: b.scale, Device: dev.Info()}
+	r := &papers.GEMMReport{Suite: b.suite, Scale: b.scale, Device: dev.Info()}
 	u, err := units(dev, false, false)
 	if err != nil {
 		return nil, err
@@ -69,8 +69,8 @@ func (b *benchFlags) gemm(e *env) (*bench.GEMMReport, error) {
 	i := dev.Info()
 	variants := gemm.Variants(gemm.Caps{CPU: i.Type == clrt.CPU, Vector: i.NativeVectorFloat, LocalMem: i.LocalMem, MaxWorkGroup: i.MaxWorkGroup})
 	rates := map[string]float64{}
-	for _, c := range bench.Edinburgh(b.scale) {
-		row, err := bench.GEMM(ctx, cl, c, variants, r.PeakFMA, rates, b.opt)
+	for _, c := range papers.Edinburgh(b.scale) {
+		row, err := papers.GEMM(ctx, cl, c, variants, r.PeakFMA, rates, b.opt)
 		if err != nil {
 			return nil, err
 		}

@@ -80,7 +80,7 @@ func (b *benchFlags) net(e *env, size string, profile *profileFlag) (r *bench.Ne
 	}
 	defer func() { err = errors.Join(err, profile.close(err == nil)) }()
 	p := profile.device(0, dev.String(), dev)
-	if r, err = bench.Net(ctx, dev, s.Model(), name, h, w, opt, peaks.FMA, p, b.opt); err != nil || p == nil {
+	if r, err = bench.Net(ctx, dev, s.Model(), name, h, w, opt, peaks.FMA, p, b.opt.Repeat); err != nil || p == nil {
 		return r, err
 	}
 	if profile.table || b.json {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"enhance/eval"
+	"enhance/bench/eval"
 	"enhance/model"
 	"enhance/pipeline"
 	"enhance/raw"

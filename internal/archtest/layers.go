@@ -13,7 +13,7 @@ var layers = [][]string{
 	{"conv/convtest", "conv/mma", "conv/ops", "conv/wgmma", "tune", "winograd"},
 	{"exec"},
 	{"bench", "pipeline"},
-	{"eval"},
+	{"bench/eval", "bench/papers"},
 	{"cmd/enhance"},
 }
 

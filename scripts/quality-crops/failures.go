@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"enhance/eval"
+	"enhance/bench/eval"
 	"enhance/imgio"
 	"enhance/pipeline"
 )

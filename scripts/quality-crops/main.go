@@ -17,7 +17,7 @@ import (
 	"slices"
 	"strings"
 
-	"enhance/eval"
+	"enhance/bench/eval"
 	"enhance/imgio"
 	"enhance/model"
 	"enhance/pipeline"

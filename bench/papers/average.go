@@ -1,4 +1,4 @@
-package bench
+package papers
 
 import (
 	"cmp"
@@ -83,13 +83,3 @@ func (r *ConvRow) Fastest() string {
 	}
 	return name
 }
-
-// Median of a list that is not empty; of an even number, the mean of the middle two.
-func Median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	n := len(v)
-	return (v[(n-1)/2] + v[n/2]) / 2
-}
-
-func least(v []float64) float64 { return slices.Min(v) }
-func most(v []float64) float64  { return slices.Max(v) }

@@ -1,15 +1,14 @@
-package bench
+package papers
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"enhance/bench"
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/mma"
 	"enhance/conv/peak"
-	"enhance/conv/wgmma"
 	"enhance/planar"
 )
 
@@ -116,20 +115,6 @@ func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos [
 	return row, nil
 }
 
-// Caps are what algorithms need to know of a device, its matrix units included.
-// Rounding to tf32 counts as allowed: a benchmark runs every algorithm.
-func Caps(dev *clrt.Device) (conv.Caps, error) {
-	c := conv.CapsOf(dev.Info())
-	cl, err := clrt.NewContext(dev)
-	if err != nil {
-		return c, err
-	}
-	c.Matrix = mma.Probe(cl)
-	c.TF32 = c.Matrix
-	c.Warpgroup = c.Matrix && wgmma.Probe(cl)
-	return c, cl.Close()
-}
-
 // measure fills m for one algorithm.
 func (p *place) measure(ctx context.Context, a conv.Algo, m *Measurement) error {
 	impl, err := a.New(p.caps, p.c.Shape(), p.o.Precision)
@@ -152,7 +137,7 @@ func (p *place) measure(ctx context.Context, a conv.Algo, m *Measurement) error 
 	} else if m.Runs, err = r.repeat(ctx, rows); err != nil {
 		return err
 	}
-	m.Seconds = Median(m.Runs)
+	m.Seconds = bench.Median(m.Runs)
 	m.GFLOPs = float64(p.c.FLOPs(rows)) / m.Seconds / 1e9
 	if p.o.Transfers {
 		if err := r.transfers(rows, m); err != nil {
@@ -321,7 +306,7 @@ func (r *rig) transfers(rows int, m *Measurement) error {
 		}
 		runs = append(runs, time.Since(start).Seconds())
 	}
-	m.TransferSeconds = Median(runs)
+	m.TransferSeconds = bench.Median(runs)
 	m.TransferGFLOPs = float64(r.c.FLOPs(rows)) / m.TransferSeconds / 1e9
 	return nil
 }

@@ -1,10 +1,11 @@
-package bench
+package papers
 
 import (
 	"fmt"
 	"io"
 	"text/tabwriter"
 
+	"enhance/bench"
 	"enhance/clrt"
 	"enhance/conv/peak"
 )
@@ -111,7 +112,7 @@ func (r *ConvRow) write(t io.Writer, transfers bool) {
 			mark = " *"
 		}
 		ms := m.Seconds * 1e3 * float64(r.H) / float64(m.Rows)
-		fmt.Fprintf(t, "%s\t%s\t%s%s\t%s%.3f\t%s%.1f\t%s\t%.2g\t%s\t", name, shape, m.Algo, mark, part, ms, part, m.GFLOPs, percent(m.PeakShare), m.RelError, bytesOf(m.Scratch))
+		fmt.Fprintf(t, "%s\t%s\t%s%s\t%s%.3f\t%s%.1f\t%s\t%.2g\t%s\t", name, shape, m.Algo, mark, part, ms, part, m.GFLOPs, percent(m.PeakShare), m.RelError, bench.FormatBytes(m.Scratch))
 		if transfers && m.TransferSeconds == 0 {
 			fmt.Fprint(t, "-\t-\t")
 		} else if transfers {
@@ -158,14 +159,4 @@ func percent(v float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f %%", 100*v)
-}
-
-func bytesOf(n int64) string {
-	switch {
-	case n == 0:
-		return "0"
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 }

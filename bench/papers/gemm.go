@@ -1,4 +1,4 @@
-package bench
+package papers
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"enhance/bench"
 	"enhance/clrt"
 	"enhance/conv/gemm"
 )
@@ -163,7 +164,7 @@ func measureGEMM(ctx context.Context, cl *clrt.Context, q *clrt.Queue, c GEMMCas
 			break
 		}
 	}
-	m.Seconds = Median(m.Runs)
+	m.Seconds = bench.Median(m.Runs)
 	m.GFLOPs = float64(c.FLOPs()) / m.Seconds / 1e9
 	m.Scratch = p.Scratch(c.M, c.N, c.K)
 	m.RelError, err = ops.relError(q, o.Samples)
@@ -214,7 +215,7 @@ func (r *GEMMReport) WriteText(w io.Writer) error {
 			if m.Refused != "" {
 				fmt.Fprintf(t, "%s\t%s\t-\t-\t-\t-\t-\t\n", name, m.Variant)
 			} else {
-				fmt.Fprintf(t, "%s\t%s\t%.3f\t%.1f\t%s\t%.2g\t%s\t\n", name, m.Variant, m.Seconds*1e3, m.GFLOPs, percent(m.PeakShare), m.RelError, bytesOf(m.Scratch))
+				fmt.Fprintf(t, "%s\t%s\t%.3f\t%.1f\t%s\t%.2g\t%s\t\n", name, m.Variant, m.Seconds*1e3, m.GFLOPs, percent(m.PeakShare), m.RelError, bench.FormatBytes(m.Scratch))
 			}
 			name = ""
 		}

@@ -1,4 +1,4 @@
-package bench_test
+package papers_test
 
 import (
 	"bytes"
@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"enhance/bench"
+	"enhance/bench/papers"
 )
 
-var update = flag.Bool("update", false, "write the golden files of testdata again: go test ./bench -run SVG -update")
+var update = flag.Bool("update", false, "write the golden files of testdata again: go test ./bench/papers -run SVG -update")
 
-func chart() *bench.Chart {
-	return &bench.Chart{
+func chart() *papers.Chart {
+	return &papers.Chart{
 		Title: "two cases & <three> algorithms", XLabel: "case", YLabel: "GFLOP/s",
 		Groups: []string{"4,32,32,5,4", "64,16,16,5,64"},
 		Series: []string{"direct-rows", "implicit-gemm", "winograd-f4x5"},
@@ -47,7 +47,7 @@ func TestSVGGolden(t *testing.T) {
 
 // TestSVGIsXML parses drawings of all sizes and counts their bars.
 func TestSVGIsXML(t *testing.T) {
-	many := &bench.Chart{Title: "many", XLabel: "x", YLabel: "y"}
+	many := &papers.Chart{Title: "many", XLabel: "x", YLabel: "y"}
 	for range 15 {
 		many.Series = append(many.Series, "an algorithm with a long name")
 	}
@@ -57,13 +57,13 @@ func TestSVGIsXML(t *testing.T) {
 	}
 	many.Values[3][7], many.Values[39][14] = 1e5, 1e-9
 	for name, c := range map[string]struct {
-		*bench.Chart
+		*papers.Chart
 		bars int
 	}{
 		"two cases": {chart(), 4},
 		"many":      {many, 2},
-		"nothing":   {&bench.Chart{}, 0},
-		"all gaps":  {&bench.Chart{Groups: []string{"a"}, Series: []string{"b"}, Values: [][]float64{{math.Inf(1)}}}, 0},
+		"nothing":   {&papers.Chart{}, 0},
+		"all gaps":  {&papers.Chart{Groups: []string{"a"}, Series: []string{"b"}, Values: [][]float64{{math.Inf(1)}}}, 0},
 	} {
 		var b bytes.Buffer
 		if err := c.WriteSVG(&b); err != nil {

@@ -1,9 +1,10 @@
-package bench
+package papers
 
 import (
 	"context"
 	"time"
 
+	"enhance/bench"
 	"enhance/conv"
 )
 
@@ -52,10 +53,10 @@ func (p *place) measureHost(ctx context.Context, m *Measurement) error {
 		}
 	}
 	m.Clock, m.Rows, m.LaunchRows = hostClock, p.c.H, p.c.H
-	m.Seconds = Median(m.Runs)
+	m.Seconds = bench.Median(m.Runs)
 	m.GFLOPs = float64(p.c.FLOPs(p.c.H)) / m.Seconds / 1e9
 	if p.o.Transfers {
-		m.TransferSeconds = Median(whole)
+		m.TransferSeconds = bench.Median(whole)
 		m.TransferGFLOPs = float64(p.c.FLOPs(p.c.H)) / m.TransferSeconds / 1e9
 	}
 	return p.check(p.c.H, run, m)

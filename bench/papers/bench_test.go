@@ -1,4 +1,4 @@
-package bench_test
+package papers_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"enhance/bench"
+	"enhance/bench/papers"
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/gemm"
@@ -35,7 +35,7 @@ func device(t testing.TB) *clrt.Device {
 
 func TestSuites(t *testing.T) {
 	for name, want := range map[string]int{"snu": 35, "ui": 10, "polito": 32} {
-		cases, err := bench.Suite(name)
+		cases, err := papers.Suite(name)
 		if err != nil || len(cases) != want {
 			t.Errorf("%s: %d cases, %v, want %d", name, len(cases), err, want)
 		}
@@ -50,7 +50,7 @@ func TestSuites(t *testing.T) {
 			}
 		}
 	}
-	if _, err := bench.Suite("nist"); err == nil {
+	if _, err := papers.Suite("nist"); err == nil {
 		t.Error("an unknown suite was found")
 	}
 }
@@ -66,10 +66,10 @@ func TestSNUIsPyNET(t *testing.T) {
 	have := map[string]bool{}
 	for i, n := range g.Nodes {
 		if n.Op == model.OpConv {
-			have[bench.Case{C: shapes[n.In[0]].C, H: shapes[i].H, W: shapes[i].W, K: n.K, OutC: n.C}.String()] = true
+			have[papers.Case{C: shapes[n.In[0]].C, H: shapes[i].H, W: shapes[i].W, K: n.K, OutC: n.C}.String()] = true
 		}
 	}
-	cases, err := bench.Suite("snu")
+	cases, err := papers.Suite("snu")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,12 +85,12 @@ func TestSNUIsPyNET(t *testing.T) {
 }
 
 func TestScaled(t *testing.T) {
-	c := bench.Case{C: 4, H: 1440, W: 1985, K: 3, OutC: 8}
+	c := papers.Case{C: 4, H: 1440, W: 1985, K: 3, OutC: 8}
 	if s := c.Scaled(4); s.H != 360 || s.W != 497 || s.C != 4 || s.OutC != 8 {
 		t.Errorf("scaled to %s", s)
 	}
 	for _, side := range []int{1, 9, 16, 20} {
-		if s := (bench.Case{H: side, W: side}).Scaled(8); s.H != min(side, 16) {
+		if s := (papers.Case{H: side, W: side}).Scaled(8); s.H != min(side, 16) {
 			t.Errorf("side %d scaled to %d", side, s.H)
 		}
 	}
@@ -145,10 +145,10 @@ func TestConv(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer cl.Close()
-		c := bench.Case{Name: "small", C: 6, H: 37, W: 45, K: 5, OutC: 9}
+		c := papers.Case{Name: "small", C: 6, H: 37, W: 45, K: 5, OutC: 9}
 		told := 0
-		o := bench.Options{Precision: p, Repeat: 2, Limit: time.Second, Transfers: true, HostSplit: true, Done: func(bench.Case, *bench.Measurement) { told++ }}
-		row, err := bench.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{direct, wrong{direct}, lazy{direct}, refusing{}}, peak.Units{FMA: 1e12}, o)
+		o := papers.Options{Precision: p, Repeat: 2, Limit: time.Second, Transfers: true, HostSplit: true, Done: func(papers.Case, *papers.Measurement) { told++ }}
+		row, err := papers.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{direct, wrong{direct}, lazy{direct}, refusing{}}, peak.Units{FMA: 1e12}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,17 +185,17 @@ func TestConv(t *testing.T) {
 // nothing was measured says so.
 func TestIdle(t *testing.T) {
 	caps := conv.Caps{CPU: true, Vector: 8, LocalMem: 32 << 10, MaxWorkGroup: 64}
-	cases := []bench.Case{{Name: "a", C: 4, H: 16, W: 16, K: 5, OutC: 4}, {Name: "b", C: 4, H: 16, W: 16, K: 3, OutC: 4}}
+	cases := []papers.Case{{Name: "a", C: 4, H: 16, W: 16, K: 5, OutC: 4}, {Name: "b", C: 4, H: 16, W: 16, K: 3, OutC: 4}}
 	algos := []conv.Algo{mma.Algo(mma.FP32), conv.Rows{}, winograd.Algo(winograd.V4x3), winograd.Algo(winograd.V6x9)}
-	got := bench.Idle(caps, cases, algos, planar.FP32)
+	got := papers.Idle(caps, cases, algos, planar.FP32)
 	if len(got) != 2 || !strings.HasPrefix(got[0], "mma-3xtf32 needs matrix units") || got[1] != "winograd-f6x9 does 9×9 kernels, not 5×5" {
 		t.Errorf("%q", got)
 	}
-	r := &bench.ConvReport{Rows: []bench.ConvRow{{Case: cases[0], Results: []bench.Measurement{{Algo: "mma", Refused: "no units"}}}}}
+	r := &papers.ConvReport{Rows: []papers.ConvRow{{Case: cases[0], Results: []papers.Measurement{{Algo: "mma", Refused: "no units"}}}}}
 	if why := r.Nothing(); why != "mma on case a: no units" {
 		t.Errorf("nothing was measured because %q", why)
 	}
-	r.Rows = append(r.Rows, bench.ConvRow{Case: cases[1], Results: []bench.Measurement{{Algo: "direct-rows", GFLOPs: 1}}})
+	r.Rows = append(r.Rows, papers.ConvRow{Case: cases[1], Results: []papers.Measurement{{Algo: "direct-rows", GFLOPs: 1}}})
 	if why := r.Nothing(); why != "" {
 		t.Errorf("nothing was measured because %q", why)
 	}
@@ -209,8 +209,8 @@ func TestConvLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cl.Close()
-	c := bench.Case{Name: "big", C: 16, H: 512, W: 512, K: 9, OutC: 16}
-	row, err := bench.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{conv.Direct(conv.CapsOf(dev.Info()))}, peak.Units{}, bench.Options{Limit: time.Microsecond, Repeat: 1})
+	c := papers.Case{Name: "big", C: 16, H: 512, W: 512, K: 9, OutC: 16}
+	row, err := papers.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{conv.Direct(conv.CapsOf(dev.Info()))}, peak.Units{}, papers.Options{Limit: time.Microsecond, Repeat: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,20 +232,20 @@ func TestConvStops(t *testing.T) {
 	defer cl.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := bench.Conv(ctx, cl, conv.CapsOf(dev.Info()), bench.Case{C: 1, H: 4, W: 4, K: 3, OutC: 1}, exec.Algorithms(conv.CapsOf(dev.Info())), peak.Units{}, bench.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := papers.Conv(ctx, cl, conv.CapsOf(dev.Info()), papers.Case{C: 1, H: 4, W: 4, K: 3, OutC: 1}, exec.Algorithms(conv.CapsOf(dev.Info())), peak.Units{}, papers.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestRatios(t *testing.T) {
-	row := func(a, b, c float64) bench.ConvRow {
-		return bench.ConvRow{Results: []bench.Measurement{{Algo: "a", GFLOPs: a}, {Algo: "b", GFLOPs: b}, {Algo: "c", GFLOPs: c}}}
+	row := func(a, b, c float64) papers.ConvRow {
+		return papers.ConvRow{Results: []papers.Measurement{{Algo: "a", GFLOPs: a}, {Algo: "b", GFLOPs: b}, {Algo: "c", GFLOPs: c}}}
 	}
-	rows := []bench.ConvRow{row(10, 20, 0), row(10, 80, 5), row(0, 100, 100)} // a did not do the last
-	got := bench.Ratios(rows, "a")
-	want := []bench.Ratio{
+	rows := []papers.ConvRow{row(10, 20, 0), row(10, 80, 5), row(0, 100, 100)} // a did not do the last
+	got := papers.Ratios(rows, "a")
+	want := []papers.Ratio{
 		{Algo: "b", Baseline: "a", Mean: 4, Least: 2, Most: 8, Cases: 2},
-		{Algo: bench.Best, Baseline: "a", Mean: 4, Least: 2, Most: 8, Cases: 2},
+		{Algo: papers.Best, Baseline: "a", Mean: 4, Least: 2, Most: 8, Cases: 2},
 		{Algo: "a", Baseline: "a", Mean: 1, Least: 1, Most: 1, Cases: 2},
 		{Algo: "c", Baseline: "a", Mean: 0.5, Least: 0.5, Most: 0.5, Cases: 1},
 	}
@@ -258,38 +258,30 @@ func TestRatios(t *testing.T) {
 			t.Errorf("%d: %+v, want %+v", i, g, w)
 		}
 	}
-	if rows[0].Fastest() != "b" || (&bench.ConvRow{}).Fastest() != "" {
+	if rows[0].Fastest() != "b" || (&papers.ConvRow{}).Fastest() != "" {
 		t.Error("the fastest is not the fastest")
 	}
 	for i := range rows {
 		rows[i].Results[1].Algo, rows[i].Results[2].Algo = "winograd-x", "winograd-y"
 	}
-	for _, r := range bench.Ratios(rows, "a") {
-		if r.Algo == bench.BestWinograd && (r.Cases != 2 || math.Abs(r.Mean-4) > 1e-12) {
+	for _, r := range papers.Ratios(rows, "a") {
+		if r.Algo == papers.BestWinograd && (r.Cases != 2 || math.Abs(r.Mean-4) > 1e-12) {
 			t.Errorf("the best of Winograd's: %+v", r)
 		}
 	}
-	if len(bench.Ratios(rows, "nobody")) != 0 {
+	if len(papers.Ratios(rows, "nobody")) != 0 {
 		t.Error("ratios to an algorithm that did nothing")
 	}
 }
 
-func TestMedian(t *testing.T) {
-	for want, v := range map[float64][]float64{3: {3}, 2: {1, 3}, 5: {9, 1, 5}, 2.5: {4, 1, 2, 3}} {
-		if got := bench.Median(v); got != want {
-			t.Errorf("median of %v is %g", v, got)
-		}
-	}
-}
-
 func TestReportText(t *testing.T) {
-	r := &bench.ConvReport{Suite: "ui", Scale: 4, Precision: "fp32", Device: &clrt.DeviceInfo{Name: "a device"}, Peaks: peak.Units{FMA: 5e11, MMA: 8e12, TF32: 4e12}}
-	c := bench.Case{Name: "plane 32", C: 4, H: 16, W: 16, K: 5, OutC: 4}
-	r.Rows = []bench.ConvRow{{Case: c, Winner: "direct-rows", Automatic: "slow", Results: []bench.Measurement{
+	r := &papers.ConvReport{Suite: "ui", Scale: 4, Precision: "fp32", Device: &clrt.DeviceInfo{Name: "a device"}, Peaks: peak.Units{FMA: 5e11, MMA: 8e12, TF32: 4e12}}
+	c := papers.Case{Name: "plane 32", C: 4, H: 16, W: 16, K: 5, OutC: 4}
+	r.Rows = []papers.ConvRow{{Case: c, Winner: "direct-rows", Automatic: "slow", Results: []papers.Measurement{
 		{Algo: "direct-rows", Rows: 16, Seconds: 0.001, GFLOPs: 1.5, PeakShare: 0.003, RelError: 1e-7},
 		{Algo: "slow", Rows: 8, Seconds: 0.002, GFLOPs: 0.5, Scratch: 1 << 21},
 		{Algo: "picky", Refused: "does 3×3 only"}}}}
-	r.Ratios = bench.Ratios(r.Rows, "slow")
+	r.Ratios = papers.Ratios(r.Rows, "slow")
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
@@ -307,29 +299,6 @@ func TestReportText(t *testing.T) {
 	}
 }
 
-func TestNet(t *testing.T) {
-	dev := device(t)
-	m, err := model.Load("pynet-s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := exec.NewProfile("device", nil, 1, nil)
-	r, err := bench.Net(context.Background(), dev, m, "pynet-s", 32, 48, exec.Options{}, 1e12, p, bench.Options{Repeat: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(r.Runs) != 2 || r.PeakBytes != r.PlannedBytes || r.NonFinite != 0 || !(r.GFLOPs > 0) || math.Abs(r.PeakShare-r.GFLOPs/1e3) > 1e-12 || r.Output != (model.Shape{C: 3, H: 64, W: 96}) {
-		t.Errorf("report %+v", r)
-	}
-	if r.Profile = p.Report(nil); r.Profile.Runs != 1 || r.Profile.Launches < r.Launches || r.Profile.FLOPs != r.FLOPs {
-		t.Errorf("profile of %d runs: %d launches of %d planned, %d operations of %d", r.Profile.Runs, r.Profile.Launches, r.Launches, r.Profile.FLOPs, r.FLOPs)
-	}
-	var b strings.Builder
-	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "conv_l1_d7") || !strings.Contains(b.String(), "FMA peak") {
-		t.Errorf("%v\n%s", err, b.String())
-	}
-}
-
 func TestGEMM(t *testing.T) {
 	dev := device(t)
 	cl, err := clrt.NewContext(dev)
@@ -340,8 +309,8 @@ func TestGEMM(t *testing.T) {
 	caps := conv.CapsOf(dev.Info())
 	variants := gemm.Variants(gemm.Caps{CPU: caps.CPU, Vector: caps.Vector, LocalMem: caps.LocalMem, MaxWorkGroup: caps.MaxWorkGroup})
 	rates := map[string]float64{variants[0].Name: 1} // one operation a second
-	c := bench.GEMMCase{M: 37, N: 50, K: 21}
-	row, err := bench.GEMM(context.Background(), cl, c, variants, 1e12, rates, bench.Options{Repeat: 2})
+	c := papers.GEMMCase{M: 37, N: 50, K: 21}
+	row, err := papers.GEMM(context.Background(), cl, c, variants, 1e12, rates, papers.Options{Repeat: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +331,7 @@ func TestGEMM(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	r := &bench.GEMMReport{Suite: "edinburgh", Scale: 1, Device: dev.Info(), PeakFMA: 1e12, Rows: []bench.GEMMRow{*row}}
+	r := &papers.GEMMReport{Suite: "edinburgh", Scale: 1, Device: dev.Info(), PeakFMA: 1e12, Rows: []papers.GEMMRow{*row}}
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "37x50x21") || !strings.Contains(b.String(), "morton-4x4") {
 		t.Errorf("%v\n%s", err, b.String())
@@ -373,11 +342,11 @@ func TestGEMM(t *testing.T) {
 }
 
 func TestEdinburgh(t *testing.T) {
-	cs := bench.Edinburgh(1)
+	cs := papers.Edinburgh(1)
 	if cs[0].M != 96 || cs[len(cs)-1].K != 2880 {
 		t.Errorf("from %s to %s", cs[0], cs[len(cs)-1])
 	}
-	if cs := bench.Edinburgh(64); cs[0].N != 2 || cs[len(cs)-1].N != 45 {
+	if cs := papers.Edinburgh(64); cs[0].N != 2 || cs[len(cs)-1].N != 45 {
 		t.Errorf("scaled: %v", cs)
 	}
 }

@@ -1,0 +1,22 @@
+package bench
+
+import (
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/conv/mma"
+	"enhance/conv/wgmma"
+)
+
+// Caps are what algorithms need to know of a device, its matrix units included.
+// Rounding to tf32 counts as allowed: a benchmark runs every algorithm.
+func Caps(dev *clrt.Device) (conv.Caps, error) {
+	c := conv.CapsOf(dev.Info())
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return c, err
+	}
+	c.Matrix = mma.Probe(cl)
+	c.TF32 = c.Matrix
+	c.Warpgroup = c.Matrix && wgmma.Probe(cl)
+	return c, cl.Close()
+}
