@@ -10,6 +10,7 @@ import (
 	"enhance/conv/mma"
 	"enhance/conv/wgmma"
 	"enhance/fuse"
+	"enhance/internal/suggest"
 	"enhance/model"
 	"enhance/planar"
 	"enhance/winograd"
@@ -247,7 +248,8 @@ func parseAlgos(spec string) ([]algoClause, error) {
 		}
 		c := algoClause{pattern: pattern, algo: algoByName(name)}
 		if c.algo == nil && name != Auto {
-			return nil, fmt.Errorf("%q is no algorithm: known are %s, %s", name, Auto, strings.Join(names(Algorithms(conv.Caps{})), ", "))
+			known := append([]string{Auto}, names(Algorithms(conv.Caps{}))...)
+			return nil, fmt.Errorf("%q is no algorithm: known are %s%s", name, strings.Join(known, ", "), suggest.Question(name, known))
 		}
 		clauses = append(clauses, c)
 	}
@@ -267,7 +269,7 @@ func FindAlgos(c conv.Caps, patterns string) ([]conv.Algo, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%q is no algorithm: known are %s", p, strings.Join(names(all), ", "))
+			return nil, fmt.Errorf("%q is no algorithm: known are %s%s", p, strings.Join(names(all), ", "), suggest.Question(p, names(all)))
 		}
 	}
 	var out []conv.Algo

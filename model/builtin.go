@@ -36,15 +36,19 @@ func Builtins() []Builtin { return append([]Builtin(nil), builtins...) }
 
 // BuiltinNames joins their names for messages: "best, fast or pynet-s".
 func BuiltinNames() string {
-	var names []string
-	for _, b := range builtins {
-		names = append(names, b.Name)
-	}
+	names := builtinNames()
 	last := len(names) - 1
 	if last == 0 {
 		return names[0]
 	}
 	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+func builtinNames() (names []string) {
+	for _, b := range builtins {
+		names = append(names, b.Name)
+	}
+	return names
 }
 
 // loadBuiltin loads the embedded model of a name; ok is false if there is none.

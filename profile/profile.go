@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"enhance/clrt"
+	"enhance/internal/suggest"
 )
 
 //go:embed data/*.json
@@ -70,7 +71,7 @@ func Names() []string {
 type UnknownError struct{ Name string }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("device profile %q is not known: there are %s, or give the path of a .json file", e.Name, strings.Join(Names(), ", "))
+	return fmt.Sprintf("device profile %q is not known: there are %s, or give the path of a .json file%s", e.Name, strings.Join(Names(), ", "), suggest.Question(e.Name, Names()))
 }
 
 // FormatError says what is wrong with a profile's file, and where. Line and

@@ -4,7 +4,7 @@ package archtest
 // imports only packages of lower layers. ARCHITECTURE.md has the same list; the
 // test compares them.
 var layers = [][]string{
-	{"atomicfile", "clrt", "colour", "conv/kerneltext", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr", "trace"},
+	{"atomicfile", "clrt", "colour", "conv/kerneltext", "internal/printable", "internal/suggest", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr", "trace"},
 	{"clrt/compilers", "conv/gemm", "conv/peak", "imgio", "model/pickle", "profile", "raw/tiff"},
 	{"model", "raw/ljpeg"},
 	{"fuse", "model/modeltest", "model/ref", "raw/dng"},
@@ -38,7 +38,7 @@ var external = map[string][]string{
 // hostOnly lists packages that must not reach OpenCL, however indirectly: they
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
-	"atomicfile", "colour", "fuse", "imgio", "memplan", "model", "model/pickle", "model/ref", "model/safetensors", "quality",
+	"atomicfile", "colour", "fuse", "imgio", "internal/printable", "internal/suggest", "memplan", "model", "model/pickle", "model/ref", "model/safetensors", "quality",
 	"raw", "raw/dng", "raw/ljpeg", "raw/mosaic", "raw/rawerr", "raw/tiff", "trace",
 }
 

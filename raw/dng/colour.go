@@ -29,15 +29,14 @@ func (s *source) numbers(tag uint16, n int) ([]float64, error) {
 		return nil, err
 	}
 	if len(v) != n {
-		return nil, rawerr.Formatf("dng", "tag %d has %d values, want %d", tag, len(v), n)
+		return nil, rawerr.Formatf("dng", "%s has %d values, want %d", tagName(tag), len(v), n)
 	}
 	for _, x := range v {
 		if math.IsNaN(x) {
-			s.warn("%s is 0/0 in the file, which says nothing: taken as absent", tagName(tag))
 			return nil, nil
 		}
 		if math.IsInf(x, 0) {
-			return nil, rawerr.Formatf("dng", "tag %d has a value that is not a number: %v", tag, v)
+			return nil, rawerr.Formatf("dng", "%s has a value that is not a number: %v", tagName(tag), v)
 		}
 	}
 	return v, nil
