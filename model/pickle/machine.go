@@ -102,10 +102,11 @@ func (in *input) line() (string, error) {
 // mark is pushed to tell where a run of values begins.
 type mark struct{}
 
-// machine runs one pickle. Every opcode makes at most one value, so that
-// memory stays in proportion to the pickle's length.
+// machine runs one pickle. Every opcode makes at most one value, and what opcodes copy
+// is bounded, so that memory stays in proportion to the pickle's length.
 type machine struct {
 	in     *input
+	copied int64 // pairs that OrderedDicts were made of
 	stack  []value
 	memo   map[uint32]value
 	stores *storages

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -168,7 +169,13 @@ func FuzzPickle(f *testing.F) {
 		f.Add(zipFile(f, c.pickle, c.storages))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		tensors, err := read(b)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20+1000*uint64(len(b)) {
+			t.Fatalf("%d bytes were allocated for a file of %d", n, len(b))
+		}
 		if err != nil {
 			return
 		}

@@ -109,6 +109,9 @@ var refused = map[string]struct {
 	storages map[string][]byte
 	want     string
 }{
+	// Each of the last 2000 calls copies the 1000 pairs by six bytes.
+	"CopiedPairs": {"](" + strings.Repeat("(X\x01\x00\x00\x00aK\x01t", 1000) + "eq\x00" + name("collections", "OrderedDict") + "q\x01" +
+		strings.Repeat("h\x01h\x00\x85R0", 2000), nil, "more than the pickle has bytes"},
 	"os.system":         {name("os", "system") + tup(str("true")) + "R", nil, `"os.system", which a state dict does not need: refused`},
 	"builtins.eval":     {str("builtins") + str("eval") + "\x93" + tup(str("1")) + "R", nil, `"builtins.eval"`},
 	"eval kept in dict": {dictOf(str("w"), name("builtins", "eval")), nil, `"builtins.eval"`},

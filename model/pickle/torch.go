@@ -71,7 +71,7 @@ func (m *machine) stepName(op byte) (handled bool, err error) {
 		if e != nil {
 			return true, e
 		}
-		v, e := reduce(items[0], items[1])
+		v, e := m.reduce(items[0], items[1])
 		m.push(v)
 		return true, e
 	case opBuild:
@@ -107,7 +107,7 @@ func (m *machine) pushGlobal(module, name string) error {
 }
 
 // reduce is what a pickle means as calling f with arguments.
-func reduce(f, arguments value) (value, error) {
+func (m *machine) reduce(f, arguments value) (value, error) {
 	name, ok := f.(global)
 	args, ok2 := arguments.(tuple)
 	if !ok || !ok2 {
@@ -115,7 +115,7 @@ func reduce(f, arguments value) (value, error) {
 	}
 	switch name {
 	case globalOrderedDict:
-		return orderedDict(args)
+		return m.orderedDict(args)
 	case globalRebuildTensor:
 		if len(args) == 4 {
 			return newTensor(args)
@@ -137,8 +137,11 @@ func reduce(f, arguments value) (value, error) {
 	return nil, formatError("calls %s with %d arguments: refused", name, len(args))
 }
 
-// orderedDict makes one from nothing or, as Python 2 does, from a list of pairs.
-func orderedDict(args tuple) (value, error) {
+// orderedDict makes one from nothing or, as Python 2 does, from a list of pairs. A list
+// that was stored once may be named again and again, each time by a few bytes, and is
+// copied each time: so all copies together may have no more pairs than the pickle has
+// bytes.
+func (m *machine) orderedDict(args tuple) (value, error) {
 	d := &dict{ordered: true}
 	if len(args) == 0 {
 		return d, nil
@@ -146,6 +149,9 @@ func orderedDict(args tuple) (value, error) {
 	pairs, ok := args[0].(*list)
 	if !ok || len(args) != 1 {
 		return nil, formatError("an OrderedDict is made of %s", kind(args[0]))
+	}
+	if m.copied += int64(len(pairs.items)); m.copied > m.in.pos {
+		return nil, formatError("OrderedDicts are made of %d pairs, more than the pickle has bytes: refused", m.copied)
 	}
 	for _, item := range pairs.items {
 		var pair []value
