@@ -19,7 +19,9 @@
 //
 // The temporary file has no name where the system has such files (Linux, on most
 // file systems): a process that is killed, be it for want of memory, leaves nothing.
-// Elsewhere it is named .NAME-XXXXXXXXXXXXXXXX.part with a shortened NAME and stays
+// Only a kill between the two system calls that replace an existing file (linkat,
+// rename) leaves the finished contents under a hidden name.
+// Elsewhere the file is named .NAME-XXXXXXXXXXXXXXXX.part with a shortened NAME and stays
 // behind; the final name is never touched. A program that handles SIGINT should call
 // Abort on its way out.
 package atomicfile
@@ -107,6 +109,9 @@ type File struct {
 	done      bool
 }
 
+// newUnnamed is a variable for tests of systems without such files.
+var newUnnamed = openUnnamed
+
 // Create starts a file that will be named path. A symbolic link to a regular
 // file is followed, so that the file it names is replaced and the link stays.
 func Create(path string, opt Options) (*File, error) {
@@ -115,7 +120,7 @@ func Create(path string, opt Options) (*File, error) {
 		return nil, err
 	}
 	f := &File{path: path, target: target, keepMode: mode, overwrite: opt.Overwrite}
-	if f.unnamed = openUnnamed(dirOf(target)); f.unnamed != nil {
+	if f.unnamed = newUnnamed(dirOf(target)); f.unnamed != nil {
 		f.out = f.unnamed
 		return f, nil
 	}

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -70,6 +71,75 @@ func TestKilled(t *testing.T) {
 		t.Errorf("directory holds %q", got)
 	}
 	wantContents(t, filepath.Join(dir, "out.png"), "old")
+}
+
+// TestKilledWhileNamed: a process that is killed at any system call of Commit leaves the
+// whole file, or none, and no other name. Replacing a file may leave a hidden one.
+func TestKilledWhileNamed(t *testing.T) {
+	const env = "ATOMICFILE_TEST_NAMED"
+	if dir := os.Getenv(env); dir != "" { // the process itself
+		f := create(t, filepath.Join(dir, "out.png"), Options{})
+		io.WriteString(f, "whole")
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	needUnnamed(t, t.TempDir())
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("NO STRACE: kills inside system calls are not tested")
+	}
+	for _, call := range []string{"fsync", "linkat", "renameat2", "unlinkat"} {
+		for when := 1; when <= 2; when++ {
+			t.Run(fmt.Sprintf("%s%d", call, when), func(t *testing.T) {
+				dir := t.TempDir()
+				inject := fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, when)
+				c := exec.Command(strace, "-f", "-qq", "-o", os.DevNull, "-e", "trace="+call, "-e", inject, os.Args[0], "-test.run", "^TestKilledWhileNamed$")
+				c.Env = append(os.Environ(), env+"="+dir)
+				if out, err := c.CombinedOutput(); err != nil && strings.Contains(string(out), "ptrace") {
+					t.Skipf("NO PTRACE HERE: %s", out)
+				}
+				switch got := names(t, dir); got {
+				case "":
+				case "out.png":
+					wantContents(t, filepath.Join(dir, "out.png"), "whole")
+				default:
+					t.Errorf("directory holds %q", got)
+				}
+			})
+		}
+	}
+}
+
+// TestUnlinkFails: a file that has its final name is no failure, even if another name
+// of it cannot be removed.
+func TestUnlinkFails(t *testing.T) {
+	const env = "ATOMICFILE_TEST_UNLINK"
+	if dir := os.Getenv(env); dir != "" { // the process itself
+		newUnnamed = func(string) *os.File { return nil }
+		f := create(t, filepath.Join(dir, "out.png"), Options{})
+		io.WriteString(f, "whole")
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("NO STRACE: system calls that fail are not tested")
+	}
+	dir := t.TempDir()
+	c := exec.Command(strace, "-f", "-qq", "-o", os.DevNull, "-e", "trace=unlinkat,renameat2", "-e", "inject=unlinkat:error=EACCES", "-e", "inject=renameat2:error=EINVAL",
+		os.Args[0], "-test.run", "^TestUnlinkFails$")
+	c.Env = append(os.Environ(), env+"="+dir)
+	if out, err := c.CombinedOutput(); err != nil {
+		if strings.Contains(string(out), "ptrace") {
+			t.Skipf("NO PTRACE HERE: %s", out)
+		}
+		t.Fatalf("%v: %s", err, out)
+	}
+	wantContents(t, filepath.Join(dir, "out.png"), "whole")
 }
 
 // TestNamingRefused: where an unnamed file cannot be named after all, its contents

@@ -254,6 +254,16 @@ func TestSymlinkIsFollowed(t *testing.T) {
 	}
 }
 
+// TestNamed: where the system has no unnamed files, a file of another process keeps the
+// name and nothing is left behind.
+func TestNamed(t *testing.T) {
+	newUnnamed = func(string) *os.File { return nil }
+	defer func() { newUnnamed = openUnnamed }()
+	TestCommit(t)
+	TestTargetAppearsMeanwhile(t)
+	TestExistingTarget(t)
+}
+
 // brokenDisk fails one operation and passes the others to a real file.
 type brokenDisk struct {
 	backing
@@ -310,6 +320,10 @@ func TestBrokenDisk(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "out.png")
 			put(t, path, "old", 0o644)
+			if tt.disk.closeErr != nil { // an unnamed file has its name before it is closed
+				newUnnamed = func(string) *os.File { return nil }
+				defer func() { newUnnamed = openUnnamed }()
+			}
 			f := create(t, path, Options{Overwrite: true})
 			tt.disk.backing = f.out
 			f.out = &tt.disk

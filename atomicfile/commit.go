@@ -36,7 +36,7 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 }
 
 // Commit flushes the contents to the disk, gives the file its final name and
-// flushes the directory. If it fails before the rename nothing is left behind.
+// flushes the directory. If it fails before the file has its name nothing is left behind.
 // An error of the last flush means that the file is whole and in place but may
 // not survive a power cut.
 //
@@ -54,18 +54,18 @@ func (f *File) Commit() error {
 	if err := f.out.Sync(); err != nil {
 		return f.fail("flush", err)
 	}
-	if err := f.giveName(); err != nil {
-		return f.fail("name", err)
-	}
-	if err := f.out.Close(); err != nil {
-		return f.fail("close", err)
+	if f.unnamed == nil { // some systems rename closed files only
+		if err := f.out.Close(); err != nil {
+			return f.fail("close", err)
+		}
 	}
 	if err := f.publish(); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			err = ErrExists
 		}
-		return f.fail("rename the finished file to", err)
+		return f.fail("give the finished file the name", err)
 	}
+	f.out.Close() // what it held is on the disk: Sync said so
 	f.done = true
 	if err := syncDir(dirOf(f.target)); err != nil {
 		return &Error{Op: "flush the directory of", Path: f.path, Err: cause(err),
@@ -77,18 +77,43 @@ func (f *File) Commit() error {
 // linkUnnamed is a variable for tests of systems that refuse it.
 var linkUnnamed = linkOpen
 
-// giveName gives an unnamed temporary file the name of a hidden one, for the moment
-// until publish: only a name can replace another in one step.
-func (f *File) giveName() error {
-	if f.unnamed == nil {
-		return nil
+// publish gives the file its final name in one step: an unnamed file is linked there,
+// a named one is renamed. Without Overwrite a file that has the name already stays.
+func (f *File) publish() error {
+	if f.unnamed != nil {
+		named, err := f.linkTarget()
+		if named || err != nil {
+			return err
+		}
+	}
+	if f.overwrite {
+		return os.Rename(f.temp, f.target)
+	}
+	return f.renameNew()
+}
+
+// linkTarget links the unnamed file to its final name. Where a file is to be replaced,
+// which a link cannot do, or where the system refuses the link, it gives the contents a
+// hidden name instead, and named is false. (A process that is killed between that and
+// the rename leaves the hidden file; the system has no call that replaces a file by one
+// without a name.)
+func (f *File) linkTarget() (named bool, err error) {
+	err = linkUnnamed(f.unnamed, f.target)
+	switch {
+	case err == nil:
+		f.unnamed = nil
+		return true, nil
+	case !errors.Is(err, fs.ErrExist):
+		return false, f.copyNamed() // such as where /proc has gone
+	case !f.overwrite:
+		return false, err
 	}
 	temp := tempName(f.target)
 	if err := linkUnnamed(f.unnamed, temp); err != nil {
-		return f.copyNamed() // such as where /proc has gone
+		return false, f.copyNamed()
 	}
 	f.temp, f.unnamed = temp, nil
-	return nil
+	return false, nil
 }
 
 // copyNamed copies the unnamed file's contents to a named one.
@@ -115,17 +140,20 @@ func (f *File) copyNamed() error {
 	return errors.Join(err, out.Close())
 }
 
-// publish gives the temporary file its final name.
-func (f *File) publish() error {
-	if f.overwrite {
-		return os.Rename(f.temp, f.target)
+// renameNew renames the temporary file unless its final name is taken.
+func (f *File) renameNew() error {
+	err := renameNoReplace(f.temp, f.target)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
 	}
-	// A rename would silently replace a file that appeared meanwhile; a hard link
-	// fails instead.
-	err := os.Link(f.temp, f.target)
+	// A plain rename would silently replace a file that appeared meanwhile; a hard
+	// link fails instead.
+	err = os.Link(f.temp, f.target)
 	switch {
 	case err == nil:
-		return os.Remove(f.temp)
+		// The file has its name: a second one that cannot be removed is no failure.
+		os.Remove(f.temp)
+		return nil
 	case errors.Is(err, fs.ErrExist):
 		return err
 	}

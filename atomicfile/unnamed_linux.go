@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -29,6 +30,19 @@ func linkOpen(f *os.File, name string) error {
 		return &os.LinkError{Op: "linkat", Old: procPath(f), New: name, Err: err}
 	}
 	return nil
+}
+
+// renameNoReplace renames a file unless the new name is taken, or says
+// errors.ErrUnsupported where the kernel or the file system cannot (renameat2(2)).
+func renameNoReplace(old, new string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, old, unix.AT_FDCWD, new, unix.RENAME_NOREPLACE)
+	switch err {
+	case nil:
+		return nil
+	case unix.EINVAL, unix.ENOSYS:
+		return errors.ErrUnsupported
+	}
+	return &os.LinkError{Op: "renameat2", Old: old, New: new, Err: err}
 }
 
 func procPath(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }

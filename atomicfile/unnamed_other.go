@@ -11,3 +11,5 @@ import (
 func openUnnamed(string) *os.File { return nil }
 
 func linkOpen(*os.File, string) error { return errors.ErrUnsupported }
+
+func renameNoReplace(old, new string) error { return errors.ErrUnsupported }
