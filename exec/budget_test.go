@@ -78,20 +78,19 @@ func TestLeastScratch(t *testing.T) {
 	}
 }
 
-// minimum is the smallest budget that works, as the error of a smaller one says.
+// minimum is the smallest budget that works, which the error of a smaller one names.
 func minimum(t *testing.T, m *model.Model, h, w int, opt exec.Options) int64 {
 	t.Helper()
-	opt.Budget = 1
-	_, err := exec.Prepare(m, h, w, device(t).Info(), opt)
+	least, err := exec.Minimum(m, h, w, device(t).Info(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Budget = least - 1
 	var be *memplan.BudgetError
-	if !errors.As(err, &be) {
-		t.Fatalf("a budget of one byte gives %v", err)
+	if _, err := exec.Prepare(m, h, w, device(t).Info(), opt); !errors.As(err, &be) || be.Minimum != least {
+		t.Errorf("one byte less than the smallest budget of %d gives %v", least, err)
 	}
-	opt.Budget = be.Minimum - 1
-	if _, err := exec.Prepare(m, h, w, device(t).Info(), opt); !errors.As(err, &be) {
-		t.Errorf("one byte less than the smallest budget gives %v", err)
-	}
-	return be.Minimum
+	return least
 }
 
 // gpu is a GPU with memory of its own, for plans that are not run.
@@ -108,19 +107,18 @@ func TestMinimumIsLeast(t *testing.T) {
 	}
 	info := &clrt.DeviceInfo{Name: "a GPU", Type: clrt.GPU, GlobalMem: 12 << 30, MaxAlloc: 3 << 30, LocalMem: 48 << 10, MaxWorkGroup: 1024, ComputeUnits: 28}
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-		opt := exec.Options{Precision: p, Matrix: true, Budget: 1 << 20}
-		_, err := exec.Prepare(m, 1440, 1984, info, opt)
-		var be *memplan.BudgetError
-		if !errors.As(err, &be) {
+		opt := exec.Options{Precision: p, Matrix: true}
+		least, err := exec.Minimum(m, 1440, 1984, info, opt)
+		if err != nil {
 			t.Fatalf("%s: %v", p, err)
 		}
 		for _, percent := range []int64{100, 102, 105, 108, 115, 130} {
-			opt.Budget = be.Minimum * percent / 100
+			opt.Budget = least * percent / 100
 			job, err := exec.Prepare(m, 1440, 1984, info, opt)
 			if err != nil {
 				t.Errorf("%s, %d %% of the smallest budget: %v", p, percent, err)
-			} else if job.Plan.Peak*101/100 < be.Minimum {
-				t.Errorf("%s: a budget of %d has a plan of %d, but %d is named as the smallest", p, opt.Budget, job.Plan.Peak, be.Minimum)
+			} else if job.Plan.Peak*101/100 < least {
+				t.Errorf("%s: a budget of %d has a plan of %d, but %d is named as the smallest", p, opt.Budget, job.Plan.Peak, least)
 			}
 		}
 	}
@@ -141,12 +139,11 @@ func TestMinimumByHeight(t *testing.T) {
 		}
 		const low = 1440
 		least := func(h int) int64 {
-			_, err := exec.Prepare(m, h, 1984, gpu, exec.Options{Precision: planar.FP16, Matrix: c.matrix, Budget: 1})
-			var be *memplan.BudgetError
-			if !errors.As(err, &be) {
-				t.Fatalf("%s: a budget of one byte gives %v", c.model, err)
+			n, err := exec.Minimum(m, h, 1984, gpu, exec.Options{Precision: planar.FP16, Matrix: c.matrix})
+			if err != nil {
+				t.Fatalf("%s: %v", c.model, err)
 			}
-			return be.Minimum
+			return n
 		}
 		base := least(low)
 		if more := least(2*low) - base; more > c.perRow*low {
@@ -185,13 +182,10 @@ func TestSharedMemoryHoldsWeightsOnce(t *testing.T) {
 	shared := *gpu
 	shared.Unified = true
 	for _, matrix := range []bool{false, true} {
-		opt := exec.Options{Precision: planar.FP16, Matrix: matrix, Budget: 1}
-		_, err = exec.Prepare(m, 720, 992, &shared, opt)
-		var be *memplan.BudgetError
-		if !errors.As(err, &be) {
-			t.Fatalf("a budget of one byte gives %v", err)
+		opt := exec.Options{Precision: planar.FP16, Matrix: matrix}
+		if opt.Budget, err = exec.Minimum(m, 720, 992, &shared, opt); err != nil {
+			t.Fatal(err)
 		}
-		opt.Budget = be.Minimum
 		job, err := exec.Prepare(m, 720, 992, &shared, opt)
 		if err != nil {
 			t.Fatal(err)

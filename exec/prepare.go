@@ -78,13 +78,40 @@ type Job struct {
 
 // Prepare plans model m for an input of h×w packed samples on a device.
 func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job, error) {
-	p, err := fuse.Fuse(m.Graph, h, w)
+	j, req, err := request(m, h, w, info, opt)
 	if err != nil {
 		return nil, err
 	}
+	j.Plan, err = memplan.Make(req)
+	if err != nil {
+		return nil, err
+	}
+	j.follow()
+	if err := j.checkSums(); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// Minimum is the smallest budget in bytes with which [Prepare] makes a plan; the
+// options' own budget does not matter.
+func Minimum(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (int64, error) {
+	_, req, err := request(m, h, w, info, opt)
+	if err != nil {
+		return 0, err
+	}
+	return memplan.Minimum(req)
+}
+
+// request chooses the algorithms and says what the plan depends on.
+func request(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job, *memplan.Request, error) {
+	p, err := fuse.Fuse(m.Graph, h, w)
+	if err != nil {
+		return nil, nil, err
+	}
 	j := &Job{Model: m, Program: p, Info: info, opt: opt, caps: opt.Caps(info)}
 	if err := j.chooseAlgos(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	j.absorbNorms()
 	p = j.Program
@@ -109,15 +136,7 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		WholePlanes:  opt.WholePlanes,
 	}
 	j.price(req)
-	j.Plan, err = memplan.Make(req)
-	if err != nil {
-		return nil, err
-	}
-	j.follow()
-	if err := j.checkSums(); err != nil {
-		return nil, err
-	}
-	return j, nil
+	return j, req, nil
 }
 
 // absorbNorms lets convolutions that can normalise what they read.

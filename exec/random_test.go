@@ -285,14 +285,12 @@ func (p *picture) plans(rng *rand.Rand) {
 		p.run(fmt.Sprintf("%d rows", rows), func(o *exec.Options) { o.Rows = rows })
 	}
 	o := p.opt
-	o.Budget = 1
-	_, err := exec.Prepare(p.m, p.in.h, p.in.w, p.info, o)
-	var be *memplan.BudgetError
-	if !errors.As(err, &be) {
-		p.Errorf("%s: a budget of one byte gives %v", p.name, err)
+	least, err := exec.Minimum(p.m, p.in.h, p.in.w, p.info, o)
+	if err != nil {
+		p.Errorf("%s: no smallest budget: %v", p.name, err)
 		return
 	}
-	for _, b := range []int64{be.Minimum, be.Minimum + rng.Int64N(max(0, free.Peak-be.Minimum)+1)} {
+	for _, b := range []int64{least, least + rng.Int64N(max(0, free.Peak-least)+1)} {
 		plan := p.run(fmt.Sprintf("budget %d", b), func(o *exec.Options) { o.Budget = b })
 		if plan.Peak > b {
 			p.Errorf("%s: a peak of %d for a budget of %d", p.name, plan.Peak, b)
@@ -305,14 +303,13 @@ func (p *picture) plans(rng *rand.Rand) {
 func (p *picture) spills(rng *rand.Rand) {
 	p.Helper()
 	o := p.opt
-	o.Rows, o.Budget = 1+rng.IntN(2), 1
-	_, err := exec.Prepare(p.m, p.in.h, p.in.w, p.info, o)
-	var be *memplan.BudgetError
-	if !errors.As(err, &be) {
-		p.Errorf("%s: a budget of one byte gives %v", p.name, err)
+	o.Rows = 1 + rng.IntN(2)
+	least, err := exec.Minimum(p.m, p.in.h, p.in.w, p.info, o)
+	if err != nil {
+		p.Errorf("%s: no smallest budget: %v", p.name, err)
 		return
 	}
-	p.run(fmt.Sprintf("%d rows, budget %d", o.Rows, be.Minimum), func(q *exec.Options) { q.Rows, q.Budget = o.Rows, be.Minimum })
+	p.run(fmt.Sprintf("%d rows, budget %d", o.Rows, least), func(q *exec.Options) { q.Rows, q.Budget = o.Rows, least })
 }
 
 // run computes the picture under one plan, twice with one engine.

@@ -3,7 +3,6 @@ package memplan_test
 import (
 	"bytes"
 	"encoding/xml"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -44,12 +43,7 @@ func described(t *testing.T) map[string]*memplan.Plan {
 	add("rows", plain, func(r *memplan.Request) { r.Rows = 8 })
 	add("planes", plain, func(r *memplan.Request) { r.WholePlanes = true })
 	add("sections", normed, func(r *memplan.Request) {
-		r.Budget = 1
-		var least *memplan.BudgetError
-		if _, err := memplan.Make(r); !errors.As(err, &least) {
-			t.Fatalf("a budget of one byte gives %v", err)
-		}
-		r.Budget = least.Minimum
+		r.Budget = minimum(t, r)
 	})
 	return plans
 }

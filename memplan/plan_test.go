@@ -190,18 +190,14 @@ func TestJoinedSections(t *testing.T) {
 	}
 }
 
-// minimum is the smallest budget that a request of budget 1 names.
+// minimum is the smallest budget that works.
 func minimum(t *testing.T, req *memplan.Request) int64 {
 	t.Helper()
-	r := *req
-	r.Budget = 1
-	_, err := memplan.Make(&r)
-	var be *memplan.BudgetError
-	if !errors.As(err, &be) {
-		t.Errorf("a budget of one byte gives %v", err)
-		return 0
+	n, err := memplan.Minimum(req)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return be.Minimum
+	return n
 }
 
 // TestBudget checks that the minimum an error names works and one byte less
@@ -262,6 +258,9 @@ func TestMaxAlloc(t *testing.T) {
 		var ae *memplan.AllocError
 		if _, err := memplan.Make(req); !errors.As(err, &ae) || ae.Max != 64 || ae.Bytes <= 64 {
 			t.Errorf("seed %d: largest allocation of 64 bytes gives %v", seed, err)
+		}
+		if _, err := memplan.Minimum(req); !errors.As(err, &ae) {
+			t.Errorf("seed %d: largest allocation of 64 bytes has a smallest budget (%v)", seed, err)
 		}
 	}
 }

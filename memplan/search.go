@@ -26,7 +26,29 @@ func (e *BudgetError) Error() string {
 // or a *BudgetError that names the smallest budget that works, or an
 // *AllocError if no plan respects the largest allocation.
 func Make(req *Request) (*Plan, error) {
-	var best, smallest *Plan
+	best, smallest, err := req.search()
+	if err != nil || best != nil {
+		return best, err
+	}
+	kept, where := smallest.mostKept()
+	return nil, &BudgetError{Budget: req.Budget, Minimum: smallest.Peak, Kept: kept, Where: where}
+}
+
+// Minimum is the smallest budget in bytes with which [Make] finds a plan for the
+// request; the request's own budget does not matter. The error is Make's.
+func Minimum(req *Request) (int64, error) {
+	r := *req
+	r.Budget = 1 // which no plan fits
+	_, smallest, err := r.search()
+	if err != nil {
+		return 0, err
+	}
+	return smallest.Peak, nil
+}
+
+// search gives the best plan that fits the budget, nil if none does, and the smallest
+// of those that were tried. It fails if no plan respects the largest allocation.
+func (req *Request) search() (best, smallest *Plan, err error) {
 	var allocErr error
 	consider := func(p *Plan, err error) {
 		if err != nil {
@@ -66,14 +88,10 @@ func Make(req *Request) (*Plan, error) {
 	if req.Rows == 0 && !req.WholePlanes && (best == nil || req.Unified) {
 		req.considerSections(consider, func() bool { return best != nil })
 	}
-	if best != nil {
-		return best, nil
-	}
 	if smallest == nil {
-		return nil, allocErr
+		return nil, nil, allocErr
 	}
-	kept, where := smallest.mostKept()
-	return nil, &BudgetError{Budget: req.Budget, Minimum: smallest.Peak, Kept: kept, Where: where}
+	return best, smallest, nil
 }
 
 // mostKept gives the bytes of whole maps in the section that holds most, and its

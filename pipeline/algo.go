@@ -44,6 +44,12 @@ func (s *Session) prepare(m *model.Model, h, w int, budget int64) (*exec.Job, er
 	return job, nil
 }
 
+// minimum is the smallest budget that works for m.
+func (s *Session) minimum(m *model.Model, h, w int) (int64, error) {
+	least, err := exec.Minimum(m, h, w, s.info, s.engineOptions(0))
+	return least, s.algoError(err)
+}
+
 // algoError makes an algorithm that cannot do a step an error of the option that asked
 // for it, or of the device, which then is too small for any; others it returns as they are.
 func (s *Session) algoError(err error) error {

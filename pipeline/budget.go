@@ -196,11 +196,10 @@ func (s *Session) cheaper(m *model.Model, h, w int, than int64) (lower []Remedy)
 		than = min(than, most/s.forSharers(1)+1)
 	}
 	try := func(change string, m *model.Model, p Precision) {
-		opt := s.engineOptions(1)
+		opt := s.engineOptions(0)
 		opt.Precision, opt.TF32 = p.Storage(), p == TF32
-		var least *memplan.BudgetError
-		if _, err := exec.Prepare(m, h, w, s.info, opt); errors.As(err, &least) && least.Minimum < than {
-			lower = append(lower, Remedy{change, s.forSharers(least.Minimum)})
+		if least, err := exec.Minimum(m, h, w, s.info, opt); err == nil && least < than {
+			lower = append(lower, Remedy{change, s.forSharers(least)})
 		}
 	}
 	if s.precision() != FP16 {

@@ -73,15 +73,15 @@ func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
 	t := &PlanTable{Input: input, Packed: [2]int{h, w}}
 	t.Model, t.Device = s.facts()
 	budgets := slices.Clone(TableBudgets)
-	var least *memplan.BudgetError
-	if _, err := s.prepare(s.model, h, w, 1); errors.As(err, &least) {
-		if most := s.withinDevice(0); most > 0 && least.Minimum > most {
-			return nil, s.explainBudget(err, s.model, h, w)
-		}
-		budgets = append(budgets, least.Minimum)
-	} else if err != nil {
+	least, err := s.minimum(s.model, h, w)
+	if err != nil {
 		return nil, s.explainBudget(err, s.model, h, w)
 	}
+	if most := s.withinDevice(0); most > 0 && least > most {
+		_, err := s.prepareWithin(s.model, h, w)
+		return nil, err
+	}
+	budgets = append(budgets, least)
 	slices.SortFunc(budgets, func(a, b int64) int { // none is the most
 		switch {
 		case a == b:
@@ -92,10 +92,10 @@ func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
 		return 1
 	})
 	for _, b := range slices.Compact(budgets) {
-		row := TableRow{Budget: b, Smallest: least != nil && b == least.Minimum}
+		row := TableRow{Budget: b, Smallest: b == least}
 		job, err := s.prepare(s.model, h, w, b)
 		switch {
-		case errors.As(err, &least):
+		case errors.As(err, new(*memplan.BudgetError)):
 			row.TooSmall = true
 		case err != nil:
 			return nil, err

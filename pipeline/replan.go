@@ -89,9 +89,8 @@ func (s *Session) memoryError(err error, job *exec.Job, m *model.Model, h, w int
 		return err
 	}
 	e := &MemoryError{Need: job.Plan.Peak, Err: err}
-	var least *memplan.BudgetError
-	if _, perr := s.prepare(m, h, w, 1); errors.As(perr, &least) {
-		e.Minimum = s.forSharers(least.Minimum)
+	if least, merr := s.minimum(m, h, w); merr == nil {
+		e.Minimum = s.forSharers(least)
 	}
 	return e
 }
