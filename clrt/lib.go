@@ -47,9 +47,6 @@ const (
 	symEnqueueReadBuffer
 	symEnqueueWriteBuffer
 	symEnqueueCopyBuffer
-	symEnqueueCopyBufferRect
-	symEnqueueReadBufferRect
-	symEnqueueWriteBufferRect
 	symEnqueueFillBuffer
 	symEnqueueMapBuffer
 	symEnqueueUnmapMemObject
@@ -95,9 +92,6 @@ var symbolNames = [numSymbols]string{
 	symEnqueueReadBuffer:          "clEnqueueReadBuffer",
 	symEnqueueWriteBuffer:         "clEnqueueWriteBuffer",
 	symEnqueueCopyBuffer:          "clEnqueueCopyBuffer",
-	symEnqueueCopyBufferRect:      "clEnqueueCopyBufferRect",
-	symEnqueueReadBufferRect:      "clEnqueueReadBufferRect",
-	symEnqueueWriteBufferRect:     "clEnqueueWriteBufferRect",
 	symEnqueueFillBuffer:          "clEnqueueFillBuffer",
 	symEnqueueMapBuffer:           "clEnqueueMapBuffer",
 	symEnqueueUnmapMemObject:      "clEnqueueUnmapMemObject",

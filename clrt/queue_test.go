@@ -129,47 +129,6 @@ func TestTransfers(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("after Fill and Copy: %x", got)
 	}
-
-	// 3 bytes x 2 rows x 2 slices, rows of 8 bytes to rows of 16.
-	s := clrt.Rect{Origin: [3]int64{1, 1, 1}, RowPitch: 8, SlicePitch: 32}
-	d := clrt.Rect{Origin: [3]int64{2, 0, 1}, RowPitch: 16, SlicePitch: 64}
-	region := [3]int64{3, 2, 2}
-	at := func(r clrt.Rect, x, y, z int64) int64 {
-		return (r.Origin[2]+z)*r.SlicePitch + (r.Origin[1]+y)*r.RowPitch + r.Origin[0] + x
-	}
-	must(t, q.CopyRect(b, d, a, s, region))
-	for z := range region[2] {
-		for y := range region[1] {
-			for x := range region[0] {
-				want[at(d, x, y, z)] = src[at(s, x, y, z)]
-			}
-		}
-	}
-	must(t, q.Read(b, 0, got))
-	if !bytes.Equal(got, want) {
-		t.Errorf("after CopyRect:\n%x\nwant\n%x", got, want)
-	}
-
-	// The same box out and into host memory.
-	host := make([]byte, 256)
-	must(t, q.ReadRect(a, s, host, d, region))
-	back := newBuffer(t, ctx, 256, "back")
-	must(t, q.Fill(back, 0, 256, []byte{0}))
-	must(t, q.WriteRect(back, s, host, d, region))
-	must(t, q.Read(back, 0, got))
-	for i := range want {
-		want[i] = 0
-	}
-	for z := range region[2] {
-		for y := range region[1] {
-			for x := range region[0] {
-				want[at(s, x, y, z)] = src[at(s, x, y, z)]
-			}
-		}
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("after ReadRect and WriteRect:\n%x\nwant\n%x", got, want)
-	}
 }
 
 func TestMap(t *testing.T) {
@@ -210,9 +169,6 @@ func TestRangeMistakes(t *testing.T) {
 	b, foreign := newBuffer(t, ctx, 64, "b"), newBuffer(t, other, 64, "foreign")
 	p := make([]byte, 64)
 	const big = 1<<63 - 1
-	box := func(x, y, z, row, slice int64) clrt.Rect {
-		return clrt.Rect{Origin: [3]int64{x, y, z}, RowPitch: row, SlicePitch: slice}
-	}
 	for name, f := range map[string]func() error{
 		"write beyond":    func() error { return q.Write(b, 1, p) },
 		"read before":     func() error { return q.Read(b, -1, p[:1]) },
@@ -229,17 +185,6 @@ func TestRangeMistakes(t *testing.T) {
 		"fill odd":        func() error { return q.Fill(b, 2, 4, []byte{0, 1, 2, 3}) },
 		"map beyond":      func() error { _, err := q.Map(b, false, 0, 65); return err },
 		"map nothing":     func() error { _, err := q.Map(b, false, 0, 0); return err },
-		"rect beyond":     func() error { return q.CopyRect(b, box(0, 0, 0, 16, 0), b, box(0, 0, 0, 16, 0), [3]int64{8, 5, 1}) },
-		"rect pitch":      func() error { return q.CopyRect(b, box(0, 0, 0, 4, 0), b, box(0, 0, 0, 16, 0), [3]int64{8, 1, 1}) },
-		"rect empty":      func() error { return q.CopyRect(b, box(0, 0, 0, 16, 0), b, box(0, 0, 0, 16, 0), [3]int64{8, 0, 1}) },
-		"rect overflow":   func() error { return q.CopyRect(b, box(big, 0, 0, 16, 0), b, box(0, 0, 0, 16, 0), [3]int64{8, 1, 1}) },
-		"rect rows overflow": func() error {
-			return q.CopyRect(b, box(0, big-2, 0, big, 0), b, box(0, 0, 0, 16, 0), [3]int64{8, 1, 1})
-		},
-		"rect pitch overflow": func() error {
-			return q.CopyRect(b, box(0, 0, 0, big, 0), b, box(0, 0, 0, big, 0), [3]int64{8, 2, 2})
-		},
-		"rect host":       func() error { return q.ReadRect(b, box(0, 0, 0, 8, 0), p[:15], box(0, 0, 0, 8, 0), [3]int64{8, 2, 1}) },
 		"empty buffer":    func() error { _, err := ctx.NewBuffer(0, "x"); return err },
 		"negative buffer": func() error { _, err := ctx.NewBuffer(-1, "x"); return err },
 		"empty view":      func() error { _, err := b.Sub(0, 0); return err },

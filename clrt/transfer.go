@@ -2,7 +2,6 @@ package clrt
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 	"sort"
 	"unsafe"
@@ -40,7 +39,7 @@ func (q *Queue) blocking(s symbol, op string, b *Buffer, off int64, p []byte) er
 
 // transferKind says which way a transfer goes.
 func transferKind(s symbol) CommandKind {
-	if s == symEnqueueReadBuffer || s == symEnqueueReadBufferRect {
+	if s == symEnqueueReadBuffer {
 		return ReadCommand
 	}
 	return WriteCommand
@@ -150,103 +149,6 @@ func (q *Queue) Copy(dst *Buffer, dstOff int64, src *Buffer, srcOff, n int64) er
 			"%d bytes at %d of buffer %q to %d of buffer %q", n, srcOff, src.purpose, dstOff, dst.purpose)}
 	}
 	w.took(ev, CopyCommand, dst.purpose, n)
-	return nil
-}
-
-// Rect says where a box of bytes lies in memory.
-type Rect struct {
-	Origin     [3]int64 // byte in the row, row, slice
-	RowPitch   int64    // bytes from row to row
-	SlicePitch int64    // bytes from slice to slice, a multiple of RowPitch; 0 if there is one slice
-}
-
-// size returns how many bytes of memory a region of the rectangle needs.
-func (r *Rect) size(op string, region [3]int64) (int64, error) {
-	bad := func() (int64, error) {
-		return 0, fmt.Errorf("clrt: %s: region %v does not fit rectangle %+v", op, region, *r)
-	}
-	for i := range region {
-		if region[i] <= 0 || r.Origin[i] < 0 || region[i] > math.MaxInt64-r.Origin[i] {
-			return bad()
-		}
-	}
-	if r.RowPitch < region[0] || region[2] > 1 && r.SlicePitch < r.RowPitch*region[1] || r.SlicePitch < 0 {
-		return bad()
-	}
-	end := float64(r.Origin[2]+region[2]-1)*float64(r.SlicePitch) + float64(r.Origin[1]+region[1]-1)*float64(r.RowPitch) + float64(r.Origin[0]+region[0])
-	if end > 1<<52 { // beyond any memory, and where float64 stops being exact
-		return bad()
-	}
-	return int64(end), nil
-}
-
-// CopyRect queues the copy of a box of region bytes x rows x slices.
-func (q *Queue) CopyRect(dst *Buffer, d Rect, src *Buffer, s Rect, region [3]int64) error {
-	sn, err := s.size("copy", region)
-	if err != nil {
-		return err
-	}
-	dn, err := d.size("copy", region)
-	if err != nil {
-		return err
-	}
-	if err := q.begin("copy", src, 0, sn); err != nil {
-		return err
-	}
-	defer q.end(src)
-	if err := q.begin("copy", dst, 0, dn); err != nil {
-		return err
-	}
-	defer q.end(dst)
-	w, ev := q.slot()
-	r := q.ctx.lib.call(symEnqueueCopyBufferRect, q.ref.id, src.ref.id, dst.ref.id,
-		uintptr(unsafe.Pointer(&s.Origin)), uintptr(unsafe.Pointer(&d.Origin)), uintptr(unsafe.Pointer(&region)),
-		uintptr(s.RowPitch), uintptr(s.SlicePitch), uintptr(d.RowPitch), uintptr(d.SlicePitch), 0, 0, uintptr(unsafe.Pointer(ev)))
-	if r := int32(r); r != 0 {
-		return &Error{Call: symEnqueueCopyBufferRect.String(), Code: r, Detail: fmt.Sprintf(
-			"%v of buffer %q %+v to buffer %q %+v", region, src.purpose, s, dst.purpose, d)}
-	}
-	w.took(ev, CopyCommand, dst.purpose, region[0]*region[1]*region[2])
-	return nil
-}
-
-// WriteRect copies a box of region bytes x rows x slices of p to b and waits.
-func (q *Queue) WriteRect(b *Buffer, r Rect, p []byte, host Rect, region [3]int64) error {
-	return q.blockingRect(symEnqueueWriteBufferRect, "write", b, r, p, host, region)
-}
-
-// ReadRect copies a box of region bytes x rows x slices of b to p and waits.
-func (q *Queue) ReadRect(b *Buffer, r Rect, p []byte, host Rect, region [3]int64) error {
-	return q.blockingRect(symEnqueueReadBufferRect, "read", b, r, p, host, region)
-}
-
-func (q *Queue) blockingRect(s symbol, op string, b *Buffer, r Rect, p []byte, host Rect, region [3]int64) error {
-	n, err := r.size(op, region)
-	if err != nil {
-		return err
-	}
-	hn, err := host.size(op, region)
-	if err != nil {
-		return err
-	}
-	if hn > int64(len(p)) {
-		return fmt.Errorf("clrt: %s: region %v of rectangle %+v needs %d bytes of host memory but there are %d", op, region, host, hn, len(p))
-	}
-	if err := q.begin(op, b, 0, n); err != nil {
-		return err
-	}
-	defer q.end(b)
-	mark := q.mark()
-	w, ev := q.slot()
-	code := q.ctx.lib.call(s, q.ref.id, b.ref.id, 1,
-		uintptr(unsafe.Pointer(&r.Origin)), uintptr(unsafe.Pointer(&host.Origin)), uintptr(unsafe.Pointer(&region)),
-		uintptr(r.RowPitch), uintptr(r.SlicePitch), uintptr(host.RowPitch), uintptr(host.SlicePitch),
-		uintptr(unsafe.Pointer(unsafe.SliceData(p))), 0, 0, uintptr(unsafe.Pointer(ev)))
-	if c := int32(code); c != 0 {
-		return &Error{Call: s.String(), Code: c, Detail: fmt.Sprintf("%v of buffer %q %+v", region, b.purpose, r)}
-	}
-	w.took(ev, transferKind(s), b.purpose, region[0]*region[1]*region[2])
-	q.retire(mark)
 	return nil
 }
 

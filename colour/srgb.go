@@ -59,23 +59,12 @@ var encodeChords = sync.OnceValue(func() *[encodeOctaves << encodeBits]chord {
 	return t
 })
 
-// SRGBEncodeRow writes the 16-bit sRGB code (65535 is white) of every linear
-// component of src to dst. Components below 0 and NaN give 0, above 1 65535. It
-// is monotone and within 0.54 of a step of 65535·SRGBEncode, so that a code
-// differs from the rounded exact value only beside a rounding boundary, by one.
-// It panics if dst is shorter than src.
-func SRGBEncodeRow(dst []uint16, src []float32) {
-	dst = dst[:len(src)]
-	t := encodeChords()
-	for i, x := range src {
-		dst[i] = encode16(t, x)
-	}
-}
-
 // EncodePlanes multiplies every pixel of linear r, g and b by m in single precision
-// and writes the 16-bit sRGB codes of the products, interleaved, to dst, as
-// SRGBEncodeRow does. It panics if g or b is shorter than r, or dst shorter than
-// three times that.
+// and writes the 16-bit sRGB codes (65535 is white) of the products, interleaved, to
+// dst. Products below 0 and NaN give 0, above 1 65535. The code is a monotone function
+// of the product and within 0.54 of a step of 65535·SRGBEncode, so that it differs from
+// the rounded exact value only beside a rounding boundary, by one. EncodePlanes panics
+// if g or b is shorter than r, or dst shorter than three times that.
 func EncodePlanes(dst []uint16, r, g, b []float32, m *Matrix) {
 	var f [9]float32
 	for i := range f {
@@ -94,9 +83,6 @@ func EncodePlanes(dst []uint16, r, g, b []float32, m *Matrix) {
 	}
 }
 
-// SRGBEncode16 is SRGBEncodeRow for one component.
-func SRGBEncode16(x float32) uint16 { return encode16(encodeChords(), x) }
-
 func encode16(t *[encodeOctaves << encodeBits]chord, x float32) uint16 {
 	switch {
 	case x >= 1:
@@ -109,23 +95,4 @@ func encode16(t *[encodeOctaves << encodeBits]chord, x float32) uint16 {
 		return uint16(float64(65535*slope*float64(x)) + 0.5)
 	}
 	return 0 // negative or NaN
-}
-
-// decodeTable holds the linear light of every 16-bit code.
-var decodeTable = sync.OnceValue(func() *[65536]float32 {
-	t := new([65536]float32)
-	for i := range t {
-		t[i] = float32(SRGBDecode(float64(i) / 65535))
-	}
-	return t
-})
-
-// SRGBDecodeRow writes the linear light of every 16-bit sRGB code of src to dst,
-// correctly rounded to float32. It panics if dst is shorter than src.
-func SRGBDecodeRow(dst []float32, src []uint16) {
-	dst = dst[:len(src)]
-	t := decodeTable()
-	for i, v := range src {
-		dst[i] = t[v]
-	}
 }

@@ -5,27 +5,8 @@ import (
 	"io"
 	"maps"
 
-	"enhance/atomicfile"
 	"enhance/model/safetensors"
 )
-
-// Save writes a model's parameters to a new safetensors file at path, which
-// appears whole or not at all; see Write. A file that is there already is an
-// error that wraps atomicfile.ErrExists.
-func Save(path string, m *Model) error {
-	if err := m.Validate(); err != nil {
-		return err
-	}
-	f, err := atomicfile.Create(path, atomicfile.Options{})
-	if err != nil {
-		return err
-	}
-	defer f.Abort()
-	if err := Write(f, m); err != nil {
-		return err
-	}
-	return f.Commit()
-}
 
 // Write writes a model's parameters as safetensors, with the architecture and
 // the convention in the metadata, so that Load makes the same model of it.

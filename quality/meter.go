@@ -188,22 +188,3 @@ func (m *Meter) Result() (Result, error) {
 
 // psnr of 0 is +Inf.
 func psnr(mse, peak float64) float64 { return 10 * math.Log10(peak*peak/mse) }
-
-// Compare compares whole pictures of 16-bit interleaved RGB, rows from top to
-// bottom.
-func Compare(a, b []uint16, cfg Config) (Result, error) {
-	m, err := New(cfg)
-	if err != nil {
-		return Result{}, err
-	}
-	stride := 3 * cfg.Width
-	if len(a)/stride != cfg.Height || len(b)/stride != cfg.Height || len(a)%stride != 0 || len(b)%stride != 0 {
-		return Result{}, fmt.Errorf("compare pictures of %dx%d: %w: %d and %d samples", cfg.Width, cfg.Height, ErrSize, len(a), len(b))
-	}
-	for ; len(a) > 0; a, b = a[stride:], b[stride:] {
-		if err := m.AddRow16(a[:stride], b[:stride]); err != nil {
-			return Result{}, err
-		}
-	}
-	return m.Result()
-}

@@ -9,16 +9,6 @@ import (
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// EmitOpenCL compiles m and prints it as an OpenCL C function for the given
-// vector type (float, float4, float16, or a typedef of one); see Program.EmitOpenCL.
-func EmitOpenCL(name string, m Matrix, vectorType string) (string, error) {
-	p, err := Compile(m)
-	if err != nil {
-		return "", err
-	}
-	return p.EmitOpenCL(name, vectorType)
-}
-
 // EmitOpenCL prints the program as an OpenCL C 1.2 function without loops, arrays
 // or macros, so that compilers keep all values in registers:
 //

@@ -17,15 +17,24 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of testdata")
 
+// emit is the function that applies m.
+func emit(name string, m Matrix, vectorType string) (string, error) {
+	p, err := Compile(m)
+	if err != nil {
+		return "", err
+	}
+	return p.EmitOpenCL(name, vectorType)
+}
+
 // TestEmitGolden pins the text of two functions. Regenerate with
 // go test ./winograd -run EmitGolden -update and read the difference.
 func TestEmitGolden(t *testing.T) {
 	tr := F4x3()
-	in, err := EmitOpenCL("wino_f4x3_input", tr.BT, "float4")
+	in, err := emit("wino_f4x3_input", tr.BT, "float4")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := EmitOpenCL("wino_f4x3_output", tr.AT, "float4")
+	out, err := emit("wino_f4x3_output", tr.AT, "float4")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +56,11 @@ func TestEmitGolden(t *testing.T) {
 
 func TestEmitRefusesNames(t *testing.T) {
 	for _, c := range [][2]string{{"a b", "float"}, {"", "float"}, {"f", "float 4"}, {"f", "4"}, {"f(", "float"}} {
-		if _, err := EmitOpenCL(c[0], identity(1), c[1]); err == nil {
+		if _, err := emit(c[0], identity(1), c[1]); err == nil {
 			t.Errorf("name %q, type %q: no error", c[0], c[1])
 		}
 	}
-	if _, err := EmitOpenCL("f", Matrix{}, "float"); err == nil {
+	if _, err := emit("f", Matrix{}, "float"); err == nil {
 		t.Error("empty matrix: no error")
 	}
 }

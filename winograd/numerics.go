@@ -24,14 +24,6 @@ func (s Storage) String() string {
 	return "fp32"
 }
 
-// Bytes is the size of one number.
-func (s Storage) Bytes() int {
-	if s == FP16 {
-		return 2
-	}
-	return 4
-}
-
 func (s Storage) round(x []float32) {
 	if s == FP16 {
 		for i, f := range x {

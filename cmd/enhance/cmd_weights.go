@@ -19,7 +19,8 @@ func loadModel(spec string, level int) (*model.Model, error) {
 	return m, err
 }
 
-// saveModel is model.Save that may replace a file.
+// saveModel writes a model to the safetensors file path, which appears whole or not at
+// all.
 func saveModel(path string, m *model.Model, overwrite bool) error {
 	f, err := atomicfile.Create(path, atomicfile.Options{Overwrite: overwrite})
 	if err != nil {
