@@ -1,13 +1,14 @@
 """PyTorch with cuDNN and enhance on the same GPU, in the same run, in turns.
 
     compare_gpu.py --enhance bin/enhance            both networks, 12 MP, all precisions
-    compare_gpu.py --enhance bin/enhance --models pynet --precisions fp16 --benchmark
+    compare_gpu.py --enhance bin/enhance --models pynet --precisions fp16 --compile
 
 For every network and precision: one run that does not count, then the median of
 --runs, PyTorch first, then `enhance bench net`. Both get the same weights and input
 and are timed with the way to the device and back (pinned memory for PyTorch); the
 device column is the forward pass alone (CUDA events; the sum of kernels of
-enhance's --profile). PyTorch runs in the faster of its two memory formats. PSNR (for
+enhance's --profile). PyTorch runs in the faster of its two memory formats, with
+--compile also through torch.compile, which takes a minute for PyNET. PSNR (for
 a peak of 1) is to the same program's own fp32 result; the last line of a network
 holds the two fp32 results against each other. Needs torch with CUDA and numpy; with
 --device cpu it shows fp32 only, to try the script."""
@@ -70,19 +71,21 @@ class Torch:
         wall = time.perf_counter() - start
         return wall, mark[0].elapsed_time(mark[1]) / 1e3 if mark else wall, y
 
-    def run(self, precision, x, runs):
+    def run(self, precision, x, runs, compiled=False):
         self.set(precision)
         best = None
-        for form in ("nchw", "nhwc"):
+        for form in ("nchw", "nhwc")[:1 if compiled else 2]:
             net = copy.deepcopy(self.net).to(self.device, self.type)
             net = net.to(memory_format=torch.channels_last if form == "nhwc" else torch.contiguous_format)
+            if compiled:
+                net = torch.compile(net)
             xs = x.to(self.type)
             xs = xs.pin_memory() if self.cuda else xs
-            if self.cuda:
-                torch.cuda.empty_cache()
-                torch.cuda.reset_peak_memory_stats()
             with torch.no_grad():
                 self.once(net, xs, form)
+                if self.cuda:  # what cuDNN's and the compiler's trials took is not counted
+                    torch.cuda.empty_cache()
+                    torch.cuda.reset_peak_memory_stats()
                 first = self.once(net, xs, form)[1]
                 if best and first > best["device"]:
                     break
@@ -136,6 +139,7 @@ def main():
     p.add_argument("--size", default="1440x1984", help="packed rows x columns")
     p.add_argument("--runs", type=int, default=5)
     p.add_argument("--benchmark", action="store_true", help="cudnn.benchmark: PyTorch measures cuDNN's algorithms")
+    p.add_argument("--compile", action="store_true", help="also through torch.compile")
     p.add_argument("--device", default="cuda")
     p.add_argument("--args", default="", help="more flags for enhance, separated by spaces")
     a = p.parse_args()
@@ -150,7 +154,8 @@ def main():
         peer, own = Torch(model, a.device, a.benchmark), Enhance(a.enhance, model, a.args.split())
         with tempfile.TemporaryDirectory() as folder:
             for precision in a.precisions:
-                for who, run in (("PyTorch", lambda: peer.run(precision, x, a.runs)), ("enhance", lambda: own.run(precision, h, w, a.runs, folder))):
+                compiled = [("compiled", lambda: peer.run(precision, x, a.runs, True))] if a.compile else []
+                for who, run in (("PyTorch", lambda: peer.run(precision, x, a.runs)), *compiled, ("enhance", lambda: own.run(precision, h, w, a.runs, folder))):
                     try:
                         r = run()
                     except RuntimeError as e:
@@ -158,7 +163,7 @@ def main():
                         continue
                     row(who, precision, r, refs.get(who))
                     refs.setdefault(who, r["y"])
-        if len(refs) == 2 and a.precisions[0] == "fp32":
+        if {"PyTorch", "enhance"} <= refs.keys() and a.precisions[0] == "fp32":
             print(f"  fp32 results of the two: {psnr(refs['enhance'], refs['PyTorch']):.1f} dB", flush=True)
 
 
