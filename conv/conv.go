@@ -112,12 +112,14 @@ type Impl interface {
 	Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error
 }
 
-// Dividing is an Impl whose launches divide their rows where they are given less
-// than Scratch, with the same result.
+// Dividing is an Impl whose launches take what scratch they are given and divide their
+// work where that is less than Scratch, with the same result.
 type Dividing interface {
 	Impl
-	// LeastScratch is the least that any launch works with.
-	LeastScratch() int64
+	// LessScratch lists sizes that launches of any height work with, from the fastest to the
+	// least. A launch works with every size down to the last, and no slower than with
+	// the next smaller one of these.
+	LessScratch() []int64
 }
 
 // Scaling is an Impl for one source that can take in a norm before it.

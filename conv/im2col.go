@@ -155,8 +155,8 @@ func (m *im2colImpl) Granule() int { return 1 }
 
 func (m *im2colImpl) Scratch(rows int) int64 { return int64(min(rows, m.rows)) * m.rowBytes() }
 
-// LeastScratch is one row.
-func (m *im2colImpl) LeastScratch() int64 { return m.rowBytes() }
+// LessScratch is one row.
+func (m *im2colImpl) LessScratch() []int64 { return []int64{m.rowBytes()} }
 
 func (m *im2colImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
 	if a.Scratch == nil || a.Scratch.Size() < m.rowBytes() {

@@ -31,8 +31,7 @@ func Algorithms(c conv.Caps) []conv.Algo {
 }
 
 // algoByName finds an algorithm, nil if there is none. Beyond the list there are
-// variants, which tuning chooses from: forms of Winograd's and their splits by
-// input channels (winograd-f4x3-c32 transforms 32 of them at a time), divisions of
+// variants, which tuning chooses from: forms of Winograd's, divisions of
 // the matrix units' work (mma-m2x1-r2x4-w3x3-p2) and register tiles of direct-rows
 // (direct-rows-o6v2).
 func algoByName(name string) conv.Algo {

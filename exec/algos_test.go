@@ -31,7 +31,7 @@ func TestParseAlgos(t *testing.T) {
 		{"*_[57]?=direct-tile,*=direct-rows", "conv_l1_d5.conv_7a", "direct-tile"},
 		{"*_[57]?=direct-tile,*=direct-rows", "conv_l1_d5.conv_3a", "direct-rows"},
 		{"winograd-f4x3", "conv_l1_d1", "winograd-f4x3"},
-		{"winograd-f4x3-c8", "conv_l1_d1", "winograd-f4x3-c8"},
+		{"winograd-f4x3-tiled", "conv_l1_d1", "winograd-f4x3-tiled"},
 		{"*=direct-rows,conv_l1_d1=direct-tile", "conv_l1_d1", "direct-rows"}, // the first holds
 	} {
 		choose, err := ParseAlgos(c.spec)

@@ -39,8 +39,9 @@ func TestPyNETUnderBudgets(t *testing.T) {
 	}
 }
 
-// TestLeastScratch runs algorithms with scratch memory within the smallest budget, where
-// they have less of it than they want, and expects the bytes of whole planes.
+// TestLeastScratch runs algorithms with scratch memory within budgets from the smallest up,
+// where they have less of it than they want, Winograd's of some layers less than a row of tiles
+// takes, and expects the bytes of whole planes.
 func TestLeastScratch(t *testing.T) {
 	m, err := model.Load("pynet-random:scratch,width=8,level=3")
 	if err != nil {
@@ -48,8 +49,12 @@ func TestLeastScratch(t *testing.T) {
 	}
 	const h, w = 64, 48
 	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
-	for _, algos := range []string{"*l3_d4.conv_5*=im2col-gemm,*=direct-naive", "*l3_d4.conv_3*=winograd-f4x3-tiled,*=direct-naive",
-		"*l3_d4.conv_5*=winograd-f4x5,*=direct-naive"} {
+	for _, c := range []struct {
+		algos string
+		sizes int // of scratch, at least
+	}{{"*l3_d4.conv_5*=im2col-gemm,*=direct-naive", 1}, {"*l3_d4.conv_3*=winograd-f4x3-tiled,*=direct-naive", 3},
+		{"*l3_d4.conv_5*=winograd-f4x5,*=direct-naive", 1}} {
+		algos := c.algos
 		algo, err := exec.ParseAlgos(algos)
 		if err != nil {
 			t.Fatal(err)
@@ -69,11 +74,23 @@ func TestLeastScratch(t *testing.T) {
 		if least, all := job.Plan.Scratch, whole.Plan.Scratch; least == 0 || least >= all {
 			t.Errorf("%s: %d bytes of scratch within the smallest budget, %d over whole planes", algos, least, all)
 		}
-		for i, v := range run(t, m, in, opt).v {
-			if v != want.v[i] {
-				t.Errorf("%s: sample %d is %g, whole planes give %g", algos, i, v, want.v[i])
-				break
+		sizes := map[int64]bool{}
+		for _, more := range []int64{0, 1, 2, 4, 8, 16} {
+			opt := opt
+			opt.Budget += opt.Budget * more / 16
+			if job, err = exec.Prepare(m, h, w, device(t).Info(), opt); err != nil {
+				t.Fatal(err)
 			}
+			sizes[job.Plan.Scratch] = true
+			for i, v := range run(t, m, in, opt).v {
+				if v != want.v[i] {
+					t.Errorf("%s within %d bytes: sample %d is %g, whole planes give %g", algos, opt.Budget, i, v, want.v[i])
+					break
+				}
+			}
+		}
+		if len(sizes) < c.sizes {
+			t.Errorf("%s: budgets give scratch of %v bytes alone", algos, sizes)
 		}
 	}
 }

@@ -121,19 +121,19 @@ func request(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		sizes[i] = j.weightBytes(i)
 	}
 	req := &memplan.Request{
-		Program:      p,
-		RowBytes:     func(t int) int64 { return planar.RowBytes(p.Tensors[t], opt.Precision) },
-		RimBytes:     func(t int) int64 { return planar.RimBytes(p.Tensors[t], opt.Precision) },
-		Granule:      j.granule,
-		Scratch:      j.scratch,
-		LeastScratch: j.leastScratch,
-		Weights:      func(i int) int64 { return sizes[i] },
-		Budget:       opt.Budget,
-		MaxAlloc:     info.MaxAlloc,
-		Align:        int64(max(info.BaseAlign, 64)),
-		Unified:      j.Shared(),
-		Rows:         opt.Rows,
-		WholePlanes:  opt.WholePlanes,
+		Program:     p,
+		RowBytes:    func(t int) int64 { return planar.RowBytes(p.Tensors[t], opt.Precision) },
+		RimBytes:    func(t int) int64 { return planar.RimBytes(p.Tensors[t], opt.Precision) },
+		Granule:     j.granule,
+		Scratch:     j.scratch,
+		LessScratch: j.lessScratch,
+		Weights:     func(i int) int64 { return sizes[i] },
+		Budget:      opt.Budget,
+		MaxAlloc:    info.MaxAlloc,
+		Align:       int64(max(info.BaseAlign, 64)),
+		Unified:     j.Shared(),
+		Rows:        opt.Rows,
+		WholePlanes: opt.WholePlanes,
 	}
 	j.price(req)
 	return j, req, nil
@@ -228,12 +228,13 @@ func (j *Job) granule(i int) int {
 	return 1
 }
 
-// leastScratch is the least scratch that a launch of step i over rows rows works with.
-func (j *Job) leastScratch(i, rows int) int64 {
+// lessScratch lists the sizes of scratch that launches of step i work with if they are
+// given less than they want.
+func (j *Job) lessScratch(i int) []int64 {
 	if c, ok := j.convs[i].(conv.Dividing); ok {
-		return min(c.LeastScratch(), c.Scratch(rows))
+		return c.LessScratch()
 	}
-	return j.scratch(i, rows)
+	return nil
 }
 
 func (j *Job) scratch(i, rows int) int64 {

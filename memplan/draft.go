@@ -12,7 +12,7 @@ type draft struct {
 	spilled map[use]bool // reads inside one section that go through the host
 	// streamed says that parameters are loaded for every section.
 	streamed bool
-	frugal   int // 1: launches have the least scratch that they work with; 0: what they want
+	level    int // how little scratch launches have; see facts.scratch
 
 	// What is the same for all drafts with these cuts; made if nil.
 	lastRead []int
@@ -157,7 +157,7 @@ func (d *draft) section(s int) {
 	c.FLOPs += fl.flops
 	c.WorkSeconds += fl.worked()
 	d.pass(fl, weights, sec.Joined)
-	d.plan.Scratch = max(d.plan.Scratch, fl.scratch[d.frugal])
+	d.plan.Scratch = max(d.plan.Scratch, fl.scratch[d.level])
 }
 
 // pass adds a section to the expected time.

@@ -15,6 +15,11 @@ type facts struct {
 	samples []float64 // of such a row, where a device computes in waves; else infinite
 	weights []int64   // bytes of a step's parameters
 
+	// less are the sizes of scratch below what launches of a step want, levels how many
+	// sizes plans are tried with: what launches want, and the longest of these lists.
+	less   [][]int64
+	levels int
+
 	rowBytes, rimBytes []int64
 	writer             []int // the last step that writes a tensor, -1 if none does
 	granule            []int // rows that a tensor's writers, which advance together, can all run in multiples of
@@ -23,7 +28,7 @@ type facts struct {
 func (r *Request) gather() *facts {
 	p := r.Program
 	f := &facts{reads: make([][]int, len(p.Steps)), flops: make([]int64, len(p.Steps)), seconds: make([]float64, len(p.Steps)),
-		samples: make([]float64, len(p.Steps)), weights: make([]int64, len(p.Steps)),
+		samples: make([]float64, len(p.Steps)), weights: make([]int64, len(p.Steps)), less: make([][]int64, len(p.Steps)), levels: 1,
 		rowBytes: make([]int64, len(p.Tensors)), rimBytes: make([]int64, len(p.Tensors)),
 		writer: make([]int, len(p.Tensors)), granule: make([]int, len(p.Tensors))}
 	for t := range p.Tensors {
@@ -35,6 +40,10 @@ func (r *Request) gather() *facts {
 		t := s.Dst.Tensor
 		f.reads[i] = s.Reads()
 		f.flops[i], f.weights[i] = p.FLOPs(s, 1), r.Weights(i)
+		if r.LessScratch != nil {
+			f.less[i] = r.LessScratch(i)
+			f.levels = max(f.levels, 1+len(f.less[i]))
+		}
 		f.samples[i] = math.Inf(1)
 		if s.Kind == fuse.Conv {
 			f.samples[i] = float64(p.Tensors[t].W) * float64(s.Dst.C)
@@ -44,6 +53,15 @@ func (r *Request) gather() *facts {
 		f.seconds[i] = r.rowSeconds(i, f)
 	}
 	return f
+}
+
+// scratch is what a launch of step i that wants so many bytes of scratch works with at a
+// level: at level 0 what it wants, at each further one the next smaller size.
+func (f *facts) scratch(i int, want int64, level int) int64 {
+	if n := len(f.less[i]); level > 0 && n > 0 {
+		return min(want, f.less[i][min(level, n)-1])
+	}
+	return want
 }
 
 // rowSeconds is what one row of step i takes on a busy device: the longer of its

@@ -27,7 +27,7 @@ type flow struct {
 	work     []float64
 	launches int
 	flops    int64
-	scratch  [2]int64 // what launches want, and the least that they work with
+	scratch  []int64 // by level: what launches work with (see facts.scratch)
 }
 
 // easing is how often a tick is halved at the ends of a section that eases.
@@ -59,7 +59,7 @@ func (fr *frame) simulate(p pace) *flow {
 		ints = ints[n:]
 		return v
 	}
-	s := &simulation{frame: fr, flow: &flow{rows: make([]int, m), held: make([]int, m)}, p: p,
+	s := &simulation{frame: fr, flow: &flow{rows: make([]int, m), held: make([]int, m), scratch: make([]int64, fr.req.facts.levels)}, p: p,
 		done: cut(n), end: cut(n), next: cut(n), begins: cut(n), loaded: cut(m), wanted: cut(m), need: cut(m), leaving: cut(m)}
 	for k := range s.leaving {
 		s.leaving[k] = -1
@@ -249,8 +249,10 @@ func (s *simulation) advance() {
 // price adds one launch of step i over rows to the tick's work.
 func (s *simulation) price(i, rows int) {
 	f, m := s.req.facts, &s.req.Model
-	s.scratch[0] = max(s.scratch[0], s.req.Scratch(i, rows))
-	s.scratch[1] = max(s.scratch[1], s.req.LeastScratch(i, rows))
+	want := s.req.Scratch(i, rows)
+	for level := range s.scratch {
+		s.scratch[level] = max(s.scratch[level], f.scratch(i, want, level))
+	}
 	s.launches++
 	s.flops += f.flops[i] * int64(rows)
 	s.work[len(s.work)-1] += m.LaunchSeconds + (float64(rows)+m.Saturation/2/f.samples[i])*f.seconds[i]

@@ -18,9 +18,8 @@ func (r *Request) inOrder(order []int) *Request {
 	q.Program = &p
 	q.Granule = func(i int) int { return r.Granule(order[i]) }
 	q.Scratch = func(i, rows int) int64 { return r.Scratch(order[i], rows) }
-	q.LeastScratch = q.Scratch
-	if r.LeastScratch != nil {
-		q.LeastScratch = func(i, rows int) int64 { return r.LeastScratch(order[i], rows) }
+	if r.LessScratch != nil {
+		q.LessScratch = func(i int) []int64 { return r.LessScratch(order[i]) }
 	}
 	q.Weights = func(i int) int64 { return r.Weights(order[i]) }
 	if r.RowSeconds != nil {

@@ -171,9 +171,12 @@ type Request struct {
 	// (except at the end of the plane), so that its result does not depend on
 	// how rows are divided.
 	Granule func(step int) int
-	// Scratch is the device memory one launch over rows rows wants besides its
-	// tensors, LeastScratch the least that it works with, slower; nil: all of it.
-	Scratch, LeastScratch func(step, rows int) int64
+	// Scratch is the device memory that one launch over rows rows wants besides its
+	// tensors. LessScratch lists sizes that launches of any height work with if they are given
+	// less, from the fastest to the least; nil: none do. A plan gives all launches one size,
+	// of which each takes as much as it has use for.
+	Scratch     func(step, rows int) int64
+	LessScratch func(step int) []int64
 
 	// Weights is the size of the parameters of a step on the device. They stay
 	// there, or are loaded again for every section if the budget asks for it.

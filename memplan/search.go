@@ -73,16 +73,7 @@ func (req *Request) search() (best, smallest *Plan, err error) {
 	}
 	// Streaming through a norm means holding its whole input: sections do better.
 	if !req.WholePlanes && (req.Rows > 0 || !req.normalises()) {
-		for _, rows := range req.tickHeights() {
-			if rows < lowTicks && req.Rows == 0 && best != nil {
-				break // very low ticks only save memory
-			}
-			p, err := req.streaming(rows, nil)
-			consider(p, err)
-			if err == nil && !req.Unified && req.Budget > 0 && p.Peak > req.Budget {
-				consider(req.spilling(rows, p))
-			}
-		}
+		req.considerStreaming(consider, func() bool { return best != nil })
 	}
 	// With memory to spare, whole planes are as fast as a GPU gets.
 	if req.Rows == 0 && !req.WholePlanes && (best == nil || req.Unified) {
@@ -106,28 +97,76 @@ func (p *Plan) mostKept() (kept int64, where string) {
 	return kept, where
 }
 
-// considerSections plans section by section: with all parameters on the device if
-// they are a small part of the budget, with each section's, and, if nothing else fits,
-// with few at a time.
-func (r *Request) considerSections(consider func(*Plan, error), found func() bool) {
-	for _, heavy := range []bool{false, true} {
-		s := r.newSectioning(heavy)
-		if s == nil || heavy && (r.Unified || found()) {
-			return
+// considerStreaming plans the program as one section: with all the scratch that launches
+// want and, if nothing fits, with as little less of it as does.
+func (r *Request) considerStreaming(consider func(*Plan, error), found func() bool) {
+	for level := 0; level < r.facts.levels && (level == 0 || !found()); level++ {
+		heights := r.tickHeights()
+		if last := heights[len(heights)-1]; level > 0 && !r.considerHeight(last, level, consider) {
+			continue // higher ticks would take more
 		}
-		for _, streamed := range []bool{false, true} {
-			if heavy && !streamed || streamed && r.Unified {
+		for _, rows := range heights {
+			if rows < lowTicks && r.Rows == 0 && found() {
+				break // very low ticks only save memory
+			}
+			r.considerHeight(rows, level, consider)
+		}
+	}
+}
+
+// considerHeight plans the program as one section with ticks of rows rows, spilling if that
+// is needed and helps. It reports whether a plan fits.
+func (r *Request) considerHeight(rows, level int, consider func(*Plan, error)) bool {
+	p, err := r.streaming(rows, level, nil)
+	consider(p, err)
+	if err == nil && !r.Unified && r.Budget > 0 && p.Peak > r.Budget {
+		p, err = r.spilling(rows, level, p)
+		consider(p, err)
+	}
+	return err == nil && (r.Budget == 0 || p.Peak <= r.Budget)
+}
+
+// considerSections plans section by section, and, if nothing else fits, with few
+// parameters at a time; then the same with less scratch than all kernels want to have.
+func (r *Request) considerSections(consider func(*Plan, error), found func() bool) {
+	var divided [2]*sectioning
+	for _, squeeze := range []bool{false, true} {
+		for k, heavy := range []bool{false, true} {
+			if squeeze && r.facts.levels <= 2 || (squeeze || heavy) && found() || heavy && r.Unified {
 				continue
 			}
-			s.stream(streamed)
-			if !streamed && !r.Unified && r.Budget > 0 && s.fixed > r.Budget/8 {
-				continue // loading them again takes less time than the room they take would cost
+			if divided[k] == nil {
+				divided[k] = r.newSectioning(heavy)
 			}
-			p, err := s.within(r.Budget)
-			consider(p, err)
-			if err == nil && (r.Budget == 0 || p.Peak <= r.Budget) {
-				break // loading parameters again would hardly make room
+			if divided[k] == nil {
+				return
 			}
+			r.considerWeights(divided[k], heavy, squeeze, consider)
+		}
+	}
+}
+
+// considerWeights plans sections with all parameters on the device if they are a small
+// part of the budget, and with each section's.
+func (r *Request) considerWeights(s *sectioning, heavy, squeeze bool, consider func(*Plan, error)) {
+	for _, streamed := range []bool{false, true} {
+		if heavy && !streamed || streamed && r.Unified {
+			continue
+		}
+		s.stream(streamed)
+		if !streamed && !r.Unified && r.Budget > 0 && s.fixed > r.Budget/8 {
+			continue // loading them again takes less time than the room they take would cost
+		}
+		var p *Plan
+		var err error
+		if squeeze {
+			p, err = s.squeezed(r.Budget)
+		} else {
+			p, err = s.within(r.Budget, 0, min(1, r.facts.levels-1))
+		}
+		consider(p, err)
+		if err == nil && (r.Budget == 0 || p.Peak <= r.Budget) {
+			return // loading parameters again would hardly make room
 		}
 	}
 }
@@ -189,8 +228,8 @@ func (r *Request) wholePlanes(keepInput bool) (*Plan, error) {
 }
 
 // streaming runs the whole program as one section.
-func (r *Request) streaming(rows int, spilled map[use]bool) (*Plan, error) {
-	d := &draft{req: r, paces: []pace{{rows: rows}}, keep: make([]bool, len(r.Program.Tensors)), spilled: spilled}
+func (r *Request) streaming(rows, level int, spilled map[use]bool) (*Plan, error) {
+	d := &draft{req: r, level: level, paces: []pace{{rows: rows}}, keep: make([]bool, len(r.Program.Tensors)), spilled: spilled}
 	name := "row streaming"
 	if len(spilled) > 0 {
 		name += " with spilling"
@@ -203,7 +242,7 @@ func (r *Request) streaming(rows int, spilled map[use]bool) (*Plan, error) {
 // If even all of them do not, it returns the plan that spills all, or at the lowest
 // ticks, where nothing else is left to try, the smallest of some that spill fewer: what comes back
 // comes through a ring of its own.
-func (r *Request) spilling(rows int, p *Plan) (*Plan, error) {
+func (r *Request) spilling(rows, level int, p *Plan) (*Plan, error) {
 	all := r.savings(rows, p)
 	if len(all) == 0 {
 		return p, nil
@@ -213,7 +252,7 @@ func (r *Request) spilling(rows int, p *Plan) (*Plan, error) {
 		for _, u := range all[:n] {
 			spilled[u] = true
 		}
-		return r.streaming(rows, spilled)
+		return r.streaming(rows, level, spilled)
 	}
 	best, err := spill(len(all))
 	if err != nil {

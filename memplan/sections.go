@@ -16,7 +16,7 @@ type sectioning struct {
 	cuts     []int
 	n        int
 	streamed bool
-	frugal   int      // see draft
+	level    int      // see draft
 	fixed    int64    // bytes on the device besides tensors and scratch
 	weights  []int64  // per section: bytes of parameters to load
 	keep     []bool   // see set
@@ -84,8 +84,9 @@ func (s *sectioning) crosses(t int) bool {
 }
 
 type measured struct {
-	bytes     int64
-	fed, left int64 // of these, rings of rows from the host and of rows on their way there
+	bytes     int64   // but for scratch, as it is kept
+	scratch   []int64 // by level
+	fed, left int64   // of these, rings of rows from the host and of rows on their way there
 	seconds   float64
 	moved     []link
 }
@@ -132,7 +133,7 @@ func (s *sectioning) stream(streamed bool) {
 	}
 }
 
-// forget drops what was measured, for other weights or scratch.
+// forget drops what was measured, for other weights.
 func (s *sectioning) forget() {
 	s.easy, s.memo = nil, make([]map[probe]measured, s.n)
 	for k := range s.memo {
@@ -140,20 +141,19 @@ func (s *sectioning) forget() {
 	}
 }
 
-// within plans for a budget (0: none) as well as it can. What a budget allows is
-// decided by the smallest plans alone, so that all budgets above one that works
-// do too, and all below name it.
-func (s *sectioning) within(budget int64) (*Plan, error) {
-	if s.frugal = 0; budget == 0 {
+// within plans for a budget (0: none) as well as it can, with as much scratch of those
+// levels as fits. What a budget allows is decided by the smallest plans alone, so that
+// all budgets above one that works do too, and all below name it.
+func (s *sectioning) within(budget int64, most, least int) (*Plan, error) {
+	if s.level = most; budget == 0 {
 		return s.plan(math.MaxInt64)
 	}
-	s.frugal = 1
+	s.level = least
 	low, err := s.smallest(budget)
 	if err != nil || low.Peak > budget {
 		return low, err
 	}
-	for s.frugal = range 2 {
-		s.forget()
+	for s.level = most; s.level <= least; s.level++ {
 		limit := budget
 		for i := range 8 { // packing may need a little more than the sum of what is live
 			p, err := s.plan(limit)
@@ -170,6 +170,22 @@ func (s *sectioning) within(budget int64) (*Plan, error) {
 		}
 	}
 	return low, nil
+}
+
+// squeezed is within for a budget that needs less scratch than level 1: of the levels
+// below, the first whose smallest plan fits.
+func (s *sectioning) squeezed(budget int64) (*Plan, error) {
+	last := s.req.facts.levels - 1
+	s.level = last
+	p, err := s.smallest(budget)
+	if err != nil || p.Peak > budget {
+		return p, err
+	}
+	for level := 2; ; level++ {
+		if p, err = s.within(budget, level, level); err != nil || p.Peak <= budget || level == last {
+			return p, err
+		}
+	}
 }
 
 // smallest returns the first plan that fits the budget of those that spill
@@ -199,7 +215,7 @@ func (s *sectioning) smallest(budget int64) (*Plan, error) {
 }
 
 func (s *sectioning) draft() *draft {
-	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), joined: append([]bool(nil), s.joined...), streamed: s.streamed, frugal: s.frugal,
+	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), joined: append([]bool(nil), s.joined...), streamed: s.streamed, level: s.level,
 		lastRead: s.lastRead, frames: s.frames, flow: s.flow}
 }
 
@@ -257,6 +273,13 @@ func (s *sectioning) bytes(t int) int64 {
 // measure gives the bytes of section k's rings and scratch, but for tensors kept
 // for other sections, and its expected time.
 func (s *sectioning) measure(k int, p pace) measured {
+	m := s.measureRings(k, p)
+	m.bytes += m.scratch[s.level]
+	return m
+}
+
+// measureRings is measure without scratch.
+func (s *sectioning) measureRings(k int, p pace) measured {
 	fr := s.frames[k]
 	p.rows = min(p.rows, fr.highest)
 	key := probe{p, s.sign[k]}
@@ -265,7 +288,7 @@ func (s *sectioning) measure(k int, p pace) measured {
 	}
 	fl := s.flow(k, p)
 	stays := func(t int) bool { return s.keep[t] && s.crosses(t) }
-	m := measured{bytes: fl.scratch[s.frugal]}
+	m := measured{scratch: fl.scratch}
 	for i := range fr.rings {
 		r := &fr.rings[i]
 		if stays(r.tensor) {

@@ -34,22 +34,33 @@ var formNames = [...]string{"", "strips", "tiled", "fused"}
 // the matrix products.
 const TiledCap = 32 << 20
 
+// Split is what the tiled form divides first where V and M of a launch do not fit its
+// scratch memory. It does not change the result.
+type Split uint8
+
+const (
+	// ByRows takes fewer rows of tiles at a time and, where one row does not fit, fewer
+	// input channels.
+	ByRows Split = iota
+	// ByChannels takes fewer input channels of all rows at a time, and fails where a few
+	// of them do not fit. It transforms no less and adds to M in memory each time, which
+	// costs more than ByRows: it is there to be compared.
+	ByChannels
+)
+
 // Convolution is Winograd convolution as an algorithm of package conv. The zero
 // value of the other fields is a sensible default.
 type Convolution struct {
 	Variant Variant
 	Form    Form
 	// Cap bounds the scratch bytes of a launch, V and M together; transformed
-	// filters count apart. Launches are cut into pieces of tile rows (Tiled) or
-	// among fewer workers (Strips) so that it is never passed, which does not
-	// change the result. A cap below the smallest piece is refused by New with a
-	// *CapError. 0 means TiledCap, or the smallest piece if that is
+	// filters count apart. A launch does with what Args.Scratch has if that is less. Launches
+	// are divided as Split says (Tiled) or among fewer workers (Strips) so that it is never
+	// passed, which does not change the result. A cap below the least that can be is refused
+	// by New with a *CapError. 0 means TiledCap, or one row of tiles if that is
 	// larger, and in strips one worker for each core.
-	Cap int64
-	// Channels, if positive, has Tiled transform that many input channels at a
-	// time and accumulate their products in M. V is then as small as those
-	// channels. It is never chosen by a planner.
-	Channels int
+	Cap   int64
+	Split Split
 	// WideV keeps V in float32 where activations are stored in fp16. Rounding V
 	// costs several times the error of storing the result; only the tiled form
 	// has a V in memory that could be rounded.
@@ -64,9 +75,6 @@ func (c Convolution) Name() string {
 	n := "winograd-" + string(c.Variant)
 	if c.Form != ByDevice && int(c.Form) < len(formNames) {
 		n += "-" + formNames[c.Form]
-	}
-	if c.Channels > 0 {
-		n += fmt.Sprintf("-c%d", c.Channels)
 	}
 	if c.WideV {
 		n += "-v32"
@@ -94,8 +102,8 @@ func (c Convolution) New(caps conv.Caps, s conv.Shape, p planar.Precision) (conv
 			form = Strips
 		}
 	}
-	if c.Channels > 0 && form != Tiled {
-		return nil, fmt.Errorf("%s: only the tiled form splits channels", c.Name())
+	if c.Split != ByRows && form != Tiled {
+		return nil, fmt.Errorf("%s: only the tiled form splits by channels", c.Name())
 	}
 	switch form {
 	case Strips:

@@ -38,7 +38,7 @@ func fullBytes(t *testing.T, d *device, v winograd.Variant, s conv.Shape, p plan
 
 // TestByteCaps runs with 100, 50, 25 and 10 % of full tile buffers: the scratch
 // reported is within the cap, no byte after it is written (rig.launch), and the
-// result has the same bits. A cap below one row of tiles names that size.
+// result has the same bits. A cap below the least names that size.
 func TestByteCaps(t *testing.T) {
 	d := openDevice(t)
 	for _, v := range []winograd.Variant{winograd.V4x3, winograd.V2x5} {
@@ -67,38 +67,105 @@ func TestByteCaps(t *testing.T) {
 					}
 					sameBits(t, fmt.Sprintf("%d%% of %d bytes", percent, full), got, want)
 				}
-				_, err := winograd.Convolution{Variant: v, Form: winograd.Tiled, Cap: row - 1}.New(d.caps(), s, p)
-				var ce *winograd.CapError
-				if !errors.As(err, &ce) || ce.Smallest != row || !strings.Contains(err.Error(), fmt.Sprint(row)) {
-					t.Fatalf("cap of %d bytes: error %v, want one that names %d", row-1, err, row)
+				least := lessScratch(t, d, v, s, p)
+				if least[0] != row {
+					t.Errorf("one row of tiles is %d bytes, the first of %v", row, least)
 				}
-				if _, err := (winograd.Convolution{Variant: v, Form: winograd.Tiled, Cap: row}).New(d.caps(), s, p); err != nil {
-					t.Fatalf("cap of one row of tiles: %v", err)
+				_, err := winograd.Convolution{Variant: v, Form: winograd.Tiled, Cap: least[len(least)-1] - 1}.New(d.caps(), s, p)
+				var ce *winograd.CapError
+				if n := least[len(least)-1]; !errors.As(err, &ce) || ce.Smallest != n || !strings.Contains(err.Error(), fmt.Sprint(n)) {
+					t.Fatalf("cap of %d bytes: error %v, want one that names %d", n-1, err, n)
 				}
 			})
 		}
 	}
 }
 
-// TestChannelSplit: M keeps float32 sums in channel order, so even the bits agree
-// with the row split.
-func TestChannelSplit(t *testing.T) {
+func lessScratch(t *testing.T, d *device, v winograd.Variant, s conv.Shape, p planar.Precision) []int64 {
+	t.Helper()
+	impl, err := winograd.Convolution{Variant: v, Form: winograd.Tiled}.New(d.caps(), s, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return impl.(conv.Dividing).LessScratch()
+}
+
+// TestLessScratch gives launches of the tiled form every size of scratch that it lists,
+// one byte more and one less, and odd ones between: M keeps float32 sums in the order of
+// channels, so the bits are those of a launch that has all it wants. Below the least the
+// launch says what it needs.
+func TestLessScratch(t *testing.T) {
 	d := openDevice(t)
-	s := conv.Shape{K: 3, SrcC: []int{9, 4, 6}, OutC: 5, H: 13, W: 21, Act: fuse.LeakyReLU}
-	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-		j := newJob(s, p, true, 4)
-		want, err := j.run(d, winograd.Convolution{Variant: winograd.V4x3, Form: winograd.Tiled}, d.caps())
+	for _, c := range []struct {
+		v    winograd.Variant
+		srcC []int
+	}{{winograd.V4x3, []int{9, 4, 18}}, {winograd.V6x3, []int{40}}, {winograd.V4x5, []int{16, 11}}, {winograd.V9x7, []int{33}}, {winograd.V4x3, []int{3}}} {
+		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+			t.Run(fmt.Sprintf("%s/%v/%s", c.v, c.srcC, p), func(t *testing.T) {
+				tr, _ := c.v.Transform()
+				s := conv.Shape{K: tr.R, SrcC: c.srcC, OutC: 5, H: 2*tr.M + 3, W: 21, Act: fuse.LeakyReLU}
+				j, algo := newJob(s, p, true, 4), winograd.Convolution{Variant: c.v, Form: winograd.Tiled}
+				want, err := j.run(d, algo, d.caps())
+				if err != nil {
+					t.Fatal(err)
+				}
+				less := lessScratch(t, d, c.v, s, p)
+				least := less[len(less)-1]
+				if s.InC() > 8 && 2*len(less) < 4 {
+					t.Fatalf("%d channels have %d sizes of scratch", s.InC(), len(less))
+				}
+				for i, n := range less {
+					if i > 0 && n >= less[i-1] {
+						t.Errorf("sizes %v do not fall", less)
+					}
+					for _, n := range []int64{n + 64, n, n - 64} {
+						if n < least {
+							continue
+						}
+						j.scratch = n
+						got, err := j.run(d, algo, d.caps())
+						if err != nil {
+							t.Fatal(err)
+						}
+						sameBits(t, fmt.Sprintf("%d bytes of scratch of %v", n, less), got, want)
+					}
+				}
+				j.scratch = least - 4
+				var ce *winograd.CapError
+				if _, err := j.run(d, algo, d.caps()); !errors.As(err, &ce) || ce.Smallest != least {
+					t.Errorf("%d bytes of scratch: error %v, want one that names %d", j.scratch, err, least)
+				}
+			})
+		}
+	}
+}
+
+// TestSplitByChannels: over all rows of a launch, half and a quarter of the channels at a
+// time give the bits of all at once, in scratch that is as small as the cap.
+func TestSplitByChannels(t *testing.T) {
+	d := openDevice(t)
+	s := conv.Shape{K: 5, SrcC: []int{20, 12}, OutC: 6, H: 19, W: 30, Act: fuse.LeakyReLU}
+	full, _ := fullBytes(t, d, winograd.V4x5, s, planar.FP32)
+	j := newJob(s, planar.FP32, true, 8)
+	want, err := j.run(d, winograd.Convolution{Variant: winograd.V4x5, Form: winograd.Tiled, Cap: full}, d.caps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	vBytes := full / int64(s.InC()+s.OutC) * int64(s.InC())
+	for _, parts := range []int64{2, 4} {
+		a := winograd.Convolution{Variant: winograd.V4x5, Form: winograd.Tiled, Cap: full - vBytes + vBytes/parts, Split: winograd.ByChannels}
+		impl, err := a.New(d.caps(), s, planar.FP32)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range []int{1, 5, 8, 100} {
-			a := winograd.Convolution{Variant: winograd.V4x3, Form: winograd.Tiled, Channels: n}
-			got, err := j.run(d, a, d.caps())
-			if err != nil {
-				t.Fatal(err)
-			}
-			sameBits(t, fmt.Sprintf("%s, %s", a.Name(), p), got, want)
+		if n := impl.Scratch(s.H); n != a.Cap {
+			t.Errorf("%d parts: asks for %d bytes, the cap is %d", parts, n, a.Cap)
 		}
+		got, err := j.run(d, a, d.caps())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameBits(t, fmt.Sprintf("%d parts of the channels", parts), got, want)
 	}
 }
 
@@ -196,7 +263,7 @@ func TestRefusals(t *testing.T) {
 		"work-group":    {winograd.Convolution{Variant: winograd.V4x3}, conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 64}, ok, "work-groups"},
 		"form":          {winograd.Convolution{Variant: winograd.V4x3, Form: 9}, caps, ok, "form 9"},
 		"fused":         {winograd.Convolution{Variant: winograd.V4x5, Form: winograd.Fused}, caps, with(func(s *conv.Shape) { s.K = 5 }), "tiled"},
-		"channel split": {winograd.Convolution{Variant: winograd.V4x3, Form: winograd.Strips, Channels: 2}, caps, ok, "tiled"},
+		"channel split": {winograd.Convolution{Variant: winograd.V4x3, Form: winograd.Strips, Split: winograd.ByChannels}, caps, ok, "tiled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := c.a.New(c.caps, c.shape, planar.FP32)

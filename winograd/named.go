@@ -2,7 +2,6 @@ package winograd
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"enhance/conv"
@@ -24,13 +23,11 @@ func Named(name string) (Convolution, bool) {
 		var word string
 		word, rest, _ = strings.Cut(rest, "-")
 		form := slices.Index(formNames[:], word)
-		switch n, err := strconv.Atoi(strings.TrimPrefix(word, "c")); {
-		case form > 0 && c.Form == ByDevice && c.Channels == 0 && !c.WideV:
+		switch {
+		case form > 0 && c.Form == ByDevice && !c.WideV:
 			c.Form = Form(form)
 		case word == "v32" && !c.WideV:
 			c.WideV = true
-		case strings.HasPrefix(word, "c") && err == nil && n > 0 && c.Channels == 0 && !c.WideV:
-			c.Channels = n
 		default:
 			return Convolution{}, false
 		}

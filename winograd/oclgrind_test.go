@@ -22,7 +22,7 @@ func TestOclgrind(t *testing.T) {
 	for _, a := range []winograd.Convolution{
 		{Variant: winograd.V4x3, Form: winograd.Strips},
 		{Variant: winograd.V2x5, Form: winograd.Strips},
-		{Variant: winograd.V4x3, Form: winograd.Tiled, Channels: 2},
+		{Variant: winograd.V4x3, Form: winograd.Tiled, Cap: 1 << 14, Split: winograd.ByChannels},
 		{Variant: winograd.V6x5, Form: winograd.Tiled},
 		{Variant: winograd.V2x3, Form: winograd.Fused},
 		{Variant: winograd.V4x3, Form: winograd.Fused},

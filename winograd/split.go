@@ -51,6 +51,12 @@ func (s Scratch) Bytes(t Tiling, tiles int64) int64 {
 	return addSaturated(t.VBytes(tiles, s.C, s.ElemV), t.MBytes(tiles, s.K, s.ElemM))
 }
 
+// part is the scratch for c input channels at a time.
+func (s Scratch) part(c int) Scratch {
+	s.C = c
+	return s
+}
+
 func (s Scratch) check(t Tiling) error {
 	if t.M < 1 || t.R < 1 || t.N < 1 {
 		return fmt.Errorf("winograd split: tiling %+v is not that of a transform", t)
@@ -73,7 +79,7 @@ func (e *CapError) Error() string {
 
 // SplitRows cuts rows tile rows of cols tiles each into consecutive ranges whose V
 // and M fit limit bytes, as few and as equal as possible. The error is a *CapError
-// if one tile row does not fit; SplitChannels may then help. Tiles are the same
+// if one tile row does not fit; SplitChannels then helps. Tiles are the same
 // under any split, so the result does not change.
 func (t Tiling) SplitRows(rows, cols int, s Scratch, limit int64) ([]Range, error) {
 	if err := s.check(t); err != nil {

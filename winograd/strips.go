@@ -267,8 +267,8 @@ func (w *strips) Scratch(rows int) int64 {
 	return w.fixed() + int64(min(w.items(rows), w.workers))*w.slice()
 }
 
-// LeastScratch is one worker's.
-func (w *strips) LeastScratch() int64 { return w.fixed() + w.slice() }
+// LessScratch is one worker's.
+func (w *strips) LessScratch() []int64 { return []int64{w.fixed() + w.slice()} }
 
 func (w *strips) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	if err := checkRows(w.algo, a, w.t.M); err != nil {

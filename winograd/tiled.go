@@ -31,17 +31,16 @@ var (
 //	dst = act(bias[k] + (AT M A) of tile t) + res
 //
 // by one kernel each. V lies in the storage type or in float32, M in float32, so that sums may
-// go on in it. A launch is cut into the fewest equal pieces whose V and M fit the
-// scratch.
+// go on in it. A launch is divided so that V and M fit the scratch (see divide).
 type tiled struct {
-	t        *compiled
-	algo     string
-	shape    conv.Shape
-	halfV    bool
-	channels int // at a time
-	limit    int64
-	wide     int // tiles of a work-group of the transforms
-	gemm     gemmTile
+	t     *compiled
+	algo  string
+	shape conv.Shape
+	halfV bool
+	split Split
+	limit int64
+	wide  int // tiles of a work-group of the transforms
+	gemm  gemmTile
 }
 
 // tiledThreads is the work-group size of the transforms.
@@ -82,12 +81,9 @@ func chooseGemm(k int, c conv.Caps) (gemmTile, error) {
 }
 
 func newTiled(c Convolution, t *compiled, caps conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
-	w := &tiled{t: t, algo: c.Name(), shape: s, halfV: p == planar.FP16 && !c.WideV, channels: s.InC(), wide: 32}
+	w := &tiled{t: t, algo: c.Name(), shape: s, halfV: p == planar.FP16 && !c.WideV, split: c.Split, wide: 32}
 	if t.N > 8 {
 		w.wide = 16 // more products for each tile: half the tiles
-	}
-	if c.Channels > 0 {
-		w.channels = min(c.Channels, s.InC())
 	}
 	if caps.MaxWorkGroup < tiledThreads {
 		return nil, fmt.Errorf("%s needs work-groups of %d, the device allows %d", w.algo, tiledThreads, caps.MaxWorkGroup)
@@ -99,19 +95,18 @@ func newTiled(c Convolution, t *compiled, caps conv.Caps, s conv.Shape, p planar
 	if w.gemm, err = chooseGemm(s.OutC, caps); err != nil {
 		return nil, fmt.Errorf("%s: %w", w.algo, err)
 	}
-	one := w.scratch().Bytes(t.Tiling(), int64(w.tp()))
-	w.limit = c.Cap
-	if w.limit <= 0 {
-		w.limit = max(TiledCap, one)
+	less := w.LessScratch()
+	if w.limit = c.Cap; w.limit <= 0 {
+		w.limit = max(TiledCap, less[0])
 	}
-	if w.limit < one {
-		return nil, fmt.Errorf("%s: %w", w.algo, &CapError{Cap: w.limit, Smallest: one, What: fmt.Sprintf("one row of %d tiles", w.tp())})
+	if least := less[len(less)-1]; w.limit < least {
+		return nil, fmt.Errorf("%s: %w", w.algo, &CapError{Cap: w.limit, Smallest: least, What: fmt.Sprintf("one row of %d tiles", w.tp())})
 	}
 	return w, nil
 }
 
 func (w *tiled) scratch() Scratch {
-	return Scratch{C: w.channels, K: w.shape.OutC, ElemV: w.elemV(), ElemM: 4}
+	return Scratch{C: w.shape.InC(), K: w.shape.OutC, ElemV: w.elemV(), ElemM: 4}
 }
 
 // elemV is the bytes of a number of V.
@@ -224,45 +219,76 @@ func (w *tiled) Granule() int { return w.t.M }
 
 // Scratch is the largest piece's.
 func (w *tiled) Scratch(rows int) int64 {
-	pieces, err := w.pieces(rows, w.limit)
+	d, err := w.divide(rows, w.limit)
 	if err != nil {
-		return w.limit // New has checked it; Launch says what is wrong
+		return w.limit // Launch says what is wrong
 	}
-	return w.scratch().Bytes(w.t.Tiling(), int64(pieces[0].Len())*int64(w.tp()))
+	return w.scratch().part(d.channels[0].Len()).Bytes(w.t.Tiling(), int64(d.pieces[0].Len())*int64(w.tp()))
 }
 
-// LeastScratch is one row of tiles.
-func (w *tiled) LeastScratch() int64 { return w.Scratch(1) }
+// LessScratch is one row of tiles over all input channels, over half of them, and so
+// on down to one step of the products' kernel.
+func (w *tiled) LessScratch() []int64 {
+	var less []int64
+	for c := w.shape.InC(); ; c = ceilDiv(c/2, w.gemm.cc) * w.gemm.cc {
+		less = append(less, w.scratch().part(c).Bytes(w.t.Tiling(), int64(w.tp())))
+		if c <= w.gemm.cc {
+			return less
+		}
+	}
+}
 
-func (w *tiled) pieces(rows int, limit int64) ([]Range, error) {
-	return w.t.Tiling().SplitRows(ceilDiv(rows, w.t.M), w.tp(), w.scratch(), limit)
+// division is how a launch is divided: into pieces of tile rows, each of which takes
+// the ranges of input channels one after another.
+type division struct{ pieces, channels []Range }
+
+// divide divides a launch over rows so that V and M of a piece and a range of channels
+// fit limit bytes: into the fewest pieces of all channels if a row of tiles fits, else into
+// rows of tiles and the fewest ranges of channels; or as Split says. Ranges begin at
+// multiples of what the products' kernel takes at a time, so that sums have the same order,
+// to the bit, however many there are.
+func (w *tiled) divide(rows int, limit int64) (d division, err error) {
+	t, s, tileRows := w.t.Tiling(), w.scratch(), ceilDiv(rows, w.t.M)
+	switch {
+	case w.split == ByChannels:
+		d.pieces = []Range{{0, tileRows}}
+	case s.Bytes(t, int64(w.tp())) > limit:
+		d.pieces = evenRanges(tileRows, 1)
+	default:
+		d.channels = []Range{{0, s.C}}
+		d.pieces, err = t.SplitRows(tileRows, w.tp(), s, limit)
+		return d, err
+	}
+	d.channels, err = t.SplitChannels(int64(d.pieces[0].Len())*int64(w.tp()), s, w.gemm.cc, limit)
+	return d, err
 }
 
 func (w *tiled) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	if err := checkRows(w.algo, a, w.t.M); err != nil {
 		return err
 	}
-	pieces, err := w.pieces(a.Y1-a.Y0, min(w.limit, scratchSize(a.Scratch)))
+	d, err := w.divide(a.Y1-a.Y0, min(w.limit, scratchSize(a.Scratch)))
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.algo, err)
 	}
-	for _, p := range pieces {
-		if err := w.piece(q, k, packed, a, a.Y0/w.t.M+p.From, p.Len()); err != nil {
+	for _, p := range d.pieces {
+		if err := w.piece(q, k, packed, a, a.Y0/w.t.M+p.From, p.Len(), d.channels); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// piece runs the three kernels over rows tile rows from row0 on.
-func (w *tiled) piece(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args, row0, rows int) error {
+// piece runs the three kernels over rows tile rows from row0 on, the first two for
+// each range of input channels.
+func (w *tiled) piece(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args, row0, rows int, channels []Range) error {
 	inC, outC, tp := w.shape.InC(), w.shape.OutC, w.tp()
 	n2, tiles := w.t.N*w.t.N, rows*tp
-	mAt := int32(int64(n2) * int64(w.channels) * int64(tiles) * int64(w.elemV()) / 4)
+	mAt := int32(int64(n2) * int64(channels[0].Len()) * int64(tiles) * int64(w.elemV()) / 4)
 	blocks, high := ceilDiv(ceilDiv(w.shape.W, w.t.M), w.wide), tiledThreads/w.wide
 	patchRows, _, _ := w.patch()
-	for c0 := 0; c0 < inC; c0 += w.channels {
-		cs := min(w.channels, inC-c0)
+	for _, r := range channels {
+		c0, cs := r.From, r.Len()
 		args := append(a.Sources(), a.Scratch, int32(c0), int32(row0), int32(rows), int32(tp))
 		if err := k[0].SetArgs(args...); err != nil {
 			return err

@@ -385,10 +385,14 @@ func (r *replay) readView(i int, v fuse.View, row, y, y0, y1 int) error {
 
 // leastScratch is what a launch of a step of the request works with.
 func (r *replay) leastScratch(step, rows int) int64 {
-	if r.req.LeastScratch != nil {
-		return r.req.LeastScratch(step, rows)
+	want := r.req.Scratch(step, rows)
+	if r.req.LessScratch == nil {
+		return want
 	}
-	return r.req.Scratch(step, rows)
+	for _, n := range r.req.LessScratch(step) {
+		want = min(want, n)
+	}
+	return want
 }
 
 // load puts the parameters of step i over whatever was in their place.
