@@ -42,8 +42,19 @@
 // rounding, which ErrorOf measures.
 //
 // A convolution's result depends on the shape, the variant and the form alone: rows
-// may be cut into launches anywhere at multiples of M and scratch memory may be
-// capped at any size from one row of tiles on without changing a bit.
+// may be cut into launches anywhere at multiples of M, and a launch may have any
+// size of scratch memory from the least on, without changing a bit.
+//
+// # Scratch memory of a launch
+//
+// A launch of the tiled form keeps V and M in scratch memory and takes what it is given
+// (conv.Args.Scratch, or Convolution.Cap if that is less): as many rows of tiles at a time
+// as fit, and, where one row does not, one row and as many input channels at a time as
+// fit, whose products it adds to M in the order of channels. The implementation's
+// Scratch says what a launch wants, LessScratch what it does with. To compare the two
+// ways of dividing, set Cap and Split: a Cap of math.MaxInt64 divides nothing, half
+// of what that takes divides by rows of tiles, and by channels with Split set to
+// ByChannels.
 //
 // # Sources
 //
