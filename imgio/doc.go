@@ -9,8 +9,8 @@
 //   - [Oriented] wraps any of them and turns the picture upright; orient.go
 //
 // Every format says that its samples are sRGB: by chunks in PNG, by the computed
-// profile [SRGBProfile] in TIFF and JPEG. Camera data travels as an EXIF block,
-// which [ExifTags] makes; exif.go.
+// profile [SRGBProfile] in TIFF and JPEG. Camera data travels as an EXIF block
+// (exif.go), which readers of RAW files make.
 //
 // PNG rows, TIFF strips and bands of JPEGs are compressed in blocks of fixed size on all cores
 // and written in order (blocks.go), so that the bytes do not depend on the number

@@ -4,72 +4,23 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"enhance/raw/tiff"
 )
-
-// ExifTags is the camera data worth keeping. Empty strings and rationals with a
-// zero denominator and zero numbers are left out.
-type ExifTags struct {
-	Make, Model, LensModel                   string
-	Software, Description, Artist, Copyright string
-	DateTimeOriginal                         string    // "2006:01:02 15:04:05"
-	ExposureTime                             [2]uint32 // seconds, numerator and denominator
-	FNumber                                  [2]uint32
-	FocalLength                              [2]uint32 // millimetres
-	ISO                                      int       // 1..65535
-	Width, Height                            int       // pixels of the upright picture
-}
-
-// Encode returns the EXIF block for Header.Exif: upright, sRGB.
-func (t ExifTags) Encode() []byte {
-	order := binary.LittleEndian
-	main, sub := directory{order: order}, directory{order: order}
-	main.ascii(tagDescription, t.Description)
-	main.ascii(tagMake, t.Make)
-	main.ascii(tagModel, t.Model)
-	main.short(tagOrientation, 1)
-	main.rational(tagXResolution, [2]uint32{72, 1}) // required by EXIF, as is the next
-	main.rational(tagYResolution, [2]uint32{72, 1})
-	main.short(tagResolutionUnit, 2)
-	main.short(tagYCbCrPositioning, 1) // chroma between the pixels, as image/jpeg averages it
-	main.ascii(tagSoftware, t.Software)
-	main.ascii(tagArtist, t.Artist)
-	main.ascii(tagCopyright, t.Copyright)
-
-	sub.rational(tagExposureTime, t.ExposureTime)
-	sub.rational(tagFNumber, t.FNumber)
-	if t.ISO > 0 && t.ISO <= 65535 {
-		sub.short(tagISO, uint16(t.ISO))
-	}
-	sub.add(tagExifVersion, typeUndefined, 4, []byte("0232"))
-	sub.ascii(tagDateTimeOriginal, t.DateTimeOriginal)
-	sub.add(tagComponents, typeUndefined, 4, []byte{1, 2, 3, 0}) // Y Cb Cr, required by EXIF
-	sub.add(tagFlashpixVersion, typeUndefined, 4, []byte("0100"))
-	sub.rational(tagFocalLength, t.FocalLength)
-	sub.short(tagColorSpace, 1)
-	if t.Width > 0 && t.Height > 0 && t.Width <= maxSide && t.Height <= maxSide {
-		sub.long(tagPixelXDimension, uint32(t.Width))
-		sub.long(tagPixelYDimension, uint32(t.Height))
-	}
-	sub.ascii(tagLensModel, t.LensModel)
-
-	main.long(tagExifIFD, 0)
-	const base = 8
-	first, _ := main.encode(base) // only its length is of interest
-	subBase := uint32(base + len(first))
-	last := slices.IndexFunc(main.fields, func(f field) bool { return f.tag == tagExifIFD })
-	main.fields[last].values = order.AppendUint32(nil, subBase)
-
-	b := order.AppendUint32([]byte("II*\x00"), base)
-	first, _ = main.encode(base)
-	second, _ := sub.encode(subBase)
-	return append(append(b, first...), second...)
-}
 
 // exifBlock is a checked copy of a Header.Exif.
 type exifBlock struct {
-	order  byteOrder
+	order  tiff.Order
 	blob   []byte
-	fields []field // of the main directory, values as placed in the blob
+	fields []field // of the main directory
+}
+
+// field is one entry of a directory in an EXIF block.
+type field struct {
+	tag   uint16
+	kind  tiff.Type
+	count uint32
+	value []byte // the entry's own four bytes: values, or their offset in the block
 }
 
 func (e *exifBlock) bytes() []byte {
@@ -102,13 +53,13 @@ func cleanExif(blob []byte) (*exifBlock, error) {
 	for i, f := range fields {
 		switch f.tag {
 		case tagExifIFD, tagGPSIFD:
-			if _, _, err := e.directory(e.order.Uint32(f.values)); err != nil {
+			if _, _, err := e.directory(e.order.Uint32(f.value)); err != nil {
 				return nil, err
 			}
 		case tagOrientation:
 			// Entries follow the directory's two-byte count, twelve bytes each.
 			entry := e.blob[int(at)+2+12*i:][:12]
-			e.order.PutUint16(entry[2:], typeShort)
+			e.order.PutUint16(entry[2:], uint16(tiff.Short))
 			e.order.PutUint32(entry[4:], 1)
 			e.order.PutUint32(entry[8:], 0)
 			e.order.PutUint16(entry[8:], 1)
@@ -132,12 +83,8 @@ func (e *exifBlock) directory(at uint32) (fields []field, end int, err error) {
 		return nil, 0, fmt.Errorf("%w: directory of %d entries at %d passes the end", ErrExif, n, at)
 	}
 	for b := e.blob[at+2 : stop]; len(b) > 0; b = b[12:] {
-		f := field{tag: e.order.Uint16(b), kind: e.order.Uint16(b[2:]), count: e.order.Uint32(b[4:]), values: slices.Clone(b[8:12]), placed: true}
-		var each int64
-		if int(f.kind) < len(typeSize) {
-			each = typeSize[f.kind]
-		}
-		if n := each * int64(f.count); n > 4 && int64(e.order.Uint32(f.values))+n > size {
+		f := field{tag: e.order.Uint16(b), kind: tiff.Type(e.order.Uint16(b[2:])), count: e.order.Uint32(b[4:]), value: slices.Clone(b[8:12])}
+		if n := f.kind.Size() * int64(f.count); n > 4 && int64(e.order.Uint32(f.value))+n > size {
 			return nil, 0, fmt.Errorf("%w: values of tag %d pass the end", ErrExif, f.tag)
 		}
 		fields = append(fields, f)

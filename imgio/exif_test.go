@@ -11,29 +11,51 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"enhance/raw/tiff"
 )
 
-var testTags = ExifTags{
-	Make: "Canon", Model: "Canon EOS 550D", LensModel: "EF-S18-55mm", Software: "enhance",
-	Artist: "A. Nonymous", Copyright: "none", DateTimeOriginal: "2011:12:13 14:15:16",
-	ExposureTime: [2]uint32{1, 125}, FNumber: [2]uint32{56, 10}, FocalLength: [2]uint32{35, 1}, ISO: 400, Width: 24, Height: 17,
+// testExif is the EXIF block of a picture of 24 x 17 pixels.
+func testExif() []byte {
+	d, sub := tiff.NewDir(binary.LittleEndian, false), tiff.NewDir(binary.LittleEndian, false)
+	d.Text(tagMake, "Canon")
+	d.Text(tagModel, "Canon EOS 550D")
+	d.Shorts(tagOrientation, 1)
+	d.URationals(tagXResolution, 72) // required by EXIF, as is the next
+	d.URationals(tagYResolution, 72)
+	d.Shorts(tagResolutionUnit, 2)
+	d.Shorts(531, 1) // chroma between the pixels, as image/jpeg averages it
+	d.Text(tagSoftware, "enhance")
+	d.Text(tagArtist, "A. Nonymous")
+	d.Text(tagCopyright, "none")
+	d.Dirs(tagExifIFD, sub)
+	sub.URationals(33434, 0.008)                          // exposure time, seconds
+	sub.URationals(33437, 5.6)                            // f-number
+	sub.Shorts(34855, 400)                                // ISO
+	sub.Raw(36864, tiff.Undefined, 4, []byte("0232"))     // version
+	sub.Text(36867, "2011:12:13 14:15:16")                // taken
+	sub.Raw(37121, tiff.Undefined, 4, []byte{1, 2, 3, 0}) // Y Cb Cr, required by EXIF
+	sub.URationals(37386, 35)                             // focal length, millimetres
+	sub.Raw(40960, tiff.Undefined, 4, []byte("0100"))     // Flashpix
+	sub.Shorts(40961, 1)                                  // sRGB
+	sub.Longs(40962, 24)                                  // width
+	sub.Longs(40963, 17)                                  // height
+	sub.Text(42036, "EF-S18-55mm")                        // lens
+	return d.EncodeFile()
 }
 
 // bigEndianExif is a block as another program might make it: MM, rotated, with a
 // thumbnail directory, and an odd length.
 func bigEndianExif() []byte {
 	be := binary.BigEndian
-	d := directory{order: be}
-	d.ascii(tagMake, "NIKON CORPORATION")
-	d.short(tagOrientation, 6)
-	d.long(tagWidth, 160)
-	b := be.AppendUint32([]byte("MM\x00*"), 8)
-	dir, _ := d.encode(8)
-	be.PutUint32(dir[2+12*len(d.fields):], uint32(8+len(dir))) // the next directory
-	thumb := directory{order: be}
-	thumb.short(tagCompression, 6)
-	second, _ := thumb.encode(uint32(8 + len(dir)))
-	return append(append(append(b, dir...), second...), 'x')
+	d, thumb := tiff.NewDir(be, false), tiff.NewDir(be, false)
+	d.Text(tagMake, "NIKON CORPORATION")
+	d.Shorts(tagOrientation, 6)
+	d.Longs(tagWidth, 160)
+	thumb.Shorts(tagCompression, 6)
+	b := d.EncodeFile()
+	be.PutUint32(b[8+2+12*d.Len():], uint32(len(b))) // the next directory
+	return append(append(b, thumb.Encode(len(b))...), 'x')
 }
 
 func TestCleanExif(t *testing.T) {
@@ -51,7 +73,7 @@ func TestCleanExif(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range again.fields {
-		if f.tag == tagOrientation && (f.kind != typeShort || f.count != 1 || e.order.Uint16(f.values) != 1) {
+		if f.tag == tagOrientation && (f.kind != tiff.Short || f.count != 1 || e.order.Uint16(f.value) != 1) {
 			t.Errorf("orientation is %+v", f)
 		}
 	}
@@ -62,7 +84,7 @@ func TestCleanExif(t *testing.T) {
 }
 
 func TestExifErrors(t *testing.T) {
-	good := testTags.Encode()
+	good := testExif()
 	for name, b := range map[string][]byte{
 		"Short":     []byte("II*"),
 		"Magic":     []byte("XX*\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00"),
@@ -80,7 +102,7 @@ func TestExifErrors(t *testing.T) {
 }
 
 func FuzzCleanExif(f *testing.F) {
-	f.Add(testTags.Encode())
+	f.Add(testExif())
 	f.Add(bigEndianExif())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e, err := cleanExif(b)
@@ -113,7 +135,7 @@ func TestExiftoolReadsAll(t *testing.T) {
 	type tags map[string]any
 	m := picture(24, 17)
 	for _, w := range writers {
-		for name, exif := range map[string][]byte{"II": testTags.Encode(), "MM": bigEndianExif()} {
+		for name, exif := range map[string][]byte{"II": testExif(), "MM": bigEndianExif()} {
 			var out seekBuffer
 			rw, err := w.make(&out, Header{Width: 24, Height: 17, Bits: w.bits, Exif: exif, Description: "A test"})
 			if err != nil {

@@ -28,7 +28,7 @@ func chunks(t *testing.T, data []byte) (kinds []string, bodies [][]byte) {
 func TestPNGChunks(t *testing.T) {
 	m := picture(300, 600) // two blocks of 8-bit rows and a rest
 	var out bytes.Buffer
-	w, err := NewPNG(&out, Header{Width: 300, Height: 600, Bits: 8, Exif: testTags.Encode(), Description: "Schnee und Eis"})
+	w, err := NewPNG(&out, Header{Width: 300, Height: 600, Bits: 8, Exif: testExif(), Description: "Schnee und Eis"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestPNGChunks(t *testing.T) {
 	if got := fmt.Sprint(kinds); got != want {
 		t.Errorf("chunks %s, want %s", got, want)
 	}
-	if !bytes.Equal(bodies[4], testTags.Encode()) {
+	if !bytes.Equal(bodies[4], testExif()) {
 		t.Error("the EXIF block is not in eXIf")
 	}
 	if got := string(bodies[5]); got != "Description\x00\x00\x00\x00\x00Schnee und Eis" {

@@ -7,6 +7,9 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
+
+	"enhance/raw/tiff"
 )
 
 // TIFFCompression selects how strips are stored.
@@ -37,16 +40,16 @@ type tiffStrip struct {
 type tiffWriter struct {
 	progress
 	w           io.Writer
-	order       byteOrder
+	order       tiff.Order
 	compression TIFFCompression
 	perStrip    int
 	raw         []byte
 	free        spares[byte]
 	queue       inOrder[tiffStrip]
 
-	at       map[uint16]uint32 // where each tag's values stand
-	end      int64             // of the file so far
-	offsets  []uint32          // of the strips so far
+	dir      *tiff.Dir
+	end      int64    // of the file so far
+	offsets  []uint32 // of the strips so far
 	counts   []uint32
 	totalNum int // strips in the picture
 }
@@ -102,38 +105,38 @@ func NewTIFF(w io.Writer, h Header, c TIFFCompression) (RowWriter, error) {
 // photograph; the rest of it is about how another picture was stored.
 var keptTags = []uint16{tagDescription, tagMake, tagModel, tagSoftware, tagDateTime, tagArtist, tagCopyright, tagExifIFD, tagGPSIFD}
 
-func (t *tiffWriter) tags(exif *exifBlock) directory {
-	d := directory{order: t.order}
+func (t *tiffWriter) tags(exif *exifBlock) *tiff.Dir {
+	d := tiff.NewDir(t.order, false)
 	if exif != nil {
 		for _, f := range exif.fields {
-			known := slices.ContainsFunc(d.fields, func(g field) bool { return g.tag == f.tag })
-			replaced := f.tag == tagDescription && t.h.Description != ""
-			if slices.Contains(keptTags, f.tag) && !known && !replaced {
-				d.fields = append(d.fields, f)
+			if slices.Contains(keptTags, f.tag) && !d.Has(f.tag) {
+				d.Raw(f.tag, f.kind, int(f.count), f.value)
 			}
 		}
 	}
 	bits := uint16(t.h.Bits)
-	d.long(tagWidth, uint32(t.h.Width))
-	d.long(tagHeight, uint32(t.h.Height))
-	d.short(tagBitsPerSample, bits, bits, bits)
-	d.short(tagCompression, uint16(t.compression))
-	d.short(tagPhotometric, 2) // RGB
-	d.ascii(tagDescription, t.h.Description)
-	d.long(tagStripOffsets, make([]uint32, t.totalNum)...)
-	d.short(tagOrientation, 1)
-	d.short(tagSamplesPerPixel, 3)
-	d.long(tagRowsPerStrip, uint32(t.perStrip))
-	d.long(tagStripByteCounts, make([]uint32, t.totalNum)...)
-	d.rational(tagXResolution, [2]uint32{72, 1}) // required by the baseline; means nothing here
-	d.rational(tagYResolution, [2]uint32{72, 1})
-	d.short(tagPlanar, 1) // interleaved
-	d.short(tagResolutionUnit, 2)
+	d.Longs(tagWidth, uint32(t.h.Width))
+	d.Longs(tagHeight, uint32(t.h.Height))
+	d.Shorts(tagBitsPerSample, bits, bits, bits)
+	d.Shorts(tagCompression, uint16(t.compression))
+	d.Shorts(tagPhotometric, 2) // RGB
+	if text, _, _ := strings.Cut(t.h.Description, "\x00"); text != "" {
+		d.Text(tagDescription, text)
+	}
+	d.Longs(tagStripOffsets, make([]uint32, t.totalNum)...)
+	d.Shorts(tagOrientation, 1)
+	d.Shorts(tagSamplesPerPixel, 3)
+	d.Longs(tagRowsPerStrip, uint32(t.perStrip))
+	d.Longs(tagStripByteCounts, make([]uint32, t.totalNum)...)
+	d.URationals(tagXResolution, 72) // required by the baseline; means nothing here
+	d.URationals(tagYResolution, 72)
+	d.Shorts(tagPlanar, 1) // interleaved
+	d.Shorts(tagResolutionUnit, 2)
 	if t.compression == TIFFDeflate {
-		d.short(tagPredictor, 2)
+		d.Shorts(tagPredictor, 2)
 	}
 	profile := SRGBProfile()
-	d.add(tagICCProfile, typeUndefined, len(profile), profile)
+	d.Raw(tagICCProfile, tiff.Undefined, len(profile), profile)
 	return d
 }
 
@@ -148,9 +151,10 @@ func (t *tiffWriter) writeHead(exif *exifBlock) error {
 	}
 	base := uint32(len(head))
 	t.order.PutUint32(head[4:], base)
-	dir := t.tags(exif)
-	b, at := dir.encode(base)
-	t.at, t.end = at, int64(len(head))+int64(len(b))
+	t.dir = t.tags(exif)
+	b := t.dir.Encode(int(base))
+	b = append(b, make([]byte, len(b)%2)...)
+	t.end = int64(len(head)) + int64(len(b))
 	if t.compression == TIFFNone {
 		if err := t.planStrips(); err != nil {
 			return err
@@ -176,9 +180,10 @@ func (t *tiffWriter) planStrips() error {
 
 // patch fills the strips' offsets and sizes into a directory encoded at base.
 func (t *tiffWriter) patch(b []byte, base uint32) {
+	offsets, counts := b[t.dir.Offset(tagStripOffsets)-int(base):], b[t.dir.Offset(tagStripByteCounts)-int(base):]
 	for i := range t.offsets {
-		t.order.PutUint32(b[t.at[tagStripOffsets]-base+4*uint32(i):], t.offsets[i])
-		t.order.PutUint32(b[t.at[tagStripByteCounts]-base+4*uint32(i):], t.counts[i])
+		t.order.PutUint32(offsets[4*i:], t.offsets[i])
+		t.order.PutUint32(counts[4*i:], t.counts[i])
 	}
 }
 
@@ -278,13 +283,14 @@ func (t *tiffWriter) writeTables() error {
 		}
 		// The distance is taken back from the end, so that the TIFF may stand after
 		// other data.
-		if _, err := s.Seek(int64(t.at[tag])-t.end, io.SeekCurrent); err != nil {
+		at := int64(t.dir.Offset(tag))
+		if _, err := s.Seek(at-t.end, io.SeekCurrent); err != nil {
 			return err
 		}
 		if _, err := s.Write(b); err != nil {
 			return err
 		}
-		if _, err := s.Seek(t.end-int64(t.at[tag])-int64(len(b)), io.SeekCurrent); err != nil {
+		if _, err := s.Seek(t.end-at-int64(len(b)), io.SeekCurrent); err != nil {
 			return err
 		}
 	}

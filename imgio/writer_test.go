@@ -22,7 +22,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%dx%d", w.name, size[0], size[1]), func(t *testing.T) {
 				m := picture(size[0], size[1])
 				var out seekBuffer
-				rw, err := w.make(&out, Header{Width: m.Width, Height: m.Height, Bits: w.bits, Exif: testTags.Encode(), Description: "test"})
+				rw, err := w.make(&out, Header{Width: m.Width, Height: m.Height, Bits: w.bits, Exif: testExif(), Description: "test"})
 				if err != nil {
 					t.Fatal(err)
 				}

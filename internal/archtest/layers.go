@@ -5,8 +5,8 @@ package archtest
 // test compares them.
 var layers = [][]string{
 	{"atomicfile", "clrt", "colour", "conv/kerneltext", "internal/printable", "internal/suggest", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr", "trace"},
-	{"clrt/compilers", "conv/gemm", "conv/peak", "imgio", "model/pickle", "profile", "raw/tiff"},
-	{"model", "raw/ljpeg"},
+	{"clrt/compilers", "conv/gemm", "conv/peak", "model/pickle", "profile", "raw/tiff"},
+	{"imgio", "model", "raw/ljpeg"},
 	{"fuse", "model/modeltest", "model/ref", "raw/dng"},
 	{"fuse/fusetest", "memplan", "planar", "raw"},
 	{"conv", "memplan/plantest"},

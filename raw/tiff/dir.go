@@ -20,6 +20,7 @@ type dirEntry struct {
 	count int
 	data  []byte
 	subs  []*Dir // the values are offsets of these directories
+	at    int    // where Encode last put the values in the file
 }
 
 // NewDir returns an empty directory for a file of the given byte order; big
@@ -27,7 +28,9 @@ type dirEntry struct {
 func NewDir(order Order, big bool) *Dir { return &Dir{order: order, big: big} }
 
 // Raw sets a tag to count values of type t whose bytes, in the directory's
-// byte order, are data.
+// byte order, are data. If data is no longer than an entry's own value field, it is
+// copied to that field as it is: it may thus also be the offset of values that stand
+// elsewhere in the file.
 func (d *Dir) Raw(tag uint16, t Type, count int, data []byte) {
 	d.set(dirEntry{tag: tag, typ: t, count: count, data: data})
 }
@@ -49,6 +52,12 @@ func (d *Dir) Has(tag uint16) bool {
 
 // Len is the number of tags added.
 func (d *Dir) Len() int { return len(d.entries) }
+
+// Offset is the offset in the file at which the last Encode put the values of a tag
+// that was added.
+func (d *Dir) Offset(tag uint16) int {
+	return d.entries[slices.IndexFunc(d.entries, func(e dirEntry) bool { return e.tag == tag })].at
+}
 
 // Text sets a tag to an ASCII string.
 func (d *Dir) Text(tag uint16, s string) {
@@ -172,9 +181,11 @@ func (d *Dir) Encode(base int) []byte {
 		value := entry + 4 + word
 		if len(e.data) <= word {
 			copy(out[value:], e.data)
+			d.entries[i].at = base + value
 			continue
 		}
 		out = append(out, make([]byte, len(out)&1)...)
+		d.entries[i].at = base + len(out)
 		d.put(out[value:][:word], base+len(out))
 		out = append(out, e.data...)
 	}
