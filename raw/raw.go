@@ -12,6 +12,7 @@
 //	mosaic               pattern, levels, camera facts; no files
 //	tiff, ljpeg          container and codec
 //	dng                  the DNG (and gray TIFF) reader and writer
+//	opcode               corrections that a DNG file asks for
 //	raw                  this: sniffing, PNG, headerless dumps, overrides
 package raw
 
@@ -24,6 +25,7 @@ import (
 	"syscall"
 
 	"enhance/raw/mosaic"
+	"enhance/raw/opcode"
 	"enhance/raw/rawerr"
 )
 
@@ -77,6 +79,9 @@ type Photo struct {
 	meta   Meta
 	rows   rowSource
 	closer io.Closer
+
+	opcodes   [3][]opcode.Operation
+	developed []opcode.Operation // those of list 3 that wait for demosaicing
 }
 
 // rowSource yields rows y0 to y0+n-1 of the active area; dst holds n rows of
@@ -148,7 +153,10 @@ func open(r io.ReaderAt, size int64, opt Options) (*Photo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, opt.apply(&p.meta)
+	if err := opt.apply(&p.meta); err != nil {
+		return nil, err
+	}
+	return p, p.correct()
 }
 
 // Close releases the file. It does nothing for a Photo of OpenReader.
@@ -163,7 +171,8 @@ func (p *Photo) Close() error {
 func (p *Photo) Meta() *Meta { return &p.meta }
 
 // ReadRows reads rows y0 to y0+n-1 of the active area into dst, Meta().Width
-// samples a row: integers as stored, after the file's linearization table. Rows
+// samples a row: integers as stored, after the file's linearization table and the
+// opcode lists that are for the mosaic; Meta's levels are of what comes out. Rows
 // may be asked for in any order; downwards, with strips that overlap a little,
 // is fast. Only what is needed is read and decoded.
 func (p *Photo) ReadRows(y0, n int, dst []uint16) error {

@@ -55,7 +55,7 @@ func (p *Photo) sniff(r io.ReaderAt, size int64) error {
 		if err != nil {
 			return err
 		}
-		p.rows, p.meta = im, im.Meta
+		p.rows, p.meta, p.opcodes = im, im.Meta, im.Opcodes
 		return nil
 	case bytes.HasPrefix(head, []byte(pngMagic)):
 		return p.openPNG(r, size)

@@ -117,7 +117,6 @@ func (s *source) colour(im *Image, _ *layout) error {
 	if m.NoiseProfile, err = s.noiseProfile(planes); err != nil {
 		return err
 	}
-	s.opcodes()
 	return s.asShot(im, planes)
 }
 
@@ -200,14 +199,4 @@ func (s *source) asShot(im *Image, planes [3]int) error {
 		s.warn("AsShotWhiteXY %v gives no white balance with the file's ColorMatrix.", xy)
 	}
 	return nil
-}
-
-// opcodes warns about corrections that the file asks for and that are not done.
-func (s *source) opcodes() {
-	for i, tag := range []uint16{tagOpcodeList1, tagOpcodeList2, tagOpcodeList3} {
-		// A list of 4 bytes is a count of zero operations.
-		if e, ok := s.raw.Find(tag); ok && e.Count > 4 {
-			s.warn("OpcodeList%d (lens or sensor corrections) is not applied.", i+1)
-		}
-	}
 }

@@ -6,7 +6,7 @@
 // can be in the file, and collects the facts about the camera (mosaic.Meta).
 // ReadRows then decodes only the rows asked for:
 //
-//	tiff container -> select -> layout -> packed | jpegrows -> linearise -> crop
+//	tiff container -> select -> layout -> packed | jpegrows -> OpcodeList1 -> linearise -> crop
 //
 // Write is the reverse for tests and for tools that make DNG files.
 package dng
@@ -17,6 +17,7 @@ import (
 
 	"enhance/raw/ljpeg"
 	"enhance/raw/mosaic"
+	"enhance/raw/opcode"
 	"enhance/raw/rawerr"
 	"enhance/raw/tiff"
 )
@@ -27,6 +28,9 @@ type Image struct {
 	rows   rowReader
 	active mosaic.Rect // in the stored image
 	linear []uint16    // LinearizationTable, or nil
+
+	// Opcodes are the file's opcode lists 1 to 3. ReadRows has applied the first.
+	Opcodes [3][]opcode.Operation
 }
 
 // rowReader decodes rectangles of the stored image: rows y0 to y0+n-1, columns
@@ -93,7 +97,7 @@ func (s *source) open() (*Image, error) {
 	im.Meta.Format = s.name() + ", " + codec
 	im.Meta.BitDepth = l.bits
 	for _, step := range []func(*Image, *layout) error{
-		s.area, s.linearization, s.levels, s.cfa, s.camera, s.colour, s.exif,
+		s.area, s.opcodes, s.linearization, s.levels, s.cfa, s.camera, s.colour, s.exif,
 	} {
 		if err := step(im, l); err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"enhance/raw/ljpeg"
 	"enhance/raw/mosaic"
+	"enhance/raw/opcode"
 	"enhance/raw/tiff"
 )
 
@@ -33,6 +34,7 @@ type Spec struct {
 	Meta          mosaic.Meta
 	ActiveArea    mosaic.Rect
 	Linearization []uint16
+	Opcodes       [3][]opcode.Operation // lists 1 to 3; empty ones are not written
 
 	// InSubIFD puts the mosaic into a SubIFD and a gray preview of one pixel
 	// into the first directory.
@@ -72,6 +74,7 @@ func Write(w io.Writer, s Spec) error {
 	s.writeCamera(first)
 	s.writeImage(raw)
 	s.writeLevels(raw)
+	s.writeOpcodes(raw)
 	s.writeChunks(raw, 0, chunks)
 	if s.Edit != nil {
 		s.Edit(first, raw)

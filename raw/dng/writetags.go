@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"enhance/raw/mosaic"
+	"enhance/raw/opcode"
 	"enhance/raw/tiff"
 )
 
@@ -61,6 +62,16 @@ func (s *Spec) writeCamera(d *tiff.Dir) {
 	}
 	if n := m.NoiseProfile; n != nil {
 		d.Doubles(tagNoiseProfile, n[0][0], n[0][1], n[1][0], n[1][1], n[2][0], n[2][1])
+	}
+}
+
+// writeOpcodes writes the opcode lists.
+func (s *Spec) writeOpcodes(d *tiff.Dir) {
+	for i, list := range s.Opcodes {
+		if len(list) > 0 {
+			b := opcode.Encode(list)
+			d.Raw(opcodeTags[i], tiff.Undefined, len(b), b)
+		}
 	}
 }
 

@@ -9,6 +9,17 @@ func (r Rect) Width() int { return r.X1 - r.X0 }
 // Height is the number of rows.
 func (r Rect) Height() int { return r.Y1 - r.Y0 }
 
+// CutCrop cuts the crop to the rectangle of w x h samples at x0, y0. It reports
+// false, and changes nothing, if that leaves nothing.
+func (m *Meta) CutCrop(x0, y0, w, h int) bool {
+	c := Rect{max(m.Crop.X0, x0), max(m.Crop.Y0, y0), min(m.Crop.X1, x0+w), min(m.Crop.Y1, y0+h)}
+	if c.X0 >= c.X1 || c.Y0 >= c.Y1 {
+		return false
+	}
+	m.Crop = c
+	return true
+}
+
 // Meta is everything known about a photo besides its samples. All coordinates
 // are those of the active area, whose first sample is at row 0, column 0.
 type Meta struct {

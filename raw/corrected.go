@@ -1,0 +1,197 @@
+package raw
+
+import (
+	"fmt"
+	"math"
+
+	"enhance/raw/mosaic"
+	"enhance/raw/opcode"
+	"enhance/raw/rawerr"
+)
+
+// corrected yields the rows of a photo after operations on its normalised mosaic
+// (see opcode.Mosaic). They come as 16-bit integers again, on a scale of their
+// own: the largest white level is 65535 and black keeps its share of it, so that
+// noise below black has as much room as in the file.
+type corrected struct {
+	next   rowSource
+	stored Meta // whose levels next's samples have
+	meta   *Meta
+	chain  *opcode.Chain
+	buf    []uint16
+	rows   []float32
+}
+
+// correct applies OpcodeList2, and of OpcodeList3 what need not wait for
+// demosaicing, once the levels are final. It says in Warnings what is not done.
+func (p *Photo) correct() error {
+	m := &p.meta
+	c := &corrected{next: p.rows, stored: *m, meta: m}
+	c.chain = opcode.NewChain(m.Width, m.Height, 1, c.normalised)
+	if err := c.chain.Add(p.opcodes[1], opcode.Mosaic); err != nil {
+		return err
+	}
+	rest, err := p.gainsFirst(c.chain)
+	if err != nil {
+		return err
+	}
+	p.developed = rest
+	if f := c.chain.Frame(); !m.CutCrop(f.X0, f.Y0, f.Width, f.Height) {
+		return rawerr.Formatf("dng", "TrimBounds leaves nothing of the default crop %v", m.Crop)
+	}
+	p.warnOfOpcodes()
+	if c.chain.Empty() {
+		return nil
+	}
+	p.rows = c
+	c.setLevels()
+	return nil
+}
+
+// gainsFirst adds the gains that OpcodeList3 begins with to the operations on the
+// mosaic, and returns the rest of the list. A factor that varies slowly over the
+// image passes through demosaicing, and before it the network sees even noise
+// and true highlights.
+func (p *Photo) gainsFirst(c *opcode.Chain) ([]opcode.Operation, error) {
+	list := p.opcodes[2]
+	for i, op := range list {
+		switch op := op.Params.(type) {
+		case *opcode.GainMap:
+			if op.Area.RowPitch != 1 || op.Area.ColPitch != 1 {
+				return list[i:], nil
+			}
+			c.AddPointwise(&onMosaic{op, p.meta.CFA})
+		case *opcode.VignetteRadial:
+			c.AddPointwise(op)
+		case nil:
+		default:
+			return list[i:], nil
+		}
+	}
+	return nil, nil
+}
+
+// onMosaic applies an operation for camera RGB to a mosaic: to each sample what is
+// for the plane of its colour.
+type onMosaic struct {
+	op  opcode.Pointwise
+	cfa Pattern
+}
+
+// Row implements opcode.Pointwise.
+func (o *onMosaic) Row(f opcode.Frame, y, x0, _ int, row []float32) {
+	line := make([]float32, len(row))
+	first, second := o.cfa.At(y+f.Y0, x0+f.X0), o.cfa.At(y+f.Y0, x0+f.X0+1)
+	for k, plane := range []mosaic.Colour{first, second} {
+		copy(line, row)
+		o.op.Row(f, y, x0, int(plane), line)
+		for i := k; i < len(row); i += 2 {
+			// The other half of row is still to be read by the second turn.
+			row[i] = line[i]
+		}
+	}
+}
+
+// setLevels puts the levels of the corrected samples into the photo's facts.
+func (c *corrected) setLevels() {
+	m, s := c.meta, &c.stored
+	sum := 0.0
+	for _, b := range s.Black {
+		sum += float64(b)
+	}
+	mean := func(v []float32) float64 {
+		t := 0.0
+		for _, x := range v {
+			t += float64(x)
+		}
+		return t / float64(max(len(v), 1))
+	}
+	white := max(s.White[0], s.White[1], s.White[2])
+	scale := math.MaxUint16 / float64(white)
+	black := sum/float64(len(s.Black)) + mean(s.BlackDeltaH) + mean(s.BlackDeltaV)
+	m.SetBlack(float32(math.Round(max(black, 0) * scale)))
+	for i, w := range s.White {
+		m.White[i] = float32(float64(w) * scale)
+	}
+	m.BitDepth = 16
+}
+
+// normalised is the chain's source.
+func (c *corrected) normalised(y0, n int, dst []float32) error {
+	w := c.stored.Width
+	if cap(c.buf) < n*w {
+		c.buf = make([]uint16, n*w)
+	}
+	buf := c.buf[:n*w]
+	if err := c.next.ReadRows(y0, n, buf); err != nil {
+		return err
+	}
+	for y := range n {
+		c.stored.Normalise(y0+y, 0, buf[y*w:][:w], dst[y*w:][:w])
+	}
+	return nil
+}
+
+// ReadRows implements rowSource.
+func (c *corrected) ReadRows(y0, n int, dst []uint16) error {
+	w := c.meta.Width
+	if cap(c.rows) < n*w {
+		c.rows = make([]float32, n*w)
+	}
+	rows := c.rows[:n*w]
+	if err := c.chain.Rows(y0, n, rows); err != nil {
+		return err
+	}
+	black := c.meta.Black[0]
+	for y := range n {
+		span := [2]float32{}
+		for k := range span {
+			span[k] = c.meta.White[c.meta.CFA.At(y0+y, k)] - black
+		}
+		out := dst[y*w:][:w]
+		for x, v := range rows[y*w:][:w] {
+			out[x] = uint16(min(max(float32(v*span[x&1])+black, 0), math.MaxUint16) + 0.5)
+		}
+	}
+	return nil
+}
+
+// Opcodes are the file's opcode lists 1 to 3; an operation that is not applied
+// has a Problem, or is among those that AfterDemosaicing returns. The caller must
+// not change them.
+func (p *Photo) Opcodes() *[3][]opcode.Operation { return &p.opcodes }
+
+// AfterDemosaicing returns the operations of OpcodeList3 that are to be applied to
+// the developed camera RGB; ReadRows has applied all others.
+func (p *Photo) AfterDemosaicing() []opcode.Operation { return p.developed }
+
+// warnOfOpcodes says what is not done.
+func (p *Photo) warnOfOpcodes() {
+	for i, list := range p.opcodes {
+		for _, op := range list {
+			if op.Problem != "" {
+				p.warnf("%v in OpcodeList%d is not applied: %s.", op.ID, i+1, op.Problem)
+			}
+		}
+	}
+	for _, op := range p.developed {
+		if op.Params != nil {
+			p.warnf("%v in OpcodeList3 (a lens correction) is not applied.", op.ID)
+		}
+	}
+}
+
+func (p *Photo) warnf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	for _, w := range p.meta.Warnings {
+		if w == text {
+			return
+		}
+	}
+	if len(p.meta.Warnings) < maxWarnings {
+		p.meta.Warnings = append(p.meta.Warnings, text)
+	}
+}
+
+// maxWarnings bounds what a damaged file with thousands of operations can say.
+const maxWarnings = 16

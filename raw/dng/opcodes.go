@@ -1,0 +1,118 @@
+package dng
+
+import (
+	"fmt"
+
+	"enhance/raw/opcode"
+	"enhance/raw/rawerr"
+)
+
+// opcodeTags are those of lists 1 to 3.
+var opcodeTags = [3]uint16{tagOpcodeList1, tagOpcodeList2, tagOpcodeList3}
+
+// opcodes reads the opcode lists and applies the first, which is for the samples
+// as stored. The others are left to the caller, who knows the levels.
+func (s *source) opcodes(im *Image, l *layout) error {
+	if !s.isDNG() {
+		return nil
+	}
+	for i, tag := range opcodeTags {
+		e, ok := s.raw.Find(tag)
+		if !ok {
+			continue
+		}
+		b, err := s.raw.Data(e)
+		if err != nil {
+			return err
+		}
+		if im.Opcodes[i], err = opcode.Parse(b, fmt.Sprintf("OpcodeList%d", i+1)); err != nil {
+			return err
+		}
+	}
+	return s.firstList(im, l)
+}
+
+// firstList puts list 1 between the decoder and LinearizationTable.
+func (s *source) firstList(im *Image, l *layout) error {
+	r := &listedRows{next: im.rows, width: l.w, height: l.h}
+	c := opcode.NewChain(l.w, l.h, 1, r.stored)
+	if err := c.Add(im.Opcodes[0], opcode.Stored); err != nil {
+		return err
+	}
+	if !c.Empty() {
+		r.chain = c
+		im.rows = r
+	}
+	// What a trim leaves counts from the stored image's corner, the crop from the
+	// active area's.
+	f := c.Frame()
+	if f.Width < l.w || f.Height < l.h {
+		f.X0 -= im.active.X0
+		f.Y0 -= im.active.Y0
+		return TrimCrop(im, f)
+	}
+	return nil
+}
+
+// TrimCrop cuts the crop to a frame in the active area.
+func TrimCrop(im *Image, f opcode.Frame) error {
+	if !im.Meta.CutCrop(f.X0, f.Y0, f.Width, f.Height) {
+		return rawerr.Formatf("dng", "TrimBounds leaves nothing of the default crop %v", im.Meta.Crop)
+	}
+	return nil
+}
+
+// listedRows applies list 1 to the rows of a decoder.
+type listedRows struct {
+	next          rowReader
+	chain         *opcode.Chain
+	width, height int
+	rows          []float32
+	kept          []uint16 // stored rows keptFrom to keptEnd-1: those read last
+	keptFrom      int
+	keptEnd       int
+}
+
+const storedScale = 1.0 / 65535
+
+func (r *listedRows) readRows(y0, n, x0, x1 int, dst []uint16) error {
+	if cap(r.rows) < n*r.width {
+		r.rows = make([]float32, n*r.width)
+	}
+	rows := r.rows[:n*r.width]
+	if err := r.chain.Rows(y0, n, rows); err != nil {
+		return err
+	}
+	for y := range n {
+		out := dst[y*(x1-x0):][:x1-x0]
+		for i, v := range rows[y*r.width+x0:][:x1-x0] {
+			out[i] = uint16(min(max(v, 0), 1)*65535 + 0.5)
+		}
+	}
+	return nil
+}
+
+// stored is the chain's source. Rows that the last call gave too are not decoded
+// again: repairs look a few rows up and down.
+func (r *listedRows) stored(y0, n int, dst []float32) error {
+	w := r.width
+	buf := r.kept
+	if cap(buf) < n*w {
+		buf = make([]uint16, n*w)
+	}
+	buf = buf[:n*w]
+	have := 0
+	if y0 >= r.keptFrom && y0 < r.keptEnd {
+		have = min(r.keptEnd-y0, n)
+		copy(buf, r.kept[(y0-r.keptFrom)*w:][:have*w])
+	}
+	r.keptFrom, r.keptEnd = 0, 0
+	if err := r.next.readRows(y0+have, n-have, 0, w, buf[have*w:]); err != nil {
+		return err
+	}
+	r.kept, r.keptFrom, r.keptEnd = buf, y0, y0+n
+	for i, v := range buf {
+		dst[i] = float32(v) * storedScale
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package opcode
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"enhance/raw/rawerr"
+)
+
+// Stage is where in the processing a list stands.
+type Stage int
+
+// The stages of the three lists.
+const (
+	Stored    Stage = 1 // samples as they are in the file, divided by 65535
+	Mosaic    Stage = 2 // samples of the active area, 0 at black, 1 at white
+	Developed Stage = 3 // camera RGB, 0 at black, 1 at white
+)
+
+// Source gives rows y0 to y0+n-1: each row's planes one after the other, Width
+// samples each.
+type Source func(y0, n int, dst []float32) error
+
+// Chain applies operations to rows. It is not safe for concurrent use.
+type Chain struct {
+	source Source
+	planes int
+	width  int // of the rows
+	height int
+	steps  []step
+	frame  Frame // after the last step
+	bad    []bool
+	spare  [][]float32
+}
+
+// step is one operation, in the frame that it finds.
+type step struct {
+	frame Frame
+	point Pointwise // nil: marks is set
+	marks marker
+}
+
+// NewChain returns a chain without operations for an image of planes planes.
+func NewChain(width, height, planes int, source Source) *Chain {
+	return &Chain{source: source, planes: planes, width: width, height: height, frame: Frame{Width: width, Height: height}}
+}
+
+// Add appends those operations of a list that can be done on rows: all but warps.
+// Operations that cannot be done at the stage get a Problem if they are optional,
+// else they are an error.
+func (c *Chain) Add(ops []Operation, stage Stage) error {
+	for i := range ops {
+		op := &ops[i]
+		problem := c.add(op.Params, stage)
+		if problem == "" {
+			continue
+		}
+		if !op.Optional {
+			return &rawerr.UnsupportedError{Feature: fmt.Sprintf("%v in OpcodeList%d, which the file says must not be skipped: %s", op.ID, stage, problem)}
+		}
+		op.Params, op.Problem = nil, problem
+	}
+	return nil
+}
+
+// add appends one operation, or says why not.
+func (c *Chain) add(params any, stage Stage) (problem string) {
+	switch p := params.(type) {
+	case Warp:
+		if stage != Developed {
+			return "pixels are moved only after demosaicing (OpcodeList3)"
+		}
+	case *TrimBounds:
+		f, ok := p.Trim(c.frame)
+		if !ok {
+			return fmt.Sprintf("its rectangle is not inside the image of %dx%d", c.frame.Width, c.frame.Height)
+		}
+		c.frame = f
+	case marker:
+		if _, constant := p.(*BadConstant); c.planes > 1 || constant && stage != Stored {
+			return "bad samples are repaired only on mosaics, and constants only as stored (OpcodeList1)"
+		}
+		c.steps = append(c.steps, step{frame: c.frame, marks: p})
+	case Pointwise:
+		c.steps = append(c.steps, step{frame: c.frame, point: p})
+	}
+	return ""
+}
+
+// AddPointwise appends an operation that is not of a list.
+func (c *Chain) AddPointwise(p Pointwise) { c.steps = append(c.steps, step{frame: c.frame, point: p}) }
+
+// Within sets the frame that the next operations find.
+func (c *Chain) Within(f Frame) { c.frame = f }
+
+// Empty reports whether the chain changes no sample.
+func (c *Chain) Empty() bool { return len(c.steps) == 0 }
+
+// Frame is the part of the image that TrimBounds leaves.
+func (c *Chain) Frame() Frame { return c.frame }
+
+// Rows gives rows y0 to y0+n-1 after all operations, like a Source.
+func (c *Chain) Rows(y0, n int, dst []float32) error { return c.eval(len(c.steps), y0, n, dst) }
+
+// eval gives rows after the first k steps.
+func (c *Chain) eval(k, y0, n int, dst []float32) error {
+	if k == 0 {
+		return c.source(y0, n, dst)
+	}
+	s := &c.steps[k-1]
+	if s.marks != nil {
+		return c.repairRows(s, k-1, y0, n, dst)
+	}
+	first := k - 1
+	for first > 0 && c.steps[first-1].marks == nil {
+		first--
+	}
+	if err := c.eval(first, y0, n, dst); err != nil {
+		return err
+	}
+	c.Apply(first, k, y0, n, dst)
+	return nil
+}
+
+// Apply does the pointwise steps first to end-1 to n rows.
+func (c *Chain) Apply(first, end, y0, n int, rows []float32) {
+	eachRow(n, func(r int) {
+		for p := range c.planes {
+			row := rows[(r*c.planes+p)*c.width:][:c.width]
+			for i := range c.steps[first:end] {
+				s := &c.steps[first+i]
+				s.point.Row(s.frame, y0+r-s.frame.Y0, -s.frame.X0, p, row)
+			}
+		}
+	})
+}
+
+// repairRows gives rows after repairing, from rows after k steps.
+func (c *Chain) repairRows(s *step, k, y0, n int, dst []float32) error {
+	top, end := max(0, y0-reach), min(c.height, y0+n+reach)
+	rows := c.take((end - top) * c.width)
+	defer c.give(rows)
+	if err := c.eval(k, top, end-top, rows); err != nil {
+		return err
+	}
+	if cap(c.bad) < len(rows) {
+		c.bad = make([]bool, len(rows))
+	}
+	bad := c.bad[:len(rows)]
+	s.mark(top, end-top, c.width, rows, bad)
+	copy(dst, rows[(y0-top)*c.width:][:n*c.width])
+	eachRow(n, func(r int) {
+		at := (y0 - top + r) * c.width
+		for x, b := range bad[at:][:c.width] {
+			if b {
+				green := greenAt(s.marks.phase(), y0+r-s.frame.Y0, x-s.frame.X0)
+				dst[r*c.width+x] = repair(rows, bad, c.width, end-top, y0-top+r, x, green)
+			}
+		}
+	})
+	return nil
+}
+
+// mark is marker.mark in the coordinates of the rows.
+func (s *step) mark(y, n, width int, rows []float32, bad []bool) {
+	if s.frame.X0 == 0 && s.frame.Y0 == 0 {
+		s.marks.mark(y, n, width, rows, bad)
+		return
+	}
+	clear(bad)
+	f := s.frame
+	first, end := max(y, f.Y0), min(y+n, f.Y0+f.Height)
+	inner := make([]bool, f.Width)
+	for r := first; r < end; r++ {
+		at := (r-y)*width + f.X0
+		s.marks.mark(r-f.Y0, 1, f.Width, rows[at:][:f.Width], inner)
+		copy(bad[at:], inner)
+	}
+}
+
+func (c *Chain) take(n int) []float32 {
+	if k := len(c.spare); k > 0 && cap(c.spare[k-1]) >= n {
+		b := c.spare[k-1][:n]
+		c.spare = c.spare[:k-1]
+		return b
+	}
+	return make([]float32, n)
+}
+
+func (c *Chain) give(b []float32) { c.spare = append(c.spare, b) }
+
+// eachRow calls do for rows 0 to n-1, on all cores.
+func eachRow(n int, do func(r int)) {
+	workers := min(runtime.GOMAXPROCS(0), n/4) // fewer rows are not worth a goroutine
+	if workers <= 1 {
+		for r := range n {
+			do(r)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	for k := range workers {
+		wg.Go(func() {
+			for r := n * k / workers; r < n*(k+1)/workers; r++ {
+				do(r)
+			}
+		})
+	}
+	wg.Wait()
+}
