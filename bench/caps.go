@@ -4,6 +4,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/mma"
+	"enhance/conv/peak"
 	"enhance/conv/wgmma"
 )
 
@@ -19,4 +20,14 @@ func Caps(dev *clrt.Device) (conv.Caps, error) {
 	c.TF32 = c.Matrix
 	c.Warpgroup = c.Matrix && wgmma.Probe(cl)
 	return c, cl.Close()
+}
+
+// Units measures what a device's arithmetic units do at most.
+func Units(dev *clrt.Device, matrix, warpgroup bool) (peak.Units, error) {
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return peak.Units{}, err
+	}
+	defer cl.Close()
+	return peak.Measure(cl, matrix, warpgroup)
 }

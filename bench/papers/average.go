@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Best stands for the fastest algorithm of each case in averages, BestWinograd for
+// Best stands for the device's fastest algorithm of each case in averages, BestWinograd for
 // the fastest of Winograd's.
 const (
 	Best         = "best"
@@ -39,13 +39,17 @@ func Ratios(rows []ConvRow, baseline string) []Ratio {
 			if m.GFLOPs <= 0 {
 				continue
 			}
-			best = max(best, m.GFLOPs)
+			if m.Clock != hostClock {
+				best = max(best, m.GFLOPs)
+			}
 			if strings.HasPrefix(m.Algo, "winograd-") {
 				winograd = max(winograd, m.GFLOPs)
 			}
 			logs[m.Algo] = append(logs[m.Algo], math.Log(m.GFLOPs/base))
 		}
-		logs[Best] = append(logs[Best], math.Log(best/base))
+		if best > 0 {
+			logs[Best] = append(logs[Best], math.Log(best/base))
+		}
 		if winograd > 0 {
 			logs[BestWinograd] = append(logs[BestWinograd], math.Log(winograd/base))
 		}

@@ -19,7 +19,9 @@ type Options struct {
 	Limit     time.Duration // of the runs of one measurement together; 2 s
 	Samples   int           // outputs compared with float64; 256
 	Transfers bool          // also time the way to the device and back
-	HostSplit bool          // also im2col on the host's cores, see conv.HostIm2col
+	// Whole refuses algorithms whose scratch for a whole plane has no room, instead of
+	// launching them for some rows at a time.
+	Whole bool
 	// Done, if set, is told of every measurement.
 	Done func(c Case, m *Measurement)
 }
@@ -58,8 +60,19 @@ type Measurement struct {
 	Weights  int64   `json:"weights"`   // bytes, as packed
 
 	// With transfers, by the host's clock: copy the input, run, copy the output.
-	TransferSeconds float64 `json:"transfer_seconds,omitempty"`
-	TransferGFLOPs  float64 `json:"transfer_gflops,omitempty"`
+	TransferRuns    []float64 `json:"transfer_runs,omitempty"`
+	TransferSeconds float64   `json:"transfer_seconds,omitempty"`
+	TransferGFLOPs  float64   `json:"transfer_gflops,omitempty"`
+}
+
+// summarise makes seconds and rates of the runs.
+func (m *Measurement) summarise(c Case) {
+	m.Seconds = bench.Median(m.Runs)
+	m.GFLOPs = float64(c.FLOPs(m.Rows)) / m.Seconds / 1e9
+	if len(m.TransferRuns) > 0 {
+		m.TransferSeconds = bench.Median(m.TransferRuns)
+		m.TransferGFLOPs = float64(c.FLOPs(m.Rows)) / m.TransferSeconds / 1e9
+	}
 }
 
 // ConvRow is one case by every algorithm.
@@ -70,10 +83,10 @@ type ConvRow struct {
 	Results   []Measurement `json:"results"`
 }
 
-// Conv measures a case by each algorithm on the device of cl, which must hold no
-// other buffers; caps are what the algorithms are told of it. An algorithm that refuses the case, or does not fit the device,
-// has a measurement that says why. Rates are shares of peaks.
-func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos []conv.Algo, peaks peak.Units, o Options) (*ConvRow, error) {
+// Conv measures a case in each of the ways on the device of cl, which must hold no
+// other buffers; caps are what the algorithms are told of it. What refuses the case, or
+// does not fit the device, has a measurement that says why. Rates are shares of peaks.
+func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, ways []Way, peaks peak.Units, o Options) (*ConvRow, error) {
 	o = o.complete()
 	row := &ConvRow{Case: c}
 	p, err := newPlace(cl, caps, c, o)
@@ -81,29 +94,18 @@ func Conv(ctx context.Context, cl *clrt.Context, caps conv.Caps, c Case, algos [
 		return nil, fmt.Errorf("case %s (%s): %w", c.Name, c, err)
 	}
 	defer p.close()
-	type measurer struct {
-		name string
-		do   func(*Measurement) error
-	}
-	var all []measurer
-	for _, a := range algos {
-		all = append(all, measurer{a.Name(), func(m *Measurement) error { return p.measure(ctx, a, m) }})
-	}
-	if o.HostSplit {
-		all = append(all, measurer{conv.HostIm2colName, func(m *Measurement) error { return p.measureHost(ctx, m) }})
-	}
-	for _, a := range all {
+	for _, w := range ways {
 		if err := ctx.Err(); err != nil {
 			return row, err
 		}
-		m := Measurement{Algo: a.name}
-		if err := a.do(&m); err != nil {
+		m := Measurement{Algo: w.Name()}
+		if err := p.measureWay(ctx, w, &m); err != nil {
 			if ctx.Err() != nil {
 				return row, ctx.Err()
 			}
-			m = Measurement{Algo: a.name, Refused: err.Error()}
+			m = Measurement{Algo: w.Name(), Refused: err.Error()}
 		}
-		if peak, _ := peaks.Of(m.Algo); peak > 0 && m.GFLOPs > 0 {
+		if peak, _ := peaks.Of(m.Algo); peak > 0 && m.GFLOPs > 0 && m.Clock != hostClock {
 			m.PeakShare = m.GFLOPs * 1e9 / peak
 		}
 		row.Results = append(row.Results, m)
@@ -137,13 +139,12 @@ func (p *place) measure(ctx context.Context, a conv.Algo, m *Measurement) error 
 	} else if m.Runs, err = r.repeat(ctx, rows); err != nil {
 		return err
 	}
-	m.Seconds = bench.Median(m.Runs)
-	m.GFLOPs = float64(p.c.FLOPs(rows)) / m.Seconds / 1e9
 	if p.o.Transfers {
 		if err := r.transfers(rows, m); err != nil {
 			return err
 		}
 	}
+	m.summarise(p.c)
 	return r.check(rows, func() error { return r.launch(rows) }, m)
 }
 
@@ -172,7 +173,7 @@ func (r *rig) open() error {
 	}
 	g := max(r.impl.Granule(), 1)
 	room := r.roomForScratch()
-	for r.piece = r.c.H; r.impl.Scratch(r.piece) > room && r.piece > g; {
+	for r.piece = r.c.H; r.impl.Scratch(r.piece) > room && r.piece > g && !r.o.Whole; {
 		r.piece = max((r.piece/2+g-1)/g*g, g)
 	}
 	n := r.impl.Scratch(r.piece)
@@ -225,12 +226,14 @@ func (r *rig) close() {
 	}
 }
 
-// launch enqueues the first rows rows of the convolution.
+// launch enqueues the first rows rows of the convolution of every picture.
 func (r *rig) launch(rows int) error {
-	for y := 0; y < rows; y += r.piece {
-		a := &conv.Args{Src: []planar.Ring{r.src}, Dst: r.dst, Y0: y, Y1: min(y+r.piece, rows), Scratch: r.scratch}
-		if err := r.impl.Launch(r.q, r.kernels, r.weights, a); err != nil {
-			return err
+	for n := range r.src {
+		for y := 0; y < rows; y += r.piece {
+			a := &conv.Args{Src: r.src[n : n+1], Dst: r.dst[n], Y0: y, Y1: min(y+r.piece, rows), Scratch: r.scratch}
+			if err := r.impl.Launch(r.q, r.kernels, r.weights, a); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -266,6 +269,9 @@ func (r *rig) repeat(ctx context.Context, rows int) (runs []float64, err error) 
 // is the seconds of a run of the few, if those are all that will be run.
 func (r *rig) howMany() (rows int, first float64, err error) {
 	g, h := max(r.impl.Granule(), 1), r.c.H
+	if r.o.Whole {
+		return h, 0, nil
+	}
 	few := min(h, max(g, (h/32+g-1)/g*g))
 	if _, err := r.run(few); err != nil { // compiles on some devices
 		return 0, 0, err
@@ -291,22 +297,19 @@ func (r *rig) transfers(rows int, m *Measurement) error {
 	if rows < r.c.H {
 		return nil // a part of a plane has no honest time of transfer
 	}
-	host := make([]byte, r.dst.Buf.Size())
-	var runs []float64
+	host := make([]byte, r.dst[0].Buf.Size())
 	for range len(m.Runs) {
 		start := time.Now()
-		if err := r.q.Write(r.src.Buf, 0, r.host); err != nil {
+		if err := r.q.Write(r.src[0].Buf, 0, r.host); err != nil {
 			return err
 		}
 		if err := r.launch(rows); err != nil {
 			return err
 		}
-		if err := r.q.Read(r.dst.Buf, 0, host); err != nil {
+		if err := r.q.Read(r.dst[0].Buf, 0, host); err != nil {
 			return err
 		}
-		runs = append(runs, time.Since(start).Seconds())
+		m.TransferRuns = append(m.TransferRuns, time.Since(start).Seconds())
 	}
-	m.TransferSeconds = bench.Median(runs)
-	m.TransferGFLOPs = float64(r.c.FLOPs(rows)) / m.TransferSeconds / 1e9
 	return nil
 }

@@ -25,8 +25,8 @@ type place struct {
 
 	weightValues, biasValues []float32
 
-	src, dst planar.Ring
-	host     []byte // the input as stored; kept for transfers only
+	src, dst []planar.Ring // by picture, all of them in one buffer
+	host     []byte        // the input as stored; kept for transfers only
 }
 
 func newPlace(cl *clrt.Context, caps conv.Caps, c Case, o Options) (p *place, err error) {
@@ -40,53 +40,60 @@ func newPlace(cl *clrt.Context, caps conv.Caps, c Case, o Options) (p *place, er
 	if p.q, err = cl.NewQueue(); err != nil {
 		return nil, err
 	}
-	if p.src, err = p.ring(c.C, "input"); err != nil {
+	if p.src, err = p.rings(c.C, "input"); err != nil {
 		return nil, err
 	}
-	if p.dst, err = p.ring(c.OutC, "output"); err != nil {
+	if p.dst, err = p.rings(c.OutC, "output"); err != nil {
 		return nil, err
 	}
 	return p, p.fill()
 }
 
-func (p *place) ring(channels int, purpose string) (planar.Ring, error) {
+func (p *place) rings(channels int, purpose string) (rings []planar.Ring, err error) {
 	t := fuse.Tensor{Shape: model.Shape{C: channels, H: p.c.H, W: p.c.W}}
-	n := planar.RowBytes(t, p.o.Precision)*int64(p.c.H) + planar.RimBytes(t, p.o.Precision)
-	b, err := p.cl.NewBuffer(n, purpose)
+	each := planar.RowBytes(t, p.o.Precision)*int64(p.c.H) + planar.RimBytes(t, p.o.Precision)
+	each = (each + planar.BaseAlign - 1) / planar.BaseAlign * planar.BaseAlign
+	b, err := p.cl.NewBuffer(each*int64(p.c.pictures()), purpose)
 	if err != nil {
-		return planar.Ring{}, err
+		return nil, err
 	}
-	return planar.NewRing(b, 0, t, p.c.H), b.Touch(p.q)
+	for n := range p.c.pictures() {
+		rings = append(rings, planar.NewRing(b, each*int64(n), t, p.c.H))
+	}
+	return rings, b.Touch(p.q)
 }
 
 // fillBytes is about how much is prepared on the host at a time.
 const fillBytes = 64 << 20
 
-// fill uploads the input, some rows at a time.
+// fill uploads the pictures, some rows at a time.
 func (p *place) fill() error {
 	rows := planar.Rows{C: p.c.C, W: p.c.W, Precision: p.o.Precision}
 	rowBytes := rows.Bytes(1)
 	if p.o.Transfers {
-		p.host = make([]byte, p.src.Buf.Size())
+		p.host = make([]byte, p.src[0].Buf.Size())
 	}
 	batch := int(max(1, min(int64(p.c.H), fillBytes/rowBytes)))
 	buf := make([]byte, int64(batch)*rowBytes)
-	for y0 := 0; y0 < p.c.H; y0 += batch {
-		n := min(batch, p.c.H-y0)
-		each(n, func(i int) {
-			line := make([]float32, p.c.W)
-			for c := range p.c.C {
-				for x := range line {
-					line[x] = p.values.input(c, y0+i, x)
+	for n, src := range p.src {
+		for y0 := 0; y0 < p.c.H; y0 += batch {
+			some := min(batch, p.c.H-y0)
+			each(some, func(i int) {
+				line := make([]float32, p.c.W)
+				for c := range p.c.C {
+					for x := range line {
+						line[x] = p.values.input(n, c, y0+i, x)
+					}
+					rows.Put(buf[int64(i)*rowBytes:], c, line)
 				}
-				rows.Put(buf[int64(i)*rowBytes:], c, line)
+			})
+			at := src.Base + int64(y0)*rowBytes
+			if p.host != nil {
+				copy(p.host[at:], buf[:int64(some)*rowBytes])
 			}
-		})
-		if p.host != nil {
-			copy(p.host[int64(y0)*rowBytes:], buf[:int64(n)*rowBytes])
-		}
-		if err := p.q.Write(p.src.Buf, int64(y0)*rowBytes, buf[:int64(n)*rowBytes]); err != nil {
-			return err
+			if err := p.q.Write(src.Buf, at, buf[:int64(some)*rowBytes]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -107,9 +114,9 @@ func (p *place) roomForScratch() int64 {
 }
 
 func (p *place) close() {
-	for _, r := range []planar.Ring{p.src, p.dst} {
-		if r.Buf != nil {
-			r.Buf.Close()
+	for _, rings := range [][]planar.Ring{p.src, p.dst} {
+		if len(rings) > 0 {
+			rings[0].Buf.Close()
 		}
 	}
 	if p.q != nil {
@@ -133,9 +140,9 @@ func uniform(n uint64) float32 {
 	return float32(int32(n>>40)-1<<23) / (1 << 23)
 }
 
-// input is a sample as stored: rounded to the precision.
-func (v values) input(c, y, x int) float32 {
-	f := uniform(uint64((c*v.c.H+y)*v.c.W + x))
+// input is a sample of picture n as stored: rounded to the precision.
+func (v values) input(n, c, y, x int) float32 {
+	f := uniform(uint64(((n*v.c.C+c)*v.c.H+y)*v.c.W + x))
 	if v.precision == planar.FP16 {
 		return planar.Float(planar.Half(f))
 	}

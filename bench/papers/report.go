@@ -18,6 +18,7 @@ type ConvReport struct {
 	Device    *clrt.DeviceInfo `json:"device"`
 	Peaks     peak.Units       `json:"peaks"`
 	Rows      []ConvRow        `json:"rows"`
+	Columns   []Column         `json:"columns,omitempty"` // of the table as the paper has it
 	Ratios    []Ratio          `json:"ratios"`
 }
 
@@ -72,10 +73,12 @@ func (r *ConvReport) WriteText(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(w)
+	if err := r.writeColumns(w); err != nil {
+		return err
+	}
 	if err := r.writeWinners(w); err != nil {
 		return err
 	}
-	fmt.Fprintln(w)
 	return writeRatios(w, r.Ratios)
 }
 

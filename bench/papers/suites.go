@@ -17,6 +17,9 @@ type Case struct {
 	W    int    `json:"w"`
 	K    int    `json:"k"`
 	OutC int    `json:"out_c"`
+	// Batch is a number of pictures, done one after another with the same weights;
+	// 0 is one.
+	Batch int `json:"batch,omitempty"`
 }
 
 // Shape is the case as package conv has it.
@@ -24,9 +27,12 @@ func (c Case) Shape() conv.Shape {
 	return conv.Shape{K: c.K, SrcC: []int{c.C}, OutC: c.OutC, H: c.H, W: c.W}
 }
 
-// FLOPs is the work of rows rows of the output.
+// pictures is how many there are.
+func (c Case) pictures() int { return max(c.Batch, 1) }
+
+// FLOPs is the work of rows rows of the output of every picture.
 func (c Case) FLOPs(rows int) int64 {
-	return 2 * int64(c.K*c.K) * int64(c.C) * int64(c.OutC) * int64(rows) * int64(c.W)
+	return 2 * int64(c.K*c.K) * int64(c.C) * int64(c.OutC) * int64(rows) * int64(c.W) * int64(c.pictures())
 }
 
 // leastSide is what Scaled leaves of a plane's side.
@@ -40,22 +46,51 @@ func (c Case) Scaled(n int) Case {
 	return c
 }
 
-func (c Case) String() string { return fmt.Sprintf("%d,%d,%d,%d,%d", c.C, c.H, c.W, c.K, c.OutC) }
+func (c Case) String() string {
+	s := fmt.Sprintf("%d,%d,%d,%d,%d", c.C, c.H, c.W, c.K, c.OutC)
+	if c.Batch > 0 {
+		s += fmt.Sprintf(" x%d", c.Batch)
+	}
+	return s
+}
+
+// Suite is the convolutions of a paper's experiment.
+type Suite struct {
+	Name      string
+	Cases     []Case
+	Ways      []Way // besides the algorithms; all there are if Splits is set
+	Splits    bool  // only Ways, and each must hold a whole plane
+	Transfers bool  // the way to the device and back is timed too
+	Repeat    int   // runs as in the paper, 0 where it does not say
+	Columns   []Column
+	// Baselines are what averages compare with, given the device's direct algorithm.
+	Baselines func(direct string) []string
+}
 
 // SuiteNames lists the suites of convolutions.
-var SuiteNames = []string{"snu", "ui", "polito"}
+var SuiteNames = []string{"snu", "snu-split", "ui", "polito"}
 
-// Suite returns a suite by name.
-func Suite(name string) ([]Case, error) {
+// FindSuite returns a suite by name.
+func FindSuite(name string) (*Suite, error) {
 	switch name {
 	case "snu":
-		return snu(), nil
+		return &Suite{Name: name, Cases: snu(), Baselines: func(direct string) []string {
+			return []string{conv.Simple{}.Name(), direct, conv.ImplicitGEMM{}.Name()}
+		}}, nil
+	case "snu-split":
+		return &Suite{Name: name, Cases: snuSplit(), Ways: splits(), Splits: true, Columns: splitColumns(),
+			Baselines: func(string) []string { return []string{baseName} }}, nil
 	case "ui":
-		return ui(), nil
+		return &Suite{Name: name, Cases: ui(), Ways: []Way{HostLoops, HostGEMM, HostIm2col}, Transfers: true, Repeat: 10,
+			Columns: uiColumns(), Baselines: onHost}, nil
 	case "polito":
-		return polito(), nil
+		return &Suite{Name: name, Cases: polito(), Ways: []Way{HostGEMM, HostIm2col}, Columns: politoColumns(), Baselines: onHost}, nil
 	}
 	return nil, fmt.Errorf("suite %q is not known: want %s", name, strings.Join(SuiteNames, ", "))
+}
+
+func onHost(direct string) []string {
+	return []string{direct, conv.Im2col{}.Name(), HostIm2col.Name(), HostGEMM.Name()}
 }
 
 // snuTable are the 35 distinct convolutions of PyNET on a 12 MP photo: input
@@ -73,68 +108,44 @@ var snuTable = [...][5]int{
 func snu() []Case {
 	var cs []Case
 	for i, v := range snuTable {
-		cs = append(cs, Case{fmt.Sprint(i), v[0], v[1], v[2], v[3], v[4]})
+		cs = append(cs, Case{fmt.Sprint(i), v[0], v[1], v[2], v[3], v[4], 0})
 	}
 	return cs
 }
 
-// ui has two series of 5×5 convolutions: 4 channels to 4 on square planes of 32
-// to 512, where the work is small and the planes are large; and planes of 16×16
-// with 64 to 1024 channels to as many, where it is the other way round.
+// snuSplit are the layers of the paper's figure 7-3, its 5×5 ones, which its
+// Winograd needs most memory for.
+func snuSplit() []Case {
+	return slices.DeleteFunc(snu(), func(c Case) bool { return c.K != 5 })
+}
+
+// ui has the paper's three series of 5×5 convolutions to few outputs: 4 channels on
+// square planes of 32 to 512; planes of 16×16 with 64 to 1024 channels; batches of 8 to
+// 128 pictures of 16×16 to as many outputs. The last case has the work of plane 512 in
+// a batch: as many work-items, divided otherwise.
 func ui() []Case {
 	var cs []Case
 	for n := 32; n <= 512; n *= 2 {
-		cs = append(cs, Case{fmt.Sprintf("plane %d", n), 4, n, n, 5, 4})
+		cs = append(cs, Case{fmt.Sprintf("plane %d", n), 4, n, n, 5, 4, 0})
 	}
 	for c := 64; c <= 1024; c *= 2 {
-		cs = append(cs, Case{fmt.Sprintf("C %d", c), c, 16, 16, 5, c})
+		cs = append(cs, Case{fmt.Sprintf("C %d", c), c, 16, 16, 5, 4, 0})
 	}
-	return cs
+	for n := 8; n <= 128; n *= 2 {
+		cs = append(cs, Case{fmt.Sprintf("batch %d", n), 4, 16, 16, 5, n, n})
+	}
+	return append(cs, Case{"as plane 512", 4, 16, 16, 5, 128, 32})
 }
 
-// politoSides are the 16 colour pictures, rows and columns.
-var politoSides = [...][2]int{
-	{32, 32}, {48, 64}, {96, 96}, {96, 128}, {120, 160}, {224, 224}, {240, 320}, {256, 256},
-	{300, 400}, {384, 512}, {480, 640}, {600, 800}, {768, 1024}, {960, 1280}, {1080, 1440}, {1200, 1600},
-}
+// politoSides are the rows and columns of the paper's pictures.
+var politoSides = [...][2]int{{32, 32}, {224, 224}, {480, 640}, {600, 800}, {1024, 1280}, {1200, 1600}}
 
-// polito has 16 pictures of 3 channels from 32×32 to 1600×1200, each filtered as
-// the first layer of a network is (3×3, 3→32) and as a picture is (9×9, 3→3).
+// polito has the paper's pictures, 3 channels to 16. It does not say how large its
+// kernels are: 3×3 here.
 func polito() []Case {
 	var cs []Case
 	for _, s := range politoSides {
-		cs = append(cs, Case{fmt.Sprintf("%dx%d k3", s[1], s[0]), 3, s[0], s[1], 3, 32})
-	}
-	for _, s := range politoSides {
-		cs = append(cs, Case{fmt.Sprintf("%dx%d k9", s[1], s[0]), 3, s[0], s[1], 9, 3})
+		cs = append(cs, Case{fmt.Sprintf("%dx%d", s[1], s[0]), 3, s[0], s[1], 3, 16, 0})
 	}
 	return cs
-}
-
-// GEMMCase is a product of an M×K and a K×N matrix.
-type GEMMCase struct {
-	M int `json:"m"`
-	N int `json:"n"`
-	K int `json:"k"`
-}
-
-// FLOPs is the work of the product.
-func (c GEMMCase) FLOPs() int64 { return 2 * int64(c.M) * int64(c.N) * int64(c.K) }
-
-func (c GEMMCase) String() string {
-	if c.M == c.N && c.N == c.K {
-		return fmt.Sprint(c.M)
-	}
-	return fmt.Sprintf("%dx%dx%d", c.M, c.N, c.K)
-}
-
-// Edinburgh has square products with sides 96 to 2880, divided by scale and
-// rounded up.
-func Edinburgh(scale int) []GEMMCase {
-	var cs []GEMMCase
-	for _, n := range []int{96, 192, 288, 384, 480, 576, 768, 960, 1152, 1440, 1920, 2400, 2880} {
-		n = (n + scale - 1) / scale
-		cs = append(cs, GEMMCase{n, n, n})
-	}
-	return slices.Compact(cs)
 }

@@ -9,12 +9,12 @@ import (
 )
 
 // judge names the winner of a case as tuning would choose it, by speed weighed
-// with error, so that what is fast for being inexact does not win, and finds the
-// automatic choice's rate.
+// with error, so that what is fast for being inexact does not win. What the host takes part in has
+// another clock and is left out.
 func (r *ConvRow) judge(precision string) {
 	best := 0.0
 	for _, m := range r.Results {
-		if m.Refused != "" || m.GFLOPs <= 0 {
+		if m.Refused != "" || m.GFLOPs <= 0 || m.Clock == hostClock {
 			continue
 		}
 		if s := tune.Score(1/m.GFLOPs, m.RelError, precision, r.Shape()); s > best {
@@ -36,6 +36,9 @@ func (r *ConvRow) result(algo string) *Measurement {
 // writeWinners says for each case which algorithm won, what it reached of its
 // unit's peak, and how the automatic choice compares.
 func (r *ConvReport) writeWinners(w io.Writer) error {
+	if len(r.Rows) > 0 && r.Rows[0].Automatic == "" { // no run chooses among these
+		return nil
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "case\tC,H,W,k,K\twinner\tGFLOP/s\tof peak\tautomatic choice\ttimes slower\t")
 	for i := range r.Rows {
@@ -55,5 +58,6 @@ func (r *ConvReport) writeWinners(w io.Writer) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.1f\t%s\t%s\t%s\t\n", row.Name, row.Case, m.Algo, m.GFLOPs, share, row.Automatic, slower)
 	}
+	fmt.Fprintln(t)
 	return t.Flush()
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ func init() {
 	register(&command{name: "bench", summary: "time convolution algorithms, matrix products and whole networks", run: runBench})
 }
 
-const benchHelp = `enhance bench conv --suite snu|ui|polito [--scale N] [--json] [--svg FILE]
+const benchHelp = `enhance bench conv --suite snu|snu-split|ui|polito [--scale N] [--json] [--svg FILE]
 enhance bench gemm --suite edinburgh [--scale N] [--json] [--svg FILE]
 enhance bench net -m MODEL --size HxW [--json]
 (enhance bench conv --help and so on say more)
@@ -96,6 +97,20 @@ func (b *benchFlags) check(f *pflag.FlagSet) error {
 	}
 	b.opt.Limit, b.opt.Precision = time.Duration(b.limit*float64(time.Second)), b.set.Precision.Storage()
 	return nil
+}
+
+// finish writes a benchmark's report.
+func (b *benchFlags) finish(e *env, r interface{ WriteText(io.Writer) error }, err error) int {
+	switch {
+	case err != nil:
+		return e.fail(err, "")
+	case b.json:
+		return e.putJSON(r)
+	}
+	if err := r.WriteText(e.stdout); err != nil {
+		return e.fail(err, "")
+	}
+	return exitOK
 }
 
 // interruptible opens the file for a chart, nil if none is asked for: that it cannot be

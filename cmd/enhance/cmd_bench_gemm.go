@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"enhance/bench"
 	"enhance/bench/papers"
 	"enhance/clrt"
 	"enhance/conv/gemm"
@@ -33,16 +34,7 @@ func benchGEMM(e *env, args []string) int {
 		return e.fail(err, "")
 	}
 	r, err := b.gemm(e)
-	switch {
-	case err != nil:
-		return e.fail(err, "")
-	case b.json:
-		return e.putJSON(r)
-	}
-	if err := r.WriteText(e.stdout); err != nil {
-		return e.fail(err, "")
-	}
-	return exitOK
+	return b.finish(e, r, err)
 }
 
 func (b *benchFlags) gemm(e *env) (*papers.GEMMReport, error) {
@@ -56,7 +48,7 @@ func (b *benchFlags) gemm(e *env) (*papers.GEMMReport, error) {
 	}
 	defer end()
 	r := &papers.GEMMReport{Suite: b.suite, Scale: b.scale, Device: dev.Info()}
-	u, err := units(dev, false, false)
+	u, err := bench.Units(dev, false, false)
 	if err != nil {
 		return nil, err
 	}

@@ -30,16 +30,7 @@ func benchNet(e *env, args []string) int {
 		return e.fail(err, "")
 	}
 	r, err := b.net(e, size, &profile)
-	if err != nil {
-		return e.fail(err, "")
-	}
-	if b.json {
-		return e.putJSON(r)
-	}
-	if err := r.WriteText(e.stdout); err != nil {
-		return e.fail(err, "")
-	}
-	return exitOK
+	return b.finish(e, r, err)
 }
 
 func (b *benchFlags) net(e *env, size string, profile *profileFlag) (r *bench.NetReport, err error) {
@@ -58,7 +49,7 @@ func (b *benchFlags) net(e *env, size string, profile *profileFlag) (r *bench.Ne
 		return nil, err
 	}
 	defer s.Close()
-	peaks, err := units(dev, false, false)
+	peaks, err := bench.Units(dev, false, false)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func measurePeaks(dev *clrt.Device) (*exec.Peaks, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, err := units(dev, caps.Matrix, caps.Warpgroup)
+	u, err := bench.Units(dev, caps.Matrix, caps.Warpgroup)
 	if err != nil {
 		return nil, err
 	}
@@ -82,14 +82,4 @@ func measurePeaks(dev *clrt.Device) (*exec.Peaks, error) {
 	defer cl.Close()
 	copied, err := peak.Copy(cl)
 	return &exec.Peaks{Units: u, Bytes: copied * 1e9}, err
-}
-
-// units measures what a device's arithmetic units do at most.
-func units(dev *clrt.Device, matrix, warpgroup bool) (peak.Units, error) {
-	cl, err := clrt.NewContext(dev)
-	if err != nil {
-		return peak.Units{}, err
-	}
-	defer cl.Close()
-	return peak.Measure(cl, matrix, warpgroup)
 }

@@ -12,10 +12,8 @@ import (
 	"enhance/bench/papers"
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/gemm"
 	"enhance/conv/mma"
 	"enhance/conv/peak"
-	"enhance/exec"
 	"enhance/model"
 	"enhance/planar"
 	"enhance/winograd"
@@ -34,13 +32,14 @@ func device(t testing.TB) *clrt.Device {
 }
 
 func TestSuites(t *testing.T) {
-	for name, want := range map[string]int{"snu": 35, "ui": 10, "polito": 32} {
-		cases, err := papers.Suite(name)
-		if err != nil || len(cases) != want {
-			t.Errorf("%s: %d cases, %v, want %d", name, len(cases), err, want)
+	for name, want := range map[string]int{"snu": 35, "snu-split": 7, "ui": 16, "polito": 6} {
+		s, err := papers.FindSuite(name)
+		if err != nil || len(s.Cases) != want {
+			t.Errorf("%s: %v, %v, want %d cases", name, s, err, want)
+			continue
 		}
 		seen := map[string]bool{}
-		for _, c := range cases {
+		for _, c := range s.Cases {
 			if seen[c.String()] {
 				t.Errorf("%s: %s is there twice", name, c)
 			}
@@ -50,7 +49,7 @@ func TestSuites(t *testing.T) {
 			}
 		}
 	}
-	if _, err := papers.Suite("nist"); err == nil {
+	if _, err := papers.FindSuite("nist"); err == nil {
 		t.Error("an unknown suite was found")
 	}
 }
@@ -69,12 +68,12 @@ func TestSNUIsPyNET(t *testing.T) {
 			have[papers.Case{C: shapes[n.In[0]].C, H: shapes[i].H, W: shapes[i].W, K: n.K, OutC: n.C}.String()] = true
 		}
 	}
-	cases, err := papers.Suite("snu")
+	s, err := papers.FindSuite("snu")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var missing []string
-	for _, c := range cases {
+	for _, c := range s.Cases {
 		if !have[c.String()] {
 			missing = append(missing, c.Name)
 		}
@@ -147,8 +146,8 @@ func TestConv(t *testing.T) {
 		defer cl.Close()
 		c := papers.Case{Name: "small", C: 6, H: 37, W: 45, K: 5, OutC: 9}
 		told := 0
-		o := papers.Options{Precision: p, Repeat: 2, Limit: time.Second, Transfers: true, HostSplit: true, Done: func(papers.Case, *papers.Measurement) { told++ }}
-		row, err := papers.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{direct, wrong{direct}, lazy{direct}, refusing{}}, peak.Units{FMA: 1e12}, o)
+		o := papers.Options{Precision: p, Repeat: 2, Limit: time.Second, Transfers: true, Done: func(papers.Case, *papers.Measurement) { told++ }}
+		row, err := papers.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []papers.Way{direct, wrong{direct}, lazy{direct}, refusing{}, papers.HostIm2col}, peak.Units{FMA: 1e12}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +163,7 @@ func TestConv(t *testing.T) {
 			!(good.RelError > 0 && good.RelError < limit) || good.MaxError < good.RelError || good.Weights == 0 {
 			t.Errorf("%v: direct: %+v", p, good)
 		}
-		if row.Winner != good.Algo && row.Winner != conv.HostIm2colName {
+		if row.Winner != good.Algo {
 			t.Errorf("%v: %q won: a wrong one must not", p, row.Winner)
 		}
 		if want := float64(c.FLOPs(c.H)) / good.Seconds / 1e9; good.GFLOPs != want || math.Abs(good.PeakShare-want/1e3) > 1e-12 {
@@ -186,7 +185,7 @@ func TestConv(t *testing.T) {
 func TestIdle(t *testing.T) {
 	caps := conv.Caps{CPU: true, Vector: 8, LocalMem: 32 << 10, MaxWorkGroup: 64}
 	cases := []papers.Case{{Name: "a", C: 4, H: 16, W: 16, K: 5, OutC: 4}, {Name: "b", C: 4, H: 16, W: 16, K: 3, OutC: 4}}
-	algos := []conv.Algo{mma.Algo(mma.FP32), conv.Rows{}, winograd.Algo(winograd.V4x3), winograd.Algo(winograd.V6x9)}
+	algos := []papers.Way{mma.Algo(mma.FP32), conv.Rows{}, winograd.Algo(winograd.V4x3), winograd.Algo(winograd.V6x9)}
 	got := papers.Idle(caps, cases, algos, planar.FP32)
 	if len(got) != 2 || !strings.HasPrefix(got[0], "mma-3xtf32 needs matrix units") || got[1] != "winograd-f6x9 does 9×9 kernels, not 5×5" {
 		t.Errorf("%q", got)
@@ -210,7 +209,7 @@ func TestConvLimit(t *testing.T) {
 	}
 	defer cl.Close()
 	c := papers.Case{Name: "big", C: 16, H: 512, W: 512, K: 9, OutC: 16}
-	row, err := papers.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []conv.Algo{conv.Direct(conv.CapsOf(dev.Info()))}, peak.Units{}, papers.Options{Limit: time.Microsecond, Repeat: 1})
+	row, err := papers.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []papers.Way{conv.Direct(conv.CapsOf(dev.Info()))}, peak.Units{}, papers.Options{Limit: time.Microsecond, Repeat: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +231,7 @@ func TestConvStops(t *testing.T) {
 	defer cl.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := papers.Conv(ctx, cl, conv.CapsOf(dev.Info()), papers.Case{C: 1, H: 4, W: 4, K: 3, OutC: 1}, exec.Algorithms(conv.CapsOf(dev.Info())), peak.Units{}, papers.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := papers.Conv(ctx, cl, conv.CapsOf(dev.Info()), papers.Case{C: 1, H: 4, W: 4, K: 3, OutC: 1}, []papers.Way{conv.Simple{}}, peak.Units{}, papers.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -296,57 +295,5 @@ func TestReportText(t *testing.T) {
 	chart := r.Chart()
 	if len(chart.Groups) != 1 || len(chart.Series) != 3 || chart.Values[0][0] != 1.5 || chart.Values[0][2] != 0 {
 		t.Errorf("chart %+v", chart)
-	}
-}
-
-func TestGEMM(t *testing.T) {
-	dev := device(t)
-	cl, err := clrt.NewContext(dev)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cl.Close()
-	caps := conv.CapsOf(dev.Info())
-	variants := gemm.Variants(gemm.Caps{CPU: caps.CPU, Vector: caps.Vector, LocalMem: caps.LocalMem, MaxWorkGroup: caps.MaxWorkGroup})
-	rates := map[string]float64{variants[0].Name: 1} // one operation a second
-	c := papers.GEMMCase{M: 37, N: 50, K: 21}
-	row, err := papers.GEMM(context.Background(), cl, c, variants, 1e12, rates, papers.Options{Repeat: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if live := cl.Live(); live != 0 {
-		t.Errorf("%d bytes are left on the device", live)
-	}
-	if len(row.Results) != len(variants) {
-		t.Fatalf("%d results of %d variants", len(row.Results), len(variants))
-	}
-	for i, m := range row.Results {
-		if i == 0 {
-			if !strings.Contains(m.Refused, "would take about") {
-				t.Errorf("a product of %d operations was tried at one a second", c.FLOPs())
-			}
-			continue
-		}
-		if m.Refused != "" || !(m.GFLOPs > 0) || !(m.RelError < 1e-6) || rates[m.Variant] != m.GFLOPs*1e9 {
-			t.Errorf("%+v", m)
-		}
-	}
-	r := &papers.GEMMReport{Suite: "edinburgh", Scale: 1, Device: dev.Info(), PeakFMA: 1e12, Rows: []papers.GEMMRow{*row}}
-	var b strings.Builder
-	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "37x50x21") || !strings.Contains(b.String(), "morton-4x4") {
-		t.Errorf("%v\n%s", err, b.String())
-	}
-	if chart := r.Chart(); len(chart.Series) != len(variants) || chart.Values[0][0] != 0 {
-		t.Errorf("chart %+v", chart)
-	}
-}
-
-func TestEdinburgh(t *testing.T) {
-	cs := papers.Edinburgh(1)
-	if cs[0].M != 96 || cs[len(cs)-1].K != 2880 {
-		t.Errorf("from %s to %s", cs[0], cs[len(cs)-1])
-	}
-	if cs := papers.Edinburgh(64); cs[0].N != 2 || cs[len(cs)-1].N != 45 {
-		t.Errorf("scaled: %v", cs)
 	}
 }
