@@ -36,18 +36,31 @@ func (s split) New(c conv.Caps, shape conv.Shape, p planar.Precision) (conv.Impl
 	if s.rows == 0 {
 		return w.New(c, shape, p)
 	}
-	if s.channels > 1 {
-		w.Channels = (shape.InC() + s.channels - 1) / s.channels
-	}
 	w.Cap = math.MaxInt64
 	impl, err := w.New(c, shape, p)
-	if err != nil || s.rows == 1 {
-		return impl, err
+	if err != nil {
+		return nil, err
 	}
-	tiles := (shape.H + impl.Granule() - 1) / impl.Granule()
-	w.Cap = impl.Scratch((tiles + s.rows - 1) / s.rows * impl.Granule())
+	whole := impl.Scratch(shape.H)
+	switch {
+	case s.rows > 1:
+		tiles := (shape.H + impl.Granule() - 1) / impl.Granule()
+		w.Cap = impl.Scratch((tiles + s.rows - 1) / s.rows * impl.Granule())
+	case s.channels > 1:
+		// V and M take the same for a channel: both are float32.
+		each := whole / int64(shape.InC()+shape.OutC)
+		part := (shape.InC() + s.channels - 1) / s.channels
+		part = min((part+channelStep-1)/channelStep*channelStep, shape.InC())
+		w.Cap, w.Split = each*int64(part+shape.OutC), winograd.ByChannels
+	default:
+		return impl, nil
+	}
 	return w.New(c, shape, p)
 }
+
+// channelStep is what winograd's products take at a time: ranges of channels begin at
+// multiples of it.
+const channelStep = 8
 
 func splitColumns() []Column {
 	var cols []Column
