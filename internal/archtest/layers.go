@@ -6,7 +6,7 @@ package archtest
 var layers = [][]string{
 	{"atomicfile", "clrt", "colour", "conv/kerneltext", "internal/printable", "internal/suggest", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr", "trace"},
 	{"clrt/compilers", "conv/gemm", "conv/peak", "model/pickle", "profile", "raw/opcode", "raw/tiff"},
-	{"imgio", "model", "raw/ljpeg"},
+	{"imgio", "model", "raw/ljpeg", "raw/warp"},
 	{"fuse", "model/modeltest", "model/ref", "raw/dng"},
 	{"fuse/fusetest", "memplan", "planar", "raw"},
 	{"conv", "memplan/plantest"},
@@ -39,7 +39,7 @@ var external = map[string][]string{
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
 	"atomicfile", "colour", "fuse", "imgio", "internal/printable", "internal/suggest", "memplan", "model", "model/pickle", "model/ref", "model/safetensors", "quality",
-	"raw", "raw/dng", "raw/ljpeg", "raw/mosaic", "raw/opcode", "raw/rawerr", "raw/tiff", "trace",
+	"raw", "raw/dng", "raw/ljpeg", "raw/mosaic", "raw/opcode", "raw/rawerr", "raw/tiff", "raw/warp", "trace",
 }
 
 // bannedNames say nothing about what a package holds.

@@ -1,0 +1,278 @@
+// Package warp moves the pixels of a picture as the lens corrections of a DNG
+// file ask for (opcodes WarpRectilinear and WarpFisheye), row by row.
+//
+// A Warper knows ahead which source rows each row of the result needs. The
+// caller hands source rows over in chunks, downwards, and makes the rows of the
+// result that have become possible:
+//
+//	w.Begin(y0, y1)          // rows y0 to y1-1 come
+//	copy into w.Row(y, p)    // each row and plane, in any order, on any core
+//	first, end := w.Ready(y1)
+//	w.Make(y, dst)           // each row of the result, in any order, on any core
+//
+// It holds the rows that one row of the result spans, and no more: a height of
+// thousands of rows takes as much memory as one of hundreds.
+package warp
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"enhance/raw/opcode"
+	"enhance/raw/rawerr"
+)
+
+// Spec describes a picture to be warped.
+type Spec struct {
+	// Warps are done in this order.
+	Warps []opcode.Warp
+	// Frame is the image that the warps are for, in samples.
+	Frame opcode.Frame
+
+	// Width and Height are the source's size in pixels. Its first pixel's corner
+	// is the corner of sample X0, Y0, and Scale pixels are a sample.
+	Width, Height int
+	X0, Y0        int
+	Scale         float64
+
+	// Left to Right-1 and Top to Bottom-1 are the result's pixels, in the
+	// source's coordinates.
+	Left, Top, Right, Bottom int
+}
+
+// planes of camera RGB.
+const planes = 3
+
+// Warper warps one picture.
+type Warper struct {
+	spec     Spec
+	centres  []opcode.Centre
+	separate bool
+	low      []int32 // by row of the result: the first source row that it and later ones need
+	high     []int32 // the last source row that it needs
+	next     int     // row of the result that Ready gives next
+
+	base int // source row rows[0]
+	rows [][]float32
+	free [][]float32
+	work sync.Pool
+}
+
+// New returns a Warper. Warps that lead to no place are an error.
+func New(s Spec) (*Warper, error) {
+	w := &Warper{spec: s}
+	for _, p := range s.Warps {
+		cx, cy := p.Center()
+		w.centres = append(w.centres, opcode.NewCentre(s.Frame, cx, cy))
+		w.separate = w.separate || p.Separate()
+	}
+	w.work.New = func() any {
+		n := s.Right - s.Left
+		return &places{x: make([]float64, n), y: make([]float64, n)}
+	}
+	return w, w.plan()
+}
+
+// places are where the pixels of a row of the result come from.
+type places struct{ x, y []float64 }
+
+// source gives where pixel x, y of plane p of the result comes from.
+func (w *Warper) source(p int, x, y float64) (sx, sy float64) {
+	s := &w.spec
+	// To samples of the frame, whose centres are at whole numbers.
+	fx := (x+0.5)/s.Scale - 0.5 + float64(s.X0-s.Frame.X0)
+	fy := (y+0.5)/s.Scale - 0.5 + float64(s.Y0-s.Frame.Y0)
+	for i := len(s.Warps) - 1; i >= 0; i-- {
+		c := &w.centres[i]
+		dx, dy := s.Warps[i].Source(p, (fx-c.X)/c.Unit, (fy-c.Y)/c.Unit)
+		fx, fy = c.X+float64(dx*c.Unit), c.Y+float64(dy*c.Unit)
+	}
+	return (fx-float64(s.X0-s.Frame.X0)+0.5)*s.Scale - 0.5, (fy-float64(s.Y0-s.Frame.Y0)+0.5)*s.Scale - 0.5
+}
+
+// planStep is how far apart the pixels of a row are that tell which rows it needs.
+const planStep = 8
+
+// plan finds the source rows that each row of the result needs.
+func (w *Warper) plan() error {
+	n := w.spec.Bottom - w.spec.Top
+	w.low, w.high = make([]int32, n), make([]int32, n)
+	bad := make([]bool, n)
+	eachRow(n, func(i int) { bad[i] = !w.planRow(i) })
+	for i, b := range bad {
+		if b {
+			return rawerr.Formatf("OpcodeList3", "the lens correction leads to no place in row %d", i)
+		}
+	}
+	for i := n - 2; i >= 0; i-- {
+		w.low[i] = min(w.low[i], w.low[i+1])
+	}
+	return nil
+}
+
+// planRow looks at some pixels of row i. Between two of them the source may lie
+// outside of both by as much as they differ.
+func (w *Warper) planRow(i int) bool {
+	s := &w.spec
+	least, most := math.Inf(1), math.Inf(-1)
+	turns := 1
+	if w.separate {
+		turns = planes
+	}
+	for p := range turns {
+		last := math.NaN()
+		for x := s.Left; ; x = min(x+planStep, s.Right-1) {
+			sx, sy := w.source(p, float64(x), float64(s.Top+i))
+			if !(math.Abs(sx) < farthest && math.Abs(sy) < farthest) {
+				return false
+			}
+			around := 0.0
+			if x > s.Left {
+				around = math.Abs(sy - last)
+			}
+			least, most, last = min(least, sy-around), max(most, sy+around), sy
+			if x == s.Right-1 {
+				break
+			}
+		}
+	}
+	limit := func(v float64) int32 { return int32(min(max(v, 0), float64(s.Height-1))) }
+	w.low[i], w.high[i] = limit(math.Floor(least)-1), limit(math.Floor(most)+2)
+	return true
+}
+
+// farthest is a place that is called nowhere, in pixels.
+const farthest = 1 << 30
+
+// Held is how many source rows are held at most, besides those of a chunk.
+func (w *Warper) Held() int {
+	held := 0
+	for i := range w.low {
+		held = max(held, int(w.high[i]-w.low[i])+1)
+	}
+	return held
+}
+
+// Begin makes room for source rows y0 to y1-1; the calls' rows follow one another
+// from 0 on.
+func (w *Warper) Begin(y0, y1 int) {
+	keep := w.spec.Height
+	if w.next < len(w.low) {
+		keep = int(w.low[w.next])
+	}
+	drop := min(max(keep-w.base, 0), len(w.rows))
+	w.free = append(w.free, w.rows[:drop]...)
+	w.rows = append(w.rows[:0], w.rows[drop:]...)
+	w.base += drop
+	if len(w.rows) == 0 {
+		w.base = y0
+	}
+	for w.base+len(w.rows) < y1 {
+		var r []float32
+		if k := len(w.free); k > 0 {
+			r, w.free = w.free[k-1], w.free[:k-1]
+		} else {
+			r = make([]float32, planes*w.spec.Width)
+		}
+		w.rows = append(w.rows, r)
+	}
+}
+
+// Row is where plane p of source row y is to be put, between Begin and Ready.
+func (w *Warper) Row(y, p int) []float32 {
+	return w.rows[y-w.base][p*w.spec.Width:][:w.spec.Width]
+}
+
+// Ready gives the rows of the result, first to end-1, that can be made once the
+// source rows before y1 are there. They must be made before the next Begin.
+func (w *Warper) Ready(y1 int) (first, end int) {
+	first = w.next
+	for w.next < len(w.high) && int(w.high[w.next]) < y1 {
+		w.next++
+	}
+	return first, w.next
+}
+
+// Make makes row y of the result, which Ready gave. dst has its planes.
+func (w *Warper) Make(y int, dst [][]float32) error {
+	at := w.work.Get().(*places)
+	defer w.work.Put(at)
+	for p := range planes {
+		if p == 0 || w.separate {
+			least, most := math.Inf(1), math.Inf(-1)
+			for i := range at.x {
+				sx, sy := w.source(p, float64(w.spec.Left+i), float64(w.spec.Top+y))
+				at.x[i], at.y[i] = sx, sy
+				least, most = min(least, sy), max(most, sy)
+			}
+			top, end := w.base, w.base+len(w.rows)
+			if math.Floor(least)-1 < float64(top) && top > 0 || math.Floor(most)+2 >= float64(end) && end < w.spec.Height || least-least != 0 {
+				return rawerr.Formatf("OpcodeList3", "the lens correction is not smooth at row %d", y)
+			}
+		}
+		for i := range at.x {
+			dst[p][i] = w.sample(p, at.x[i], at.y[i])
+		}
+	}
+	return nil
+}
+
+// sample interpolates plane p at x, y: bicubic (Keys, "Cubic convolution
+// interpolation for digital image processing", IEEE Trans. ASSP 29(6), 1981, with
+// a = -1/2). Beyond the picture its edge goes on.
+func (w *Warper) sample(p int, x, y float64) float32 {
+	ix, iy := math.Floor(x), math.Floor(y)
+	cx, cy := cubic(float32(x-ix)), cubic(float32(y-iy))
+	width := w.spec.Width
+	j, i := int(ix)-1, int(iy)-1
+	inside := j >= 0 && j+4 <= width
+	sum := float32(0)
+	for k, weight := range cy {
+		row := w.rows[min(max(i+k, 0), w.spec.Height-1)-w.base][p*width:][:width]
+		if inside {
+			t := row[j:][:4]
+			sum += float32(weight * (float32(cx[0]*t[0]) + float32(cx[1]*t[1]) + float32(cx[2]*t[2]) + float32(cx[3]*t[3])))
+			continue
+		}
+		line := float32(0)
+		for q, v := range cx {
+			line += float32(v * row[min(max(j+q, 0), width-1)])
+		}
+		sum += float32(weight * line)
+	}
+	return sum
+}
+
+// cubic gives the weights of the samples at -1, 0, 1 and 2 for a place t between
+// those at 0 and 1.
+func cubic(t float32) [4]float32 {
+	t2 := float32(t * t)
+	t3 := float32(t2 * t)
+	return [4]float32{
+		-0.5*t3 + t2 - 0.5*t,
+		1.5*t3 - 2.5*t2 + 1,
+		-1.5*t3 + 2*t2 + 0.5*t,
+		0.5*t3 - 0.5*t2,
+	}
+}
+
+// String says how many warps there are, and how many rows they hold.
+func (w *Warper) String() string {
+	return fmt.Sprintf("%d warps, %d rows held", len(w.spec.Warps), w.Held())
+}
+
+// eachRow calls do for rows 0 to n-1, on all cores.
+func eachRow(n int, do func(r int)) {
+	var wg sync.WaitGroup
+	workers := max(1, min(runtime.GOMAXPROCS(0), n))
+	for k := range workers {
+		wg.Go(func() {
+			for r := n * k / workers; r < n*(k+1)/workers; r++ {
+				do(r)
+			}
+		})
+	}
+	wg.Wait()
+}
