@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"errors"
-
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/ops"
@@ -29,17 +27,6 @@ func (j *Job) sources() (sources []string, of []int) {
 		of[i] = at
 	}
 	return sources, of
-}
-
-// Compile compiles the job's kernels into the cache, so that Open finds them there,
-// and returns how many programs they are.
-func (j *Job) Compile(ctx *clrt.Context) (programs int, err error) {
-	sources, _ := j.sources()
-	progs, err := ctx.BuildAll(sources, conv.BuildOptions)
-	for _, p := range progs {
-		err = errors.Join(err, p.Close())
-	}
-	return len(sources), err
 }
 
 // compile builds the engine's programs and finds its kernels.

@@ -52,7 +52,7 @@ func (o *Options) Caps(i *clrt.DeviceInfo) conv.Caps {
 func (j *Job) tuned(s conv.Shape) (algo conv.Algo, impl conv.Impl, why string) {
 	key := tune.Key(s, tune.Precision(j.caps, j.opt.Precision))
 	c, ok := j.opt.Tuned.Lookup(key)
-	if !ok {
+	if !ok || !c.Measured() {
 		return nil, nil, ""
 	}
 	if algo = algoByName(c.Algo); algo == nil {
@@ -66,13 +66,8 @@ func (j *Job) tuned(s conv.Shape) (algo conv.Algo, impl conv.Impl, why string) {
 		j.decisions = map[string]string{}
 	}
 	j.decisions[key] = c.Algo
-	if !c.Measured() {
-		j.fromRule++
-		return algo, impl, "tuning had no time for it"
-	}
 	j.fromTable++
-	switch {
-	case c.Algo == c.Default:
+	if c.Algo == c.Default {
 		return algo, impl, "tuned: nothing measured was clearly faster than the default"
 	}
 	return algo, impl, "tuned: measured faster than the default on this device"
@@ -168,18 +163,10 @@ func (j *Job) PrecisionName() string { return tune.Precision(j.caps, j.opt.Preci
 // TF32 reports whether float32 factors are rounded to tf32 in matrix units.
 func (j *Job) TF32() bool { return j.caps.Matrix && j.caps.TF32 && j.opt.Precision == planar.FP32 }
 
-// Effort is how many candidates a search tries.
-type Effort bool
-
-const (
-	Quick    Effort = false // few: for the first use of a device
-	Thorough Effort = true  // all that make sense
-)
-
 // TuneTasks lists the distinct convolutions of a network whose algorithm is chosen
-// automatically, which take no norm along (see takesNorm), and of which known, if set, does not say that they are, those with
-// the most work first, with the algorithms worth measuring.
-func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options, e Effort, known func(key string) bool) ([]tune.Task, error) {
+// automatically and which take no norm along (see takesNorm), those with the most work
+// first, with the algorithms worth measuring.
+func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) ([]tune.Task, error) {
 	p, err := fuse.Fuse(m.Graph, h, w)
 	if err != nil {
 		return nil, err
@@ -199,11 +186,8 @@ func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options, e E
 			continue
 		}
 		key := tune.Key(shape, precision)
-		if known != nil && known(key) {
-			continue
-		}
 		if work[key] == 0 {
-			tasks = append(tasks, tune.Task{Key: key, Precision: precision, Shape: shape, Candidates: Candidates(caps, shape, opt.Precision, e)})
+			tasks = append(tasks, tune.Task{Key: key, Precision: precision, Shape: shape, Candidates: Candidates(caps, shape, opt.Precision)})
 		}
 		work[key] += shape.FLOPs()
 	}
@@ -211,14 +195,11 @@ func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options, e E
 	return tasks, nil
 }
 
-// quickCandidates is how many algorithms beside the default Quick tries.
-const quickCandidates = 3
-
 // Candidates lists algorithms worth measuring for a shape, the automatic choice
 // first, then the likeliest. Where the automatic choice keeps to algorithms
 // without scratch memory or granules of rows (see wide), so do they: what a photo
 // needs at least must not grow by tuning.
-func Candidates(c conv.Caps, s conv.Shape, p planar.Precision, e Effort) []conv.Algo {
+func Candidates(c conv.Caps, s conv.Shape, p planar.Precision) []conv.Algo {
 	first, _ := AutoAlgo(c, s, p)
 	list, seen := []conv.Algo{first}, map[string]bool{first.Name(): true}
 	add := func(algos ...conv.Algo) {
@@ -234,10 +215,7 @@ func Candidates(c conv.Caps, s conv.Shape, p planar.Precision, e Effort) []conv.
 	}
 	if c.Matrix && mma.Suits(s) {
 		m := matrixPrecision(c, p)
-		variants, transforms := mma.Candidates(m, c, s), []conv.Algo(nil)
-		if m == mma.FP32 || e == Thorough { // where a product takes three, Winograd's saving may be the larger
-			transforms = winograd.Candidates(c, s, p)
-		}
+		variants, transforms := mma.Candidates(m, c, s), winograd.Candidates(c, s, p)
 		add(mma.Algo(m))
 		if c.Warpgroup && wgmma.Suits(s) {
 			add(wgmma.Algo())
@@ -255,9 +233,6 @@ func Candidates(c conv.Caps, s conv.Shape, p planar.Precision, e Effort) []conv.
 		}
 		add(conv.ImplicitGEMM{})
 		add(transforms...)
-	}
-	if e == Quick {
-		return list[:min(len(list), 1+quickCandidates)]
 	}
 	add(conv.Direct(c), conv.ImplicitGEMM{})
 	add(conv.RowTiles(c, s, p)...)

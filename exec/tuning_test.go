@@ -31,23 +31,18 @@ func TestTuneTasks(t *testing.T) {
 	}
 	for kind, info := range kinds {
 		for _, opt := range []exec.Options{{}, {Precision: planar.FP16}, {Matrix: kind == "gpu"}, {Matrix: kind == "gpu", TF32: true}, {Precision: planar.FP16, Matrix: kind == "gpu"}} {
-			for _, effort := range []exec.Effort{exec.Quick, exec.Thorough} {
-				name := fmt.Sprintf("%s %+v %v", kind, opt.Precision, opt.Matrix)
-				tasks, err := exec.TuneTasks(m, 736, 992, info, opt, effort, nil)
-				if err != nil {
-					t.Fatal(err)
+			name := fmt.Sprintf("%s %+v %v", kind, opt.Precision, opt.Matrix)
+			tasks, err := exec.TuneTasks(m, 736, 992, info, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[string]bool{}
+			for _, task := range tasks {
+				if seen[task.Key] {
+					t.Errorf("%s: key %s twice", name, task.Key)
 				}
-				seen := map[string]bool{}
-				for _, task := range tasks {
-					if seen[task.Key] {
-						t.Errorf("%s: key %s twice", name, task.Key)
-					}
-					seen[task.Key] = true
-					checkCandidates(t, name, opt.Caps(info), opt.Precision, task)
-				}
-				if left, err := exec.TuneTasks(m, 736, 992, info, opt, effort, func(key string) bool { return seen[key] }); err != nil || len(left) != 0 {
-					t.Errorf("%s: %d tasks are left of known ones, %v", name, len(left), err)
-				}
+				seen[task.Key] = true
+				checkCandidates(t, name, opt.Caps(info), opt.Precision, task)
 			}
 		}
 	}
@@ -67,17 +62,15 @@ func TestWarpgroups(t *testing.T) {
 	}{{large, planar.FP16, true, true}, {large, planar.FP16, false, false}, {large, planar.FP32, true, false}, {small, planar.FP16, true, false}} {
 		caps := conv.CapsOf(kinds["gpu"])
 		caps.Matrix, caps.Warpgroup = true, c.units
-		for _, e := range []exec.Effort{exec.Quick, exec.Thorough} {
-			list := exec.Candidates(caps, c.shape, c.p, e)
-			place := func(prefix string) int {
-				return slices.IndexFunc(list, func(a conv.Algo) bool { return strings.HasPrefix(a.Name(), prefix) })
-			}
-			if at := place("wgmma"); at > 0 || at == 0 != c.want {
-				t.Errorf("%v in %s, warpgroups %v, thorough %v: wgmma is candidate %d", c.shape, c.p, c.units, e, at)
-			}
-			if place("mma") < 0 {
-				t.Errorf("%v in %s, warpgroups %v, thorough %v: mma is no candidate", c.shape, c.p, c.units, e)
-			}
+		list := exec.Candidates(caps, c.shape, c.p)
+		place := func(prefix string) int {
+			return slices.IndexFunc(list, func(a conv.Algo) bool { return strings.HasPrefix(a.Name(), prefix) })
+		}
+		if at := place("wgmma"); at > 0 || at == 0 != c.want {
+			t.Errorf("%v in %s, warpgroups %v: wgmma is candidate %d", c.shape, c.p, c.units, at)
+		}
+		if place("mma") < 0 {
+			t.Errorf("%v in %s, warpgroups %v: mma is no candidate", c.shape, c.p, c.units)
 		}
 	}
 }
@@ -116,7 +109,7 @@ func checkCandidates(t *testing.T, name string, caps conv.Caps, p planar.Precisi
 // table has one algorithm for every convolution of a network.
 func table(t *testing.T, m *model.Model, h, w int, info *clrt.DeviceInfo, opt exec.Options, choose func(i int, task tune.Task) string) *tune.Table {
 	t.Helper()
-	tasks, err := exec.TuneTasks(m, h, w, info, opt, exec.Thorough, nil)
+	tasks, err := exec.TuneTasks(m, h, w, info, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -165,18 +165,16 @@ func (s *Session) openContext() error {
 	return nil
 }
 
-// ready decides what must be known before a plan can be made for an input of h×w
-// packed samples: the device's matrix units, the precision, and, for a run, the
-// algorithms of a device that is used for the first time.
-func (s *Session) ready(ctx context.Context, h, w int, run bool) error {
+// ready decides what must be known before a plan can be made: the device's matrix
+// units, the precision and what was measured on the device.
+func (s *Session) ready(ctx context.Context) error {
 	for _, part := range []struct {
 		name string
 		do   func() error
 	}{
 		{"open device", s.probe},
 		{"choose precision", func() error { return s.decidePrecision(ctx) }},
-		{"tune", func() error { return s.useTuning(ctx, h, w, run) }},
-		{"tune", func() error { return s.useRates(ctx, run) }},
+		{"read tuning results", s.useTuning},
 	} {
 		end := s.stages().Begin(part.name)
 		err := part.do()
@@ -193,7 +191,7 @@ func (s *Session) ready(ctx context.Context, h, w int, run bool) error {
 // sides, if there is a plan with them. For benchmarks.
 func (s *Session) EngineOptions(ctx context.Context, rows, cols int) (o exec.Options, h, w int, err error) {
 	h, w = s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
-	if err = s.ready(ctx, h, w, true); err == nil {
+	if err = s.ready(ctx); err == nil {
 		_, err = s.prepareWithin(s.model, h, w)
 	}
 	return s.engineOptions(s.budget), h, w, withoutPhoto(err, h, w)

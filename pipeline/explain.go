@@ -43,7 +43,7 @@ func (s *Session) explain(input string, h, w int) (*Explanation, error) {
 	if s.info == nil {
 		return nil, &raw.OptionError{Option: "device", Problem: "the host executor runs layer by layer in one way: there is nothing to explain; choose an OpenCL device"}
 	}
-	if err := s.ready(context.Background(), h, w, false); err != nil {
+	if err := s.ready(context.Background()); err != nil {
 		return nil, err
 	}
 	job, err := s.prepareWithin(s.model, h, w)

@@ -52,8 +52,8 @@ type Settings struct {
 	// Compiler compiles kernels, see [clrt.Context.CompileWith]; nil is the process
 	// itself, as it is where HostMemory bounds what may be held.
 	Compiler clrt.Compiler
-	// NoTune leaves what was measured on the device alone: algorithms are the
-	// shipped defaults, and nothing is measured at a device's first use.
+	// NoTune leaves what [Session.Tune] measured on the device alone: algorithms are
+	// the shipped defaults.
 	NoTune bool
 	// Tell, if set, is told of measurements that are made once for a device: tuning,
 	// checks of precision; Compiling, of compilation that takes long; Debug, of what

@@ -45,7 +45,7 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTabl
 	}
 	defer photo.Close()
 	g := layout(photo.Meta(), &s.model.Convention)
-	if err := s.ready(ctx, g.h, g.w, measure); err != nil {
+	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
 	t, err := s.planTable(j.Input, g.h, g.w)
@@ -59,7 +59,7 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTabl
 // sample is at (0,0), without measurement.
 func (s *Session) PlanTableSize(rows, cols int) (*PlanTable, error) {
 	h, w := s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
-	if err := s.ready(context.Background(), h, w, false); err != nil {
+	if err := s.ready(context.Background()); err != nil {
 		return nil, err
 	}
 	t, err := s.planTable(fmt.Sprintf("mosaic of %d rows and %d columns", rows, cols), h, w)

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"enhance/clrt"
-	"enhance/exec"
 	"enhance/model"
 	"enhance/profile"
 	"enhance/tune"
@@ -160,7 +159,7 @@ func largest(m *model.Model) string {
 // says what there is.
 func TestUnknownTF32(t *testing.T) {
 	s, _, _ := session(t, Settings{Precision: TF32})
-	err := s.ready(t.Context(), 64, 64, false)
+	err := s.ready(t.Context())
 	if s.matrix != nil && *s.matrix {
 		if err != nil || s.precision() != TF32 {
 			t.Errorf("matrix units, but %v", err)
@@ -179,7 +178,7 @@ func TestUnknownTF32(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer auto.Close()
-	if err := auto.ready(t.Context(), 64, 64, false); Classify(err) != ClassOption {
+	if err := auto.ready(t.Context()); Classify(err) != ClassOption {
 		t.Errorf("auto for a profile: %v", err)
 	}
 }
@@ -191,14 +190,14 @@ func TestAutoPrecision(t *testing.T) {
 	t.Setenv("ENHANCE_CACHE_DIR", dir)
 	set := Settings{Precision: AutoPrecision, Model: "pynet-random:auto,width=4,level=4"}
 	first, told, _ := session(t, set)
-	if err := first.ready(t.Context(), 64, 64, false); err != nil {
+	if err := first.ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(*told) != 1 || len(first.chosen.tried) < 2 || !math.IsInf(first.chosen.tried[0].psnr, 1) || !(first.chosen.tried[1].psnr > 20) {
 		t.Errorf("told %q, tried %+v", *told, first.chosen.tried)
 	}
 	second, told, _ := session(t, set)
-	if err := second.ready(t.Context(), 64, 64, false); err != nil {
+	if err := second.ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(*told) != 0 || second.precisionWhy() != first.precisionWhy() || second.precision() != first.precision() {
@@ -212,7 +211,7 @@ func TestAutoPrecision(t *testing.T) {
 		t.Fatal(err)
 	}
 	third, told, debug := session(t, set)
-	if err := third.ready(t.Context(), 64, 64, false); err != nil {
+	if err := third.ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(*told) != 1 || len(*debug) == 0 || !strings.Contains((*debug)[0], files[0]) {
@@ -324,7 +323,7 @@ func (s *Session) keptChoices() map[string]tune.Choice {
 func TestNoCacheFolder(t *testing.T) {
 	t.Setenv("ENHANCE_CACHE_DIR", "off")
 	s, _, _ := session(t, Settings{Model: "pynet-random:none,width=4,level=4"})
-	if err := s.ready(t.Context(), 64, 64, true); err != nil {
+	if err := s.ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Tune(t.Context(), 128, 128, 1); err == nil || !strings.Contains(err.Error(), "cache") {
@@ -332,54 +331,21 @@ func TestNoCacheFolder(t *testing.T) {
 	}
 }
 
-// TestFirstUse tunes before the first run, once: a dry run does not, a second
-// session finds the same choices, and another size is measured when it comes.
-func TestFirstUse(t *testing.T) {
-	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
-	set, limit := Settings{Model: "pynet-random:first,width=4,level=4"}, time.Minute
-	run := func(rows int, dry bool) (exec.Tuning, int) {
-		t.Helper()
-		s, told, _ := session(t, set)
-		s.tuneCPU, s.tuneFor = true, limit
-		in := Tensor{Shape: model.Shape{C: 4, H: rows, W: 64}, Data: model.FormulaTensor("first", "input", 4*rows*64)}
-		_, rep, err := s.RunTensor(t.Context(), TensorJob{Input: in, DryRun: dry})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !dry && !rep.Memory.AsPlanned {
-			t.Errorf("the peak is not as planned: %+v", rep.Memory)
-		}
-		return rep.Plan.Tuning, len(*told)
+// TestNothingByItself: a run measures nothing of the device and keeps nothing.
+func TestNothingByItself(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("ENHANCE_CACHE_DIR", dir)
+	s, told, _ := session(t, Settings{Model: "pynet-random:first,width=4,level=4"})
+	in := Tensor{Shape: model.Shape{C: 4, H: 64, W: 64}, Data: model.FormulaTensor("first", "input", 4*64*64)}
+	_, rep, err := s.RunTensor(t.Context(), TensorJob{Input: in})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got, told := run(64, true); got.State != "defaults" || told != 0 {
-		t.Errorf("a dry run: %+v, told %d", got, told)
+	if rep.Plan.Tuning.State != "defaults" || rep.Plan.Rated || len(*told) != 0 {
+		t.Errorf("%+v, rated %v, told %q", rep.Plan.Tuning, rep.Plan.Rated, *told)
 	}
-	first, told := run(64, false)
-	if first.State != "tuned" || first.Hash == "" || told != 2 {
-		t.Errorf("the first run: %+v, told %d", first, told)
-	}
-	if again, told := run(64, false); again != first || told != 0 {
-		t.Errorf("the second run: %+v, told %d, the first %+v", again, told, first)
-	}
-	if other, told := run(512, false); other.State != "tuned" || told != 2 {
-		t.Errorf("another size: %+v, told %d", other, told)
-	}
-	if again, told := run(64, false); again != first || told != 0 {
-		t.Errorf("after another size: %+v, told %d, the first %+v", again, told, first)
-	}
-	// Without time for any measurement the defaults stay, for good.
-	limit = 1
-	late, told := run(1024, false)
-	if late.State != "defaults" || told != 1 {
-		t.Errorf("without time: %+v, told %d", late, told)
-	}
-	limit = time.Minute
-	if again, told := run(1024, false); again != late || told != 0 {
-		t.Errorf("after a run without time: %+v, told %d, then %+v", again, told, late)
-	}
-	set.NoTune = true
-	if got, told := run(64, false); got.State != "defaults" || told != 0 {
-		t.Errorf("with NoTune: %+v, told %d", got, told)
+	if files, _ := filepath.Glob(filepath.Join(dir, "tuning", "*")); len(files) != 0 {
+		t.Errorf("kept %q", files)
 	}
 }
 

@@ -23,14 +23,14 @@ func TestRates(t *testing.T) {
 		return s
 	}
 	a, ctx := open(), context.Background()
-	if err := a.useRates(ctx, false); err != nil || a.rates != nil {
+	if err := a.useTuning(); err != nil || a.rates != nil {
 		t.Fatalf("before any measurement: %v, error %v", a.rates, err)
 	}
 	if err := a.measureRates(ctx); err != nil {
 		t.Fatal(err)
 	}
 	b := open()
-	if err := b.useRates(ctx, false); err != nil || b.rates == nil || b.rates.String() != a.rates.String() {
+	if err := b.useTuning(); err != nil || b.rates == nil || b.rates.String() != a.rates.String() {
 		t.Errorf("kept %v, found %v, error %v", a.rates, b.rates, err)
 	}
 	if got := b.engineOptions(0).Rates; got != b.rates {
@@ -45,12 +45,12 @@ func TestRates(t *testing.T) {
 	told := ""
 	c := open()
 	c.set.Debug = func(text string) { told = text }
-	if err := c.useRates(ctx, false); err != nil || c.rates != nil || told == "" {
+	if err := c.useTuning(); err != nil || c.rates != nil || told == "" {
 		t.Errorf("a bad note gives %v, error %v, told %q", c.rates, err, told)
 	}
 	d := open()
 	d.set.NoTune = true
-	if err := d.useRates(ctx, true); err != nil || d.rates != nil {
+	if err := d.useTuning(); err != nil || d.rates != nil {
 		t.Errorf("without tuning: %v, error %v", d.rates, err)
 	}
 }

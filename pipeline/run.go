@@ -152,7 +152,7 @@ func (r *run) makePlan() error {
 	if r.info == nil {
 		return r.planHost(f)
 	}
-	if err := r.ready(r.ctx, r.geo.h, r.geo.w, !r.job.DryRun); err != nil {
+	if err := r.ready(r.ctx); err != nil {
 		return err
 	}
 	f.PrecisionWhy = r.precisionWhy()

@@ -33,18 +33,15 @@ type Session struct {
 	// openJob replaces exec's Job.Open in tests.
 	openJob func(*exec.Job, *clrt.Context) (*exec.Engine, error)
 
-	early    *earlyContext // nil: none, or taken
-	cl       *clrt.Context
-	engine   *exec.Engine
-	matrix   *bool            // whether the device has matrix units; nil: not asked yet
-	hopper   bool             // whether those are Hopper's (see wgmma.Probe)
-	chosen   *precisionChoice // nil: not decided yet
-	table    *tune.Table      // what was measured on the device; nil: not asked yet, or not used
-	measured [2]int           // sides that the table was last completed for
-	tuneCPU  bool             // in tests: a CPU is tuned at its first use as a GPU is
-	tuneFor  time.Duration    // for so long; firstTuning but in tests
-	rates    *exec.Rates      // for the prices of plans; nil: not measured
-	h, w     int              // what the engine is for
+	early  *earlyContext // nil: none, or taken
+	cl     *clrt.Context
+	engine *exec.Engine
+	matrix *bool            // whether the device has matrix units; nil: not asked yet
+	hopper bool             // whether those are Hopper's (see wgmma.Probe)
+	chosen *precisionChoice // nil: not decided yet
+	table  *tune.Table      // what was measured on the device; nil: not asked yet, or not used
+	rates  *exec.Rates      // for the prices of plans; nil: not measured
+	h, w   int              // what the engine is for
 
 	peers *peers // sessions on devices of the same kind, nil: none
 	turns turns  // for the device and all of the above
@@ -67,7 +64,7 @@ func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
 
 // newSession is NewSession with a model that is loaded already, unless it is nil.
 func newSession(set Settings, loaded *model.Model) (*Session, error) {
-	s := &Session{set: set, modelName: set.Model, model: loaded, current: map[*target]struct{}{}, tuneFor: firstTuning, available: memAvailable}
+	s := &Session{set: set, modelName: set.Model, model: loaded, current: map[*target]struct{}{}, available: memAvailable}
 	if err := s.settle(); err != nil {
 		s.Close()
 		return nil, err

@@ -156,7 +156,7 @@ func (r *tensorRun) decide(ctx context.Context) (err error) {
 	if r.info == nil {
 		return r.planHost()
 	}
-	if err := r.ready(ctx, r.h, r.w, !r.job.DryRun); err != nil {
+	if err := r.ready(ctx); err != nil {
 		return err
 	}
 	if r.plan, err = r.prepareWithin(r.part, r.h, r.w); err != nil {

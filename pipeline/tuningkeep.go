@@ -50,16 +50,6 @@ func (k *keeper) add(o *tune.Outcome) {
 	}
 }
 
-// settle adds that there was no time for some tasks.
-func (k *keeper) settle(found []tune.Outcome) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for i := range found {
-		k.table.Choices[found[i].Key] = found[i].Choice
-	}
-	k.unsaved = true
-}
-
 // flush saves what is not saved yet.
 func (k *keeper) flush() error {
 	k.mu.Lock()

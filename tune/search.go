@@ -60,8 +60,6 @@ type Outcome struct {
 type Options struct {
 	// Until, if set, is when to stop: what was not measured then keeps its default.
 	Until time.Time
-	// Pace is what a compilation takes among others, as far as the caller knows.
-	Pace time.Duration
 	// Done, if set, is told of each outcome.
 	Done func(o *Outcome)
 }
@@ -119,16 +117,6 @@ func unmeasured(tasks []Task) []Outcome {
 	return all
 }
 
-// NoTime are the outcomes of tasks for which there is no time at all, as Run gives
-// them when it is late, without a device.
-func NoTime(tasks []Task) []Outcome {
-	all := unmeasured(tasks)
-	for i := range all {
-		all[i].Problem = errNoTime.Error()
-	}
-	return all
-}
-
 // sourceOf is the program of an algorithm for a task, "" if it is refused.
 func (m *Meter) sourceOf(t *Task, a conv.Algo) string {
 	impl, err := a.New(m.caps, t.Shape, m.precision)
@@ -157,9 +145,8 @@ func (m *Meter) compileDefaults(ctx context.Context, tasks []Task, o *Options) {
 		}
 		m.builder.get(src) // an error comes again when it is used
 	}
-	m.pace = o.Pace
 	if n := len(sources); n > 0 {
-		m.pace = max(m.pace, time.Since(start)/time.Duration(n))
+		m.pace = time.Since(start) / time.Duration(n)
 	}
 }
 

@@ -20,8 +20,7 @@ a network, checks each against the plain definition, and keeps the best ones in 
 cache folder, where later runs find them. A wrong one cannot win, an inexact one
 only by being much faster. Without --precision all that the device offers are
 measured. Results hold for photos of about the size given, on this device, driver
-and version of the program; other sizes are measured at their first use on a GPU.
-On GPUs a short form of this runs by itself (--no-tune leaves it out).
+and version of the program. --no-tune has a run ignore them.
 Ctrl-C ends it and keeps what was measured until then.
 `
 

@@ -13,7 +13,7 @@ import (
 
 const (
 	precisionUsage = "how exactly the device computes: fp32, tf32 (matrix units only), fp16, or auto for the fastest whose PSNR to fp32 is over 50 dB"
-	noTuneUsage    = "use the shipped choice of algorithms: measure nothing at a device's first use, and ignore what was measured"
+	noTuneUsage    = "ignore what enhance tune measured: use the shipped choice of algorithms"
 )
 
 // tellTuning has a session say on w what it does once for a device, unless quiet,
