@@ -2,7 +2,6 @@ package memplan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sort"
 )
@@ -23,10 +22,11 @@ func (a *item) overlaps(b *item) bool { return a.first <= b.last && b.first <= a
 // section 4), by decreasing size times lifetime, those that live longest first, and
 // the fullest sections first (like greedy by breadth, section 4 there); then, as long as
 // that is not near what must be, with the item that came to lie highest before all others, or
-// the largest below it, in turns. No arena exceeds maxAlloc. It returns the sizes of the arenas.
-func pack(items []*item, maxAlloc, align int64) ([]int64, error) {
+// the largest below it, in turns. No arena exceeds maxAlloc (0: no limit), but for one that holds a
+// single larger item. It returns the sizes of the arenas.
+func pack(items []*item, maxAlloc, align int64) []int64 {
 	if len(items) == 0 {
-		return nil, nil
+		return nil
 	}
 	live := liveBytes(items)
 	least := int64(0)
@@ -37,37 +37,31 @@ func pack(items []*item, maxAlloc, align int64) ([]int64, error) {
 	var places []item
 	var bestOrder []*item
 	enough := func() bool { return best != nil && total(best) <= least+least/256 }
-	try := func(order []*item) error {
-		arenas, err := packInOrder(order, maxAlloc, align)
-		if err != nil || best != nil && total(arenas) >= total(best) {
-			return err
+	try := func(order []*item) {
+		arenas := packInOrder(order, maxAlloc, align)
+		if best != nil && total(arenas) >= total(best) {
+			return
 		}
 		best, bestOrder, places = arenas, slices.Clone(order), places[:0]
 		for _, it := range items {
 			places = append(places, *it)
 		}
-		return nil
 	}
 	for _, before := range slices.Concat(orders, []func(a, b *item) int{breadth(items, live)}) {
 		order := slices.Clone(items)
 		slices.SortStableFunc(order, before)
-		if err := try(order); err != nil {
-			return nil, err
-		}
-		if enough() {
+		if try(order); enough() {
 			break
 		}
 	}
 	for order, n := slices.Clone(bestOrder), 0; n < promotions && !enough(); n++ {
 		promote(order, n%2 == 1)
-		if err := try(order); err != nil {
-			return nil, err
-		}
+		try(order)
 	}
 	for i, it := range items {
 		*it = places[i]
 	}
-	return best, nil
+	return best
 }
 
 // promotions is how often pack packs again with another item first.
@@ -141,13 +135,10 @@ func breadth(items []*item, live []int64) func(a, b *item) int {
 }
 
 // packInOrder packs by best fit.
-func packInOrder(order []*item, maxAlloc, align int64) ([]int64, error) {
+func packInOrder(order []*item, maxAlloc, align int64) []int64 {
 	var arenas []int64
 	var placed [][]*item // by arena, sorted by offset
 	for _, it := range order {
-		if maxAlloc > 0 && it.bytes > maxAlloc {
-			return nil, &AllocError{Bytes: it.bytes, Max: maxAlloc}
-		}
 		found := false
 		for a := range arenas {
 			off := fit(placed[a], it, align)
@@ -165,7 +156,7 @@ func packInOrder(order []*item, maxAlloc, align int64) ([]int64, error) {
 		at := sort.Search(len(placed[it.arena]), func(k int) bool { return placed[it.arena][k].offset > it.offset })
 		placed[it.arena] = slices.Insert(placed[it.arena], at, it)
 	}
-	return arenas, nil
+	return arenas
 }
 
 // fit finds the tightest gap for it between the items of one arena that coexist
@@ -190,17 +181,10 @@ func fit(placed []*item, it *item, align int64) int64 {
 
 func alignUp(n, align int64) int64 { return (n + align - 1) / align * align }
 
-// AllocError reports a reservation larger than the device's largest buffer.
-type AllocError struct{ Bytes, Max int64 }
-
-func (e *AllocError) Error() string {
-	return fmt.Sprintf("memplan: a buffer of %d bytes exceeds the device's largest allocation of %d bytes", e.Bytes, e.Max)
-}
-
 // address packs the draft's rings into arenas and fills the plan's
 // peak. Rings of an elementwise step's source and destination share storage
 // where the step can work in place.
-func (d *draft) address() error {
+func (d *draft) address() {
 	pl, req := d.plan, d.req
 	align := max(req.Align, 64)
 	items := make([]*item, len(pl.Rings))
@@ -219,11 +203,7 @@ func (d *draft) address() error {
 			unique = append(unique, it)
 		}
 	}
-	arenas, err := pack(unique, req.MaxAlloc, align)
-	if err != nil {
-		return err
-	}
-	pl.Arenas = arenas
+	pl.Arenas = pack(unique, req.MaxAlloc, align)
 	for i, it := range items {
 		pl.Rings[i].Arena, pl.Rings[i].Offset = it.arena, it.offset
 	}
@@ -232,7 +212,6 @@ func (d *draft) address() error {
 	for _, a := range pl.Arenas {
 		pl.Peak += a
 	}
-	return nil
 }
 
 // stretch lets rings of transfers exist beyond their section where it is joined.

@@ -27,7 +27,7 @@ type draft struct {
 }
 
 // finish makes the plan: sections, rings, moves, addresses and what it costs.
-func (d *draft) finish(strategy string) (*Plan, error) {
+func (d *draft) finish(strategy string) *Plan {
 	p := d.req.Program
 	d.plan = &Plan{Program: p, Order: d.req.order, Strategy: strategy, Fixed: d.req.Fixed, Budget: d.req.Budget, Unified: d.req.Unified,
 		Sections: make([]Section, len(d.cuts)+1), reads: make([]map[int]int32, len(p.Steps)), writes: make([]int32, len(p.Steps))}
@@ -36,11 +36,10 @@ func (d *draft) finish(strategy string) (*Plan, error) {
 	for s := range d.plan.Sections {
 		d.section(s)
 	}
-	if err := d.address(); err != nil {
-		return nil, err
-	}
+	d.address()
 	d.settle()
-	return d.plan, nil
+	d.plan.findLargest(d.req)
+	return d.plan
 }
 
 // prepare fills in what is the same for all drafts with these cuts.

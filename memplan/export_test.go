@@ -1,22 +1,18 @@
 package memplan
 
-import "enhance/fuse"
-
 // JoinAll plans sections at paces of the caller's, with everything spilled that can be,
 // and joins all that may be joined. It returns nil for a network without norms.
-func JoinAll(req *Request, next func() (rows int, ease bool)) (*Plan, error) {
+func JoinAll(req *Request, next func() (rows int, ease bool)) *Plan {
 	order := make([]int, len(req.Program.Steps))
 	for i := range order {
 		order[i] = i
 	}
 	s := req.inOrder(order).newSectioning(false)
 	if s == nil {
-		return nil, nil
+		return nil
 	}
 	s.stream(false)
-	s.begin(func(t int) bool {
-		return s.req.Program.Tensors[t].Storage != fuse.Activation && t != s.req.Program.Input && t != s.req.Program.Output
-	})
+	s.begin(false)
 	paces := make([]pace, s.n)
 	for k := range paces {
 		paces[k].rows, paces[k].ease = next()

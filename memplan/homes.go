@@ -34,10 +34,9 @@ func (s *sectioning) quickest(k, rows int) (pace, measured) {
 
 // plan chooses homes and paces such that what is live in every section fits
 // limit, as far as it can.
-func (s *sectioning) plan(limit int64) (*Plan, error) {
-	p := s.req.Program
-	s.begin(func(t int) bool { return t != p.Input && t != p.Output })
-	room := limit - s.fixed
+func (s *sectioning) plan(limit int64) *Plan {
+	s.begin(true)
+	room := limit - s.fixed - s.waiting()
 	paces := make([]pace, s.n)
 	if s.easy == nil {
 		s.easy = s.comforts()
@@ -57,6 +56,11 @@ func (s *sectioning) plan(limit int64) (*Plan, error) {
 // fit moves tensors to the host and lowers ticks until every section fits room
 // or has nothing left to give.
 func (s *sectioning) fit(paces []pace, room int64) {
+	for k := range s.n {
+		for !s.req.allocates(s.measure(k, paces[k]).largest) && paces[k].rows > heights[len(heights)-1] {
+			paces[k] = s.lower(k, paces[k])
+		}
+	}
 	stuck := make([]bool, s.n)
 	for {
 		worst, over := -1, int64(0)
@@ -75,6 +79,26 @@ func (s *sectioning) fit(paces []pace, room int64) {
 		stuck[worst] = paces[worst].rows <= heights[len(heights)-1]
 		paces[worst] = s.lower(worst, paces[worst])
 	}
+}
+
+// waiting is what waits on the host, where that counts against the budget: on a device that
+// shares its memory only tensors do that cannot stay, so it is the same in all plans.
+func (s *sectioning) waiting() (n int64) {
+	if !s.req.Unified {
+		return 0
+	}
+	var items []*item
+	for t := range s.keep {
+		if s.crosses(t) && !s.keep[t] && t != s.req.Program.Output {
+			items = append(items, &item{bytes: s.req.hostBytes(t), first: s.first[t], last: s.last[t]})
+		}
+	}
+	return total(pack(items, 0, hostAlign))
+}
+
+// holds reports whether section k may be as it was measured, beside what crosses it.
+func (s *sectioning) holds(k int, m measured, room int64) bool {
+	return s.kept[k]+m.bytes <= room && s.req.allocates(m.largest)
 }
 
 // comforts are the comfortable paces of all sections, found on all cores.
@@ -127,12 +151,11 @@ func (s *sectioning) lower(k int, p pace) pace {
 // fastest is the pace of section k with the least time that fits.
 func (s *sectioning) fastest(k int, p pace, room int64) pace {
 	best := s.measure(k, p)
-	kept := s.kept[k]
 	for _, h := range heights {
 		if h < min(p.rows, lowTick) {
 			break
 		}
-		if q, m := s.quickest(k, h); m.seconds < 0.995*best.seconds && kept+m.bytes <= room {
+		if q, m := s.quickest(k, h); m.seconds < 0.995*best.seconds && s.holds(k, m, room) {
 			best, p = m, q
 		}
 	}
@@ -142,10 +165,9 @@ func (s *sectioning) fastest(k int, p pace, room int64) pace {
 // recall takes tensors back from the host if lower ticks make room for them and
 // that saves time.
 func (s *sectioning) recall(paces []pace, room int64) {
-	p := s.req.Program
 	var away []int
 	for t := range s.keep {
-		if !s.keep[t] && s.first[t] >= 0 && s.first[t] < s.last[t] && t != p.Output {
+		if !s.keep[t] && s.crosses(t) && s.keeps(t) {
 			away = append(away, t)
 		}
 	}
@@ -174,15 +196,15 @@ func (s *sectioning) recall(paces []pace, room int64) {
 
 // best is the pace of section k with the least time of all that fit.
 func (s *sectioning) best(k int, room int64) (p pace, ok bool) {
-	kept, least := s.kept[k], math.Inf(1)
-	if kept > room {
+	least := math.Inf(1)
+	if s.kept[k] > room {
 		return p, false
 	}
 	for _, h := range heights {
 		if h < lowTick {
 			break
 		}
-		if q, m := s.quickest(k, h); m.seconds < least && kept+m.bytes <= room {
+		if q, m := s.quickest(k, h); m.seconds < least && s.holds(k, m, room) {
 			p, least, ok = q, m.seconds, true
 		}
 	}

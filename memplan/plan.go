@@ -105,13 +105,18 @@ type Plan struct {
 	Loaded   int64
 	LoadAt   []int64
 	Resident int64
-	Unified  bool  // the device shares the host's memory: all that is held is on the device
-	Budget   int64 // 0: none
-	Peak     int64 // bytes of all device buffers together; nothing else is ever allocated
+	// ResidentParts and LoadedParts are the sizes of the buffers that these are divided into,
+	// one after another, where one would be larger than the largest allocation. The
+	// parameters of a step are in one of them.
+	ResidentParts, LoadedParts []int64
+	Unified                    bool  // the device shares the host's memory: what waits there counts against the budget too
+	Budget                     int64 // 0: none
+	Peak                       int64 // bytes of all device buffers together; nothing else is ever allocated
+	Largest                    int64 // bytes of the largest of them
 	// HostBytes is the host memory for tensors spilled there; HostOffset[t] is the
 	// place of tensor t in it, row after row, or -1. Tensors that are never
 	// there at the same time share places. On a device that shares the host's
-	// memory nothing is spilled.
+	// memory only what exceeds the largest allocation is spilled.
 	HostBytes  int64
 	HostOffset []int64
 	Cost       Cost
@@ -121,6 +126,7 @@ type Plan struct {
 
 	rowBytes []int64 // per tensor: of one row
 	weights  []int64 // per step: of its parameters
+	largest  holding // what needs Largest bytes in one buffer
 }
 
 // ReadRing is the index of the ring that step reads tensor from.

@@ -3,9 +3,6 @@ package memplan
 import (
 	"fmt"
 	"math"
-	"sort"
-
-	"enhance/fuse"
 )
 
 // BudgetError reports that no plan fits the budget.
@@ -22,16 +19,19 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("memory budget of %d bytes is too small: this photo and model need at least %d bytes on this device", e.Budget, e.Minimum)
 }
 
-// Make returns the plan with the least expected time whose peak fits the budget,
-// or a *BudgetError that names the smallest budget that works, or an
-// *AllocError if no plan respects the largest allocation.
+// Make returns the plan with the least expected time that keeps within the budget and the
+// largest allocation, or a *BudgetError that names the smallest budget that works, or, if no
+// budget does, an *AllocError that names the smallest largest allocation.
 func Make(req *Request) (*Plan, error) {
-	best, smallest, err := req.search()
-	if err != nil || best != nil {
-		return best, err
+	best, nearest := req.search()
+	if best != nil {
+		return best, nil
 	}
-	kept, where := smallest.mostKept()
-	return nil, &BudgetError{Budget: req.Budget, Minimum: smallest.Peak, Kept: kept, Where: where}
+	if err := req.allocError(nearest); err != nil {
+		return nil, err
+	}
+	kept, where := nearest.mostKept()
+	return nil, &BudgetError{Budget: req.Budget, Minimum: nearest.Held(), Kept: kept, Where: where}
 }
 
 // Minimum is the smallest budget in bytes with which [Make] finds a plan for the
@@ -39,26 +39,21 @@ func Make(req *Request) (*Plan, error) {
 func Minimum(req *Request) (int64, error) {
 	r := *req
 	r.Budget = 1 // which no plan fits
-	_, smallest, err := r.search()
-	if err != nil {
+	_, nearest := r.search()
+	if err := r.allocError(nearest); err != nil {
 		return 0, err
 	}
-	return smallest.Peak, nil
+	return nearest.Held(), nil
 }
 
-// search gives the best plan that fits the budget, nil if none does, and the smallest
-// of those that were tried. It fails if no plan respects the largest allocation.
-func (req *Request) search() (best, smallest *Plan, err error) {
-	var allocErr error
-	consider := func(p *Plan, err error) {
-		if err != nil {
-			allocErr = err
-			return
+// search gives the best plan that keeps within both limits, nil if none does, and the nearest
+// to them of those that were tried.
+func (req *Request) search() (best, nearest *Plan) {
+	consider := func(p *Plan) {
+		if nearest == nil || req.nearer(p, nearest) {
+			nearest = p
 		}
-		if smallest == nil || p.Peak < smallest.Peak {
-			smallest = p
-		}
-		if (req.Budget == 0 || p.Peak <= req.Budget) && better(p, best) {
+		if req.fits(p) && better(p, best) {
 			best = p
 		}
 	}
@@ -79,10 +74,7 @@ func (req *Request) search() (best, smallest *Plan, err error) {
 	if req.Rows == 0 && !req.WholePlanes && (best == nil || req.Unified) {
 		req.considerSections(consider, func() bool { return best != nil })
 	}
-	if smallest == nil {
-		return nil, nil, allocErr
-	}
-	return best, smallest, nil
+	return best, nearest
 }
 
 // mostKept gives the bytes of whole maps in the section that holds most, and its
@@ -99,7 +91,7 @@ func (p *Plan) mostKept() (kept int64, where string) {
 
 // considerStreaming plans the program as one section: with all the scratch that launches
 // want and, if nothing fits, with as little less of it as does.
-func (r *Request) considerStreaming(consider func(*Plan, error), found func() bool) {
+func (r *Request) considerStreaming(consider func(*Plan), found func() bool) {
 	for level := 0; level < r.facts.levels && (level == 0 || !found()); level++ {
 		heights := r.tickHeights()
 		if last := heights[len(heights)-1]; level > 0 && !r.considerHeight(last, level, consider) {
@@ -116,19 +108,18 @@ func (r *Request) considerStreaming(consider func(*Plan, error), found func() bo
 
 // considerHeight plans the program as one section with ticks of rows rows, spilling if that
 // is needed and helps. It reports whether a plan fits.
-func (r *Request) considerHeight(rows, level int, consider func(*Plan, error)) bool {
-	p, err := r.streaming(rows, level, nil)
-	consider(p, err)
-	if err == nil && !r.Unified && r.Budget > 0 && p.Peak > r.Budget {
-		p, err = r.spilling(rows, level, p)
-		consider(p, err)
+func (r *Request) considerHeight(rows, level int, consider func(*Plan)) bool {
+	p := r.streaming(rows, level, nil)
+	if consider(p); !r.fits(p) {
+		p = r.spilling(rows, level, p)
+		consider(p)
 	}
-	return err == nil && (r.Budget == 0 || p.Peak <= r.Budget)
+	return r.fits(p)
 }
 
 // considerSections plans section by section, and, if nothing else fits, with few
 // parameters at a time; then the same with less scratch than all kernels want to have.
-func (r *Request) considerSections(consider func(*Plan, error), found func() bool) {
+func (r *Request) considerSections(consider func(*Plan), found func() bool) {
 	var divided [2]*sectioning
 	for _, squeeze := range []bool{false, true} {
 		for k, heavy := range []bool{false, true} {
@@ -148,7 +139,7 @@ func (r *Request) considerSections(consider func(*Plan, error), found func() boo
 
 // considerWeights plans sections with all parameters on the device if they are a small
 // part of the budget, and with each section's.
-func (r *Request) considerWeights(s *sectioning, heavy, squeeze bool, consider func(*Plan, error)) {
+func (r *Request) considerWeights(s *sectioning, heavy, squeeze bool, consider func(*Plan)) {
 	for _, streamed := range []bool{false, true} {
 		if heavy && !streamed || streamed && r.Unified {
 			continue
@@ -158,14 +149,12 @@ func (r *Request) considerWeights(s *sectioning, heavy, squeeze bool, consider f
 			continue // loading them again takes less time than the room they take would cost
 		}
 		var p *Plan
-		var err error
 		if squeeze {
-			p, err = s.squeezed(r.Budget)
+			p = s.squeezed(r.Budget)
 		} else {
-			p, err = s.within(r.Budget, 0, min(1, r.facts.levels-1))
+			p = s.within(r.Budget, 0, min(1, r.facts.levels-1))
 		}
-		consider(p, err)
-		if err == nil && (r.Budget == 0 || p.Peak <= r.Budget) {
+		if consider(p); r.fits(p) {
 			return // loading parameters again would hardly make room
 		}
 	}
@@ -212,7 +201,7 @@ const (
 // wholePlanes runs one step after another over whole planes, each tensor on the
 // device from its first writer to its last reader. The input may stay there too,
 // or be sent again to every step that reads it.
-func (r *Request) wholePlanes(keepInput bool) (*Plan, error) {
+func (r *Request) wholePlanes(keepInput bool) *Plan {
 	n := len(r.Program.Steps)
 	d := &draft{req: r, paces: make([]pace, n), keep: make([]bool, len(r.Program.Tensors))}
 	for i := range n {
@@ -228,109 +217,13 @@ func (r *Request) wholePlanes(keepInput bool) (*Plan, error) {
 }
 
 // streaming runs the whole program as one section.
-func (r *Request) streaming(rows, level int, spilled map[use]bool) (*Plan, error) {
+func (r *Request) streaming(rows, level int, spilled map[use]bool) *Plan {
 	d := &draft{req: r, level: level, paces: []pace{{rows: rows}}, keep: make([]bool, len(r.Program.Tensors)), spilled: spilled}
 	name := "row streaming"
 	if len(spilled) > 0 {
 		name += " with spilling"
 	}
 	return d.finish(name)
-}
-
-// spilling sends the reads that hold the most rows back through the host, the
-// most saved bytes per byte transferred first, and as few as make the plan fit.
-// If even all of them do not, it returns the plan that spills all, or at the lowest
-// ticks, where nothing else is left to try, the smallest of some that spill fewer: what comes back
-// comes through a ring of its own.
-func (r *Request) spilling(rows, level int, p *Plan) (*Plan, error) {
-	all := r.savings(rows, p)
-	if len(all) == 0 {
-		return p, nil
-	}
-	spill := func(n int) (*Plan, error) {
-		spilled := map[use]bool{}
-		for _, u := range all[:n] {
-			spilled[u] = true
-		}
-		return r.streaming(rows, level, spilled)
-	}
-	best, err := spill(len(all))
-	if err != nil {
-		return nil, err
-	}
-	if best.Peak > r.Budget {
-		for k := 1; k < fewerSpills && rows <= lowestTicks; k++ {
-			if q, err := spill(len(all) * k / fewerSpills); err == nil && q.Peak < best.Peak {
-				best = q
-			}
-		}
-		return best, nil
-	}
-	for low, high := 0, len(all); high-low > 1; { // high fits, low does not
-		mid := (low + high) / 2
-		q, err := spill(mid)
-		switch {
-		case err != nil:
-			return nil, err
-		case q.Peak <= r.Budget:
-			best, high = q, mid
-		default:
-			low = mid
-		}
-	}
-	return best, nil
-}
-
-// fewerSpills is into how many parts the list of reads is cut to try spilling some.
-const fewerSpills = 16
-
-// savings lists the reads of plan p worth spilling, best first.
-func (r *Request) savings(rows int, p *Plan) []use {
-	ratio := map[use]float64{}
-	var all []use
-	for i := range r.Program.Steps {
-		for t, ring := range p.reads[i] {
-			tensor := r.Program.Tensors[t]
-			held := float64(p.Rings[ring].Rows)
-			if t == r.Program.Input || tensor.Storage != fuse.Activation || p.Rings[ring].Rows < 4*rows || p.Rings[ring].Rows < 16 {
-				continue
-			}
-			// Only a reader that lags behind the ring's writer is worth a ring of its own.
-			if lag := r.lag(i, t, ring, p); lag*2 > p.Rings[ring].Rows {
-				all = append(all, use{i, t})
-				ratio[use{i, t}] = held / float64(tensor.H)
-			}
-		}
-	}
-	sort.Slice(all, func(i, j int) bool {
-		a, b := all[i], all[j]
-		switch {
-		case ratio[a] != ratio[b]:
-			return ratio[a] > ratio[b]
-		case a.step != b.step:
-			return a.step < b.step
-		}
-		return a.tensor < b.tensor
-	})
-	return all
-}
-
-// lag is the number of rows by which step i's reading of tensor t trails its
-// writer at the end of the first tick in which the reader runs.
-func (r *Request) lag(i, t int, ring int32, p *Plan) int {
-	written, lag := 0, 0
-	for _, m := range p.Sections[0].Moves {
-		if m.Kind != Run {
-			continue
-		}
-		if p.WriteRing(int(m.Index)) == int(ring) {
-			written = max(written, int(m.Y1))
-		}
-		if int(m.Index) == i {
-			lag = max(lag, written-r.Program.Oldest(&r.Program.Steps[i], t, int(m.Y0)))
-		}
-	}
-	return lag
 }
 
 // settle completes the cost with what depends on the finished layout.
@@ -367,13 +260,12 @@ func (d *draft) placeSpills() {
 				continue
 			}
 			if t := pl.Rings[mv.Index].Tensor; t != p.Output && at[t] == nil {
-				at[t] = &item{bytes: int64(p.Tensors[t].H) * d.req.RowBytes(t), first: s, last: d.lastRead[t]}
+				at[t] = &item{bytes: d.req.hostBytes(t), first: s, last: d.lastRead[t]}
 				items = append(items, at[t])
 			}
 		}
 	}
-	arenas, _ := pack(items, 0, 4096) // no limit, so nothing can fail
-	for _, n := range arenas {
+	for _, n := range pack(items, 0, hostAlign) {
 		pl.HostBytes += n
 	}
 	for t, it := range at {

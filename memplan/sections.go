@@ -50,13 +50,22 @@ func mark(t int) uint64 {
 	return x ^ x>>31
 }
 
-// begin starts a search with those tensors kept that keep says.
-func (s *sectioning) begin(keep func(t int) bool) {
-	s.keep = make([]bool, len(s.req.Program.Tensors))
+// begin starts a search with all tensors kept on the device that can be, or only those
+// that cannot wait on the host.
+func (s *sectioning) begin(all bool) {
+	p := s.req.Program
+	s.keep = make([]bool, len(p.Tensors))
 	s.kept, s.sign, s.joined = make([]int64, s.n), make([]uint64, s.n), nil
 	for t := range s.keep {
-		s.set(t, keep(t))
+		s.set(t, s.keeps(t) && (all || p.Tensors[t].Storage != fuse.Activation))
 	}
+}
+
+// keeps reports whether tensor t may stay on the device for later sections: all of it is in
+// one buffer then. Statistics and scales are read whole, so they have to.
+func (s *sectioning) keeps(t int) bool {
+	p := s.req.Program
+	return t != p.Input && t != p.Output && (s.req.allocates(s.bytes(t)) || p.Tensors[t].Storage != fuse.Activation)
 }
 
 // set says whether tensor t stays on the device.
@@ -86,6 +95,7 @@ func (s *sectioning) crosses(t int) bool {
 type measured struct {
 	bytes     int64   // but for scratch, as it is kept
 	scratch   []int64 // by level
+	largest   int64   // of these, in one buffer
 	fed, left int64   // of these, rings of rows from the host and of rows on their way there
 	seconds   float64
 	moved     []link
@@ -144,74 +154,72 @@ func (s *sectioning) forget() {
 // within plans for a budget (0: none) as well as it can, with as much scratch of those
 // levels as fits. What a budget allows is decided by the smallest plans alone, so that
 // all budgets above one that works do too, and all below name it.
-func (s *sectioning) within(budget int64, most, least int) (*Plan, error) {
-	if s.level = most; budget == 0 {
-		return s.plan(math.MaxInt64)
+func (s *sectioning) within(budget int64, most, least int) *Plan {
+	if budget == 0 {
+		for s.level = most; s.level <= least; s.level++ {
+			if p := s.plan(math.MaxInt64); s.req.fits(p) {
+				return p
+			}
+		}
+		s.level = least
+		return s.smallest()
 	}
 	s.level = least
-	low, err := s.smallest(budget)
-	if err != nil || low.Peak > budget {
-		return low, err
+	low := s.smallest()
+	if !s.req.fits(low) {
+		return low
 	}
 	for s.level = most; s.level <= least; s.level++ {
 		limit := budget
 		for i := range 8 { // packing may need a little more than the sum of what is live
-			p, err := s.plan(limit)
-			if err != nil {
-				return nil, err
-			}
-			if p.Peak <= budget {
-				return p, nil
+			p := s.plan(limit)
+			if s.req.fits(p) {
+				return p
 			}
 			// Ever more is given up: it may not be the fullest section that cannot be packed.
-			if limit -= max(p.Peak-budget, limit/128) << (i / 2); limit <= 0 {
+			if limit -= max(p.Held()-budget, limit/128) << (i / 2); limit <= 0 || !s.req.allocates(p.Largest) {
 				break
 			}
 		}
 	}
-	return low, nil
+	return low
 }
 
-// squeezed is within for a budget that needs less scratch than level 1: of the levels
+// squeezed is within for limits that need less scratch than level 1: of the levels
 // below, the first whose smallest plan fits.
-func (s *sectioning) squeezed(budget int64) (*Plan, error) {
+func (s *sectioning) squeezed(budget int64) *Plan {
 	last := s.req.facts.levels - 1
 	s.level = last
-	p, err := s.smallest(budget)
-	if err != nil || p.Peak > budget {
-		return p, err
+	p := s.smallest()
+	if !s.req.fits(p) {
+		return p
 	}
 	for level := 2; ; level++ {
-		if p, err = s.within(budget, level, level); err != nil || p.Peak <= budget || level == last {
-			return p, err
+		if p = s.within(budget, level, level); s.req.fits(p) || level == last {
+			return p
 		}
 	}
 }
 
-// smallest returns the first plan that fits the budget of those that spill
-// whatever can be, at paces from the middling to the slowest; or the smallest.
-func (s *sectioning) smallest(budget int64) (*Plan, error) {
-	s.begin(func(t int) bool {
-		return (s.req.Unified || s.req.Program.Tensors[t].Storage != fuse.Activation) && t != s.req.Program.Input && t != s.req.Program.Output
-	})
+// smallest returns the first plan that fits of those that spill whatever can be, at paces
+// from the middling to the slowest; or the nearest to that.
+func (s *sectioning) smallest() *Plan {
+	s.begin(s.req.Unified)
 	var best *Plan
 	for _, rows := range []int{32, 8, 2, 1} {
 		d := s.draft()
 		for k := range d.paces {
 			d.paces[k].rows = rows
 		}
-		p, err := d.finish("sections")
-		if err != nil {
-			return nil, err
-		}
-		if best == nil || p.Peak < best.Peak {
+		p := d.finish("sections")
+		if best == nil || s.req.nearer(p, best) {
 			best = p
 		}
-		if best.Peak <= budget {
+		if s.req.fits(best) {
 			break
 		}
 	}
-	return best, nil
+	return best
 }
 
 func (s *sectioning) draft() *draft {
@@ -275,6 +283,7 @@ func (s *sectioning) bytes(t int) int64 {
 func (s *sectioning) measure(k int, p pace) measured {
 	m := s.measureRings(k, p)
 	m.bytes += m.scratch[s.level]
+	m.largest = max(m.largest, m.scratch[s.level])
 	return m
 }
 
@@ -299,6 +308,7 @@ func (s *sectioning) measureRings(k int, p pace) measured {
 			rows = fl.held[i]
 		}
 		n := int64(rows)*s.req.facts.rowBytes[r.tensor] + s.req.facts.rimBytes[r.tensor]
+		m.largest = max(m.largest, n)
 		switch m.bytes += n; {
 		case !r.made:
 			m.fed += n

@@ -19,7 +19,7 @@ func (p *Plan) homeWeights(r *Request, cuts []int, streamed bool) {
 	n := len(r.Program.Steps)
 	align := max(r.Align, 64)
 	p.LoadAt = make([]int64, n)
-	var slots []int64
+	var slots, stay []int64
 	in := make([]int, n) // by step: its slot, -1 if its parameters stay
 	for s := range len(cuts) + 1 {
 		first, last := bounds(cuts, n, s)
@@ -29,7 +29,7 @@ func (p *Plan) homeWeights(r *Request, cuts []int, streamed bool) {
 				large = append(large, i)
 				continue
 			}
-			p.Resident += alignUp(r.facts.weights[i], align)
+			stay = append(stay, alignUp(r.facts.weights[i], align))
 		}
 		slices.SortStableFunc(large, func(a, b int) int { return cmp.Compare(r.facts.weights[b], r.facts.weights[a]) })
 		for k, i := range large {
@@ -39,6 +39,8 @@ func (p *Plan) homeWeights(r *Request, cuts []int, streamed bool) {
 			slots[k] = max(slots[k], alignUp(r.facts.weights[i], align))
 		}
 	}
+	p.ResidentParts, p.LoadedParts = r.cut(stay), r.cut(slots)
+	p.Resident = total(p.ResidentParts)
 	at := make([]int64, len(slots))
 	for k, size := range slots {
 		at[k] = p.Loaded

@@ -2,6 +2,7 @@ package plantest
 
 import (
 	"fmt"
+	"slices"
 
 	"enhance/fuse"
 )
@@ -24,12 +25,17 @@ func (r *replay) layout() error {
 	for _, f := range pl.Fixed {
 		sum += f.Bytes
 	}
+	for _, n := range slices.Concat(pl.ResidentParts, pl.LoadedParts, []int64{pl.Scratch}) {
+		if r.req.MaxAlloc > 0 && n > r.req.MaxAlloc {
+			return fmt.Errorf("a buffer of %d bytes is larger than %d", n, r.req.MaxAlloc)
+		}
+	}
 	sum += pl.Scratch + pl.Resident + pl.Loaded
 	if pl.Peak != sum {
 		return fmt.Errorf("peak %d, but arenas and fixed buffers add up to %d", pl.Peak, sum)
 	}
-	if r.req.Budget > 0 && pl.Peak > r.req.Budget {
-		return fmt.Errorf("peak %d is over the budget of %d", pl.Peak, r.req.Budget)
+	if held := pl.Held(); r.req.Budget > 0 && held > r.req.Budget {
+		return fmt.Errorf("%d bytes are held, over the budget of %d", held, r.req.Budget)
 	}
 	for i := range pl.Rings {
 		ring := &pl.Rings[i]
@@ -98,8 +104,47 @@ func (r *replay) weights() error {
 			}
 		}
 	}
+	if err := r.parts(); err != nil {
+		return err
+	}
 	if resident != r.plan.Resident {
 		return fmt.Errorf("%d bytes of parameters stay on the device, the plan says %d", resident, r.plan.Resident)
+	}
+	return nil
+}
+
+// parts checks that the buffers that hold parameters add up and that each step's are in one.
+func (r *replay) parts() error {
+	sum := func(parts []int64) (n int64) {
+		for _, p := range parts {
+			n += p
+		}
+		return n
+	}
+	pl, align := r.plan, max(r.req.Align, 64)
+	if sum(pl.ResidentParts) != pl.Resident || sum(pl.LoadedParts) != pl.Loaded {
+		return fmt.Errorf("buffers of parameters of %v and %v bytes, not %d and %d", pl.ResidentParts, pl.LoadedParts, pl.Resident, pl.Loaded)
+	}
+	// straddles reports whether an end of a part lies inside of n bytes from at on.
+	straddles := func(parts []int64, at, n int64) bool {
+		end := int64(0)
+		for _, p := range parts {
+			if end += p; end > at && end < at+n {
+				return true
+			}
+		}
+		return false
+	}
+	next := int64(0)
+	for i := range r.p.Steps {
+		n, at, parts := r.req.Weights(pl.Order[i]), pl.LoadAt[i], pl.LoadedParts
+		if at < 0 {
+			at, parts = next, pl.ResidentParts
+			next += (n + align - 1) / align * align
+		}
+		if straddles(parts, at, n) {
+			return fmt.Errorf("step %d: %d bytes of parameters at %d are in two of the buffers %v", i, n, at, parts)
+		}
 	}
 	return nil
 }
@@ -128,7 +173,7 @@ func (r *replay) figures() error {
 		return fmt.Errorf("cost says %d bytes up and %d down, moves are %d and %d", c.UploadBytes, c.DownloadBytes, r.up, r.down)
 	case r.plan.HostBytes != hostBytes:
 		return fmt.Errorf("plan says %d spilled bytes, moves spill %d", r.plan.HostBytes, hostBytes)
-	case r.req.Unified && hostBytes > 0:
+	case r.req.Unified && r.req.MaxAlloc == 0 && hostBytes > 0:
 		return fmt.Errorf("spills %d bytes on a device that shares the host's memory", hostBytes)
 	}
 	return nil
