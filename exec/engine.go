@@ -23,8 +23,8 @@ type Engine struct {
 	progs       []*clrt.Program
 	ops         *ops.Ops
 	arenas      []*clrt.Buffer
-	weights     *clrt.Buffer
-	loaded      *clrt.Buffer     // parameters that are loaded section by section
+	weights     segments         // parameters that stay
+	loaded      segments         // and those that are loaded section by section
 	params      [][]*clrt.Buffer // by step: its packed convolution or its norm slices
 	streamed    [][]byte         // by step: parameters to load
 	hostWeights *clrt.HostMemory // that hold them
@@ -32,8 +32,8 @@ type Engine struct {
 	scratch     *clrt.Buffer
 	kernels     [][]*clrt.Kernel
 	lanes
-	spill   *clrt.HostMemory // rows of spilled tensors
-	in, out *staging         // rows of the input and the output on their way
+	spill   *hostSegments // rows of spilled tensors
+	in, out *staging      // rows of the input and the output on their way
 
 	running sync.WaitGroup
 	failed  atomic.Bool
@@ -81,6 +81,9 @@ func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
 // newBuffer creates a buffer and touches it, so that a device that cannot hold it
 // says so now.
 func (e *Engine) newBuffer(n int64, purpose string) (*clrt.Buffer, error) {
+	if most := e.Info.MaxAlloc; most > 0 && n > most {
+		return nil, fmt.Errorf("exec: %d bytes for %s are more than the device allocates at a time, %d: a defect of the plan", n, purpose, most)
+	}
 	b, err := e.ctx.NewBuffer(n, purpose)
 	if err != nil {
 		return nil, err
@@ -111,7 +114,7 @@ func (e *Engine) allocate() error {
 		}
 	}
 	if e.Plan.HostBytes > 0 {
-		e.spill, err = e.ctx.NewHostMemory(e.q, e.Plan.HostBytes, "spilled activations")
+		e.spill, err = e.newHostSegments(e.Plan.HostBytes, "spilled activations")
 	}
 	return err
 }
@@ -134,7 +137,7 @@ func (e *Engine) Close() error {
 	}
 	if e.q != nil {
 		note(e.lanes.finish())
-		note(errors.Join(e.spill.Close(), e.hostWeights.Close(), e.in.close(), e.out.close()))
+		note(errors.Join(e.spill.close(), e.hostWeights.Close(), e.in.close(), e.out.close()))
 		note(e.lanes.close())
 	}
 	closed := map[*clrt.Kernel]bool{}
@@ -152,7 +155,7 @@ func (e *Engine) Close() error {
 	for _, p := range e.progs {
 		note(p.Close())
 	}
-	for _, a := range slices.Concat(e.arenas, []*clrt.Buffer{e.weights, e.loaded, e.scratch}) {
+	for _, a := range slices.Concat(e.arenas, e.weights, e.loaded, segments{e.scratch}) {
 		if a != nil {
 			note(a.Close())
 		}

@@ -55,7 +55,6 @@ func (r *run) upload(m memplan.Move) error {
 
 // reload copies rows of a spilled tensor back to the device.
 func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move, after []*clrt.Event) error {
-	host := r.spilled(t, rowBytes)
 	local := r.madeIn[t] && r.Plan.Rings[m.Index].Last == r.section // not for the next one
 	if local {                                                      // made in this section: its rows may still be on their way down
 		r.fell = true
@@ -66,12 +65,14 @@ func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move, af
 		}
 	}
 	err := slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
-		ev, err := r.up.WriteAsync(ring.Buf, off, host[int64(y)*rowBytes:int64(y+n)*rowBytes], after...)
-		if err == nil {
-			after = nil
-			r.rose(ev)
-		}
-		return err
+		return r.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
+			ev, err := r.up.WriteAsync(ring.Buf, off+before, rows, after...)
+			if err == nil {
+				after = nil
+				r.rose(ev)
+			}
+			return err
+		})
 	})
 	if err == nil && local {
 		err = r.await(r.compute, r.up)
@@ -79,10 +80,9 @@ func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move, af
 	return err
 }
 
-// spilled is the host's copy of tensor t.
-func (r *run) spilled(t int, rowBytes int64) []byte {
-	at := r.Plan.HostOffset[t]
-	return r.spill.Bytes()[at : at+int64(r.Program.Tensors[t].H)*rowBytes]
+// spilled is the place of row y of tensor t on the host.
+func (r *run) spilled(t, y int, rowBytes int64) int64 {
+	return r.Plan.HostOffset[t] + int64(y)*rowBytes
 }
 
 // download starts a download. It gives the event of its end, or nil if somebody else
@@ -100,15 +100,16 @@ func (r *run) download(m memplan.Move, after []*clrt.Event) (last *clrt.Event, e
 		}
 		return nil, r.drain.download(ring, rowBytes, int(m.Y0), int(m.Y1))
 	}
-	host := r.spilled(t, rowBytes)
 	err = slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
-		ev, err := r.down.ReadAsync(ring.Buf, off, host[int64(y)*rowBytes:int64(y+n)*rowBytes], after...)
-		if err == nil {
-			after = nil
-			last.Close()
-			last = ev
-		}
-		return err
+		return r.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
+			ev, err := r.down.ReadAsync(ring.Buf, off+before, rows, after...)
+			if err == nil {
+				after = nil
+				last.Close()
+				last = ev
+			}
+			return err
+		})
 	})
 	return last, err
 }

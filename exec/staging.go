@@ -62,7 +62,7 @@ func (j *Job) chunkSize(kind memplan.MoveKind, t, limit int) (chunks int, size i
 // newStaging makes room for n chunks.
 func (e *Engine) newStaging(n int, size int64, purpose string) (*staging, error) {
 	s := &staging{free: make(chan []byte, n), size: size}
-	if e.Shared() || n == 0 || size == 0 {
+	if total := int64(n) * size; e.Shared() || total == 0 || total > e.hostUnit(total) {
 		for range n {
 			s.free <- nil
 		}

@@ -140,15 +140,11 @@ func (j *Job) packingRoom() (ahead, garbage int64) {
 // stays there and keeps on the host what is loaded section by section.
 func (e *Engine) loadWeights() error {
 	var err error
-	if e.Plan.Resident > 0 {
-		if e.weights, err = e.newBuffer(e.Plan.Resident, "weights"); err != nil {
-			return err
-		}
+	if e.weights, err = e.newSegments(e.Plan.ResidentParts, "weights"); err != nil {
+		return err
 	}
-	if e.Plan.Loaded > 0 {
-		if e.loaded, err = e.newBuffer(e.Plan.Loaded, "weights of a section"); err != nil {
-			return err
-		}
+	if e.loaded, err = e.newSegments(e.Plan.LoadedParts, "weights of a section"); err != nil {
+		return err
 	}
 	slots, host, err := e.slots()
 	if err != nil {
@@ -171,12 +167,16 @@ func (e *Engine) loadWeights() error {
 		}
 		for _, p := range parts {
 			off := e.alignUp(next)
-			b, err := e.weights.Sub(off, int64(len(p)))
+			whole, at, err := e.weights.at(off, int64(len(p)))
+			if err != nil {
+				return err
+			}
+			b, err := whole.Sub(at, int64(len(p)))
 			if err != nil {
 				return err
 			}
 			e.params[i] = append(e.params[i], b)
-			if err := e.q.Write(e.weights, off, p); err != nil {
+			if err := e.q.Write(whole, at, p); err != nil {
 				return err
 			}
 			next = off + int64(len(p))
@@ -202,11 +202,19 @@ func (e *Engine) slots() (at map[int64]*clrt.Buffer, host []byte, err error) {
 		if from < 0 || from == ends[k+1] {
 			continue
 		}
-		if at[from], err = e.loaded.Sub(from, ends[k+1]-from); err != nil {
+		whole, off, err := e.loaded.at(from, ends[k+1]-from)
+		if err != nil {
+			return nil, nil, err
+		}
+		if at[from], err = whole.Sub(off, ends[k+1]-from); err != nil {
 			return nil, nil, err
 		}
 	}
-	if e.hostWeights, err = e.ctx.NewHostMemory(e.q, e.HostUse().Weights, "weights for sections"); err != nil {
+	total := e.HostUse().Weights
+	if total > e.hostUnit(total) { // the driver does not lock so much in one piece
+		return at, make([]byte, total), nil
+	}
+	if e.hostWeights, err = e.ctx.NewHostMemory(e.q, total, "weights for sections"); err != nil {
 		return nil, nil, err
 	}
 	return at, e.hostWeights.Bytes(), nil
@@ -215,7 +223,7 @@ func (e *Engine) slots() (at map[int64]*clrt.Buffer, host []byte, err error) {
 // sendWeights loads the parameters of a step to their place.
 func (r *run) sendWeights(m memplan.Move) error {
 	r.opt.Profiler.tag(laneCompute, weightsTag)
-	ev, err := r.q.WriteAsync(r.loaded, r.Plan.LoadAt[m.Index], r.streamed[m.Index])
+	ev, err := r.q.WriteAsync(r.params[m.Index][0], 0, r.streamed[m.Index])
 	if err != nil {
 		return err
 	}
