@@ -124,7 +124,8 @@ func remedies(lower []Remedy) string {
 // BufferError says that no plan, within whatever budget, keeps its buffers below
 // the largest that the device allocates.
 type BufferError struct {
-	Bytes, Max               int64  // what is needed in one piece, and the device's largest
+	Bytes, Max               int64  // the smallest largest allocation that works, and the device's
+	What                     string // needs it
 	Input                    string // what the network was to run on, "" for a photo
 	Model, Precision, Device string
 	Instead                  []Remedy // what the device can do
@@ -132,8 +133,8 @@ type BufferError struct {
 }
 
 func (e *BufferError) Error() string {
-	s := fmt.Sprintf("%s (%s) needs a buffer of %s for %s, but %s allocates %s at most, so that no budget helps",
-		e.Model, e.Precision, Bytes(e.Bytes), subject(e.Input), e.Device, Bytes(e.Max))
+	s := fmt.Sprintf("%s (%s) needs at least %s in one buffer for %s (%s), but %s allocates %s at most, so that no budget helps",
+		e.Model, e.Precision, exactly(e.Bytes), subject(e.Input), e.What, e.Device, exactly(e.Max))
 	if instead := remedies(e.Instead); instead != "" {
 		s += ": it can do " + instead
 	}
@@ -155,7 +156,7 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 	var small *memplan.BudgetError
 	var large *memplan.AllocError
 	if errors.As(err, &large) {
-		return &BufferError{Bytes: large.Bytes, Max: large.Max, Model: s.modelName, Precision: s.precision().String(),
+		return &BufferError{Bytes: large.Bytes, Max: large.Max, What: large.What, Model: s.modelName, Precision: s.precision().String(),
 			Device: s.deviceFacts().Name, Instead: s.cheaper(m, h, w, math.MaxInt64), Err: err}
 	}
 	if !errors.As(err, &small) {

@@ -116,13 +116,19 @@ func TestBufferRemedies(t *testing.T) {
 	plan := func(maxAlloc int64, p pipeline.Precision) error {
 		toy := *phone
 		toy.MaxAlloc = maxAlloc
-		s := session(t, pipeline.Settings{Model: "pynet-random:x,width=8", Profile: &toy, PlanOnly: true, Precision: p})
-		_, err := s.ExplainSize(256, 256)
+		s := session(t, pipeline.Settings{Profile: &toy, PlanOnly: true, Precision: p})
+		_, err := s.ExplainSize(256, 4096)
 		return err
 	}
 	var large *pipeline.BufferError
 	if err := plan(1, pipeline.FP32); !errors.As(err, &large) || len(large.Instead) > 0 {
 		t.Fatalf("buffers of 1 byte: %v", err)
+	}
+	if large.What == "" || !strings.Contains(large.Error(), large.What) {
+		t.Errorf("%v does not say what needs so much", large)
+	}
+	if err := plan(large.Bytes, pipeline.FP32); err != nil {
+		t.Errorf("the largest allocation that the error named: %v", err)
 	}
 	most := large.Bytes - 1
 	if err := plan(most, pipeline.FP32); !errors.As(err, &large) || pipeline.Classify(err) != pipeline.ClassBudget {

@@ -98,7 +98,7 @@ func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
 		case errors.As(err, new(*memplan.BudgetError)):
 			row.TooSmall = true
 		case err != nil:
-			return nil, err
+			return nil, s.explainBudget(err, s.model, h, w)
 		default:
 			row.fillRow(s, job, h, w)
 		}
