@@ -121,7 +121,10 @@ func (p *Plan) String() string {
 	for _, h := range p.Holdings() {
 		fmt.Fprintf(&b, "  %10s %s\n", size(h.Bytes), h.Purpose)
 	}
-	if p.Unified {
+	switch {
+	case p.Unified && p.HostBytes > 0:
+		fmt.Fprintf(&b, "  the device shares the host's memory: only tensors above its largest allocation wait there, which count against the budget: %s held in all\n", size(p.Held()))
+	case p.Unified:
 		b.WriteString("  the device shares the host's memory: nothing waits there, parameters are held once, and all of it is in the peak\n")
 	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -147,10 +147,10 @@ func (r *run) fitHost() error {
 	if !errors.As(err, &host) || r.plan == nil || !r.sharesHost() || r.engine != nil && r.engine.Job == r.plan {
 		return err
 	}
-	limit := r.plan.Plan.Peak - (host.Need - host.Budget)
+	limit := r.plan.Plan.Held() - (host.Need - host.Budget)
 	job, perr := r.prepare(r.model, r.geo.h, r.geo.w, max(1, limit)) // 0 would be none
 	var least *memplan.BudgetError
-	if errors.As(perr, &least) && least.Minimum < r.plan.Plan.Peak { // its rows on their way are fewer, too
+	if errors.As(perr, &least) && least.Minimum < r.plan.Plan.Held() { // its rows on their way are fewer, too
 		limit = least.Minimum
 		job, perr = r.prepare(r.model, r.geo.h, r.geo.w, limit)
 	}
