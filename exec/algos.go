@@ -323,13 +323,14 @@ func refused(c conv.Caps, p planar.Precision, step string, s conv.Shape, algo st
 // chooseAlgos gives every convolution its algorithm.
 func (j *Job) chooseAlgos() error {
 	p := j.Program
-	n := len(p.Steps)
-	j.convs, j.algos, j.reasons, j.exact = make([]conv.Impl, n), make([]string, n), make([]string, n), beforeNorms(p)
+	exact := beforeNorms(p)
+	j.steps = make([]jobStep, len(p.Steps))
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if s.Kind != fuse.Conv {
 			continue
 		}
+		j.steps[i].exact = exact[i]
 		if err := j.chooseAlgo(i, ShapeOf(p, s)); err != nil {
 			return err
 		}
@@ -373,7 +374,7 @@ func (j *Job) chooseAlgo(i int, shape conv.Shape) (err error) {
 			j.askedFor = append(j.askedFor, algo.Name())
 		}
 	}
-	j.convs[i], j.algos[i], j.reasons[i] = impl, algo.Name(), why
+	j.steps[i].conv, j.steps[i].algo, j.steps[i].why = impl, algo.Name(), why
 	return nil
 }
 
@@ -388,7 +389,7 @@ func ShapeOf(p *fuse.Program, s *fuse.Step) conv.Shape {
 }
 
 // Algo names the algorithm of step i, "" if it is no convolution.
-func (j *Job) Algo(i int) string { return j.algos[i] }
+func (j *Job) Algo(i int) string { return j.steps[i].algo }
 
 // Why says why step i has its algorithm, "" if it is no convolution.
-func (j *Job) Why(i int) string { return j.reasons[i] }
+func (j *Job) Why(i int) string { return j.steps[i].why }

@@ -187,10 +187,10 @@ func TestNarrowDevices(t *testing.T) {
 	}
 
 	j := &Job{Program: &fuse.Program{Steps: []fuse.Step{{Name: "wide"}}}, Info: algoInfos["gpu"], caps: conv.CapsOf(algoInfos["gpu"]),
-		convs: make([]conv.Impl, 1), algos: make([]string, 1), reasons: make([]string, 1)}
+		steps: make([]jobStep, 1)}
 	wide := conv.Shape{K: 2*planar.Rim + 3, SrcC: []int{4}, OutC: 4, H: 32, W: 32}
-	if err := j.chooseAlgo(0, wide); err != nil || j.algos[0] != "direct-naive" {
-		t.Errorf("a kernel wider than the rim: %s, %v", j.algos[0], err)
+	if err := j.chooseAlgo(0, wide); err != nil || j.steps[0].algo != "direct-naive" {
+		t.Errorf("a kernel wider than the rim: %s, %v", j.steps[0].algo, err)
 	}
 	wide.SrcC = make([]int, conv.MaxSources+1)
 	var none *AlgoError

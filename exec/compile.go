@@ -13,8 +13,9 @@ import (
 // tuning.
 func (j *Job) sources() (sources []string, of []int) {
 	sources = []string{planar.Source(j.opt.Precision) + ops.Source(j.caps)}
-	place, of := map[string]int{}, make([]int, len(j.convs))
-	for i, c := range j.convs {
+	place, of := map[string]int{}, make([]int, len(j.steps))
+	for i := range j.steps {
+		c := j.steps[i].conv
 		if c == nil {
 			continue
 		}
@@ -51,8 +52,8 @@ func (e *Engine) makeKernels(of []int) error {
 		name string
 	}
 	shared := map[place]*clrt.Kernel{}
-	e.kernels = make([][]*clrt.Kernel, len(e.convs))
-	for i, c := range e.convs {
+	for i := range e.resources {
+		c := e.steps[i].conv
 		if c == nil {
 			continue
 		}
@@ -65,7 +66,7 @@ func (e *Engine) makeKernels(of []int) error {
 				}
 				shared[at] = kernel
 			}
-			e.kernels[i] = append(e.kernels[i], shared[at])
+			e.resources[i].kernels = append(e.resources[i].kernels, shared[at])
 		}
 	}
 	return nil

@@ -84,10 +84,10 @@ func (j *Job) convSeconds(i int, rate float64) float64 {
 		return 0
 	}
 	flops := float64(j.Program.FLOPs(s, 1))
-	if c, ok := j.opt.Tuned.Lookup(tune.Key(ShapeOf(j.Program, s), tune.Precision(j.caps, j.opt.Precision))); ok && c.GFLOPs > 0 && c.Algo == j.algos[i] {
+	if c, ok := j.opt.Tuned.Lookup(tune.Key(ShapeOf(j.Program, s), tune.Precision(j.caps, j.opt.Precision))); ok && c.GFLOPs > 0 && c.Algo == j.steps[i].algo {
 		return flops / (c.GFLOPs * 1e9)
 	}
-	return flops / (rate * winogradGain(j.algos[i]))
+	return flops / (rate * winogradGain(j.steps[i].algo))
 }
 
 // winogradGain is about how much faster than the direct sum an algorithm is: half

@@ -24,13 +24,11 @@ type Engine struct {
 	ops         *ops.Ops
 	arenas      []*clrt.Buffer
 	weights     segments         // parameters that stay
-	loaded      segments         // and those that are loaded section by section
-	params      [][]*clrt.Buffer // by step: its packed convolution or its norm slices
-	streamed    [][]byte         // by step: parameters to load
-	hostWeights *clrt.HostMemory // that hold them
+	loaded      segments         // room for those that are loaded section by section
+	resources   []stepResources  // as Program.Steps
+	hostWeights *clrt.HostMemory // the parameters that are loaded
 	rings       []planar.Ring
 	scratch     *clrt.Buffer
-	kernels     [][]*clrt.Kernel
 	lanes
 	spill   *hostSegments // rows of spilled tensors
 	in, out *staging      // rows of the input and the output on their way
@@ -40,6 +38,13 @@ type Engine struct {
 	left    chan struct{} // closed when the last run's downloads are queued; nil: none was
 }
 
+// stepResources are what an engine holds for one step.
+type stepResources struct {
+	kernels  []*clrt.Kernel // of a convolution
+	params   []*clrt.Buffer // its packed convolution or its norm slices
+	streamed []byte         // parameters to load, in hostWeights
+}
+
 // Open allocates the plan's memory on the device of ctx, which must be the one
 // the job was prepared for and hold no other buffers, and compiles the kernels.
 func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
@@ -47,7 +52,7 @@ func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
 		return nil, fmt.Errorf("exec: the context already holds %d bytes in buffers; an engine needs one of its own", live)
 	}
 	ctx.ResetPeak()
-	e = &Engine{Job: j, ctx: ctx}
+	e = &Engine{Job: j, ctx: ctx, resources: make([]stepResources, len(j.Program.Steps))}
 	defer func() {
 		if err != nil {
 			e.Close()
@@ -141,8 +146,8 @@ func (e *Engine) Close() error {
 		note(e.lanes.close())
 	}
 	closed := map[*clrt.Kernel]bool{}
-	for _, ks := range e.kernels {
-		for _, k := range ks {
+	for i := range e.resources {
+		for _, k := range e.resources[i].kernels {
 			if k != nil && !closed[k] {
 				closed[k] = true
 				note(k.Close())
@@ -189,7 +194,7 @@ func (e *Engine) launch(i, y0, y1 int) error {
 		if s.Affine != fuse.None {
 			a.Scales = e.source(i, fuse.View{Tensor: s.Affine, C0: s.Src[0].C0, C: s.Src[0].C})
 		}
-		return e.convs[i].Launch(e.q, e.kernels[i], e.params[i][0], a)
+		return e.steps[i].conv.Launch(e.q, e.resources[i].kernels, e.resources[i].params[0], a)
 	case fuse.MaxPool:
 		return e.ops.MaxPool(src[0], dst, y0, y1)
 	case fuse.Upsample:
@@ -204,11 +209,11 @@ func (e *Engine) launch(i, y0, y1 int) error {
 		return e.ops.Pointwise(src[0], scales, s.Src[0].C0, res, dst, y0, y1, s.Act, s.Slope)
 	case fuse.RowStats:
 		if e.summed(i) {
-			return e.ops.MergePieces(e.scratch, e.sums[i-1], dst, y0, y1)
+			return e.ops.MergePieces(e.scratch, e.steps[i-1].sums, dst, y0, y1)
 		}
 		return e.ops.RowStats(src[0], dst, y0, y1)
 	case fuse.Affine:
-		return e.ops.Affine(src[0], e.params[i][0], dst)
+		return e.ops.Affine(src[0], e.resources[i].params[0], dst)
 	}
 	return fmt.Errorf("exec: step %s: kind %s is not known", s.Name, s.Kind)
 }

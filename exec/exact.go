@@ -40,7 +40,7 @@ func beforeNorms(p *fuse.Program) []bool {
 // exact than float32 before norms.
 func (j *Job) capsFor(i int) conv.Caps {
 	c := j.caps
-	if c.Matrix && j.opt.Precision == planar.FP32 && j.exact[i] {
+	if c.Matrix && j.opt.Precision == planar.FP32 && j.steps[i].exact {
 		c.TF32 = false
 	}
 	return c

@@ -72,7 +72,7 @@ func (j *Job) explain(i int) StepFacts {
 	p, s := j.Program, &j.Program.Steps[i]
 	t := p.Tensors[s.Dst.Tensor]
 	f := StepFacts{Name: s.Name, Kind: s.Kind.String(), OutC: s.Dst.C, H: t.H, W: t.W, Kernel: s.K,
-		Algo: j.algos[i], Why: j.reasons[i], FLOPs: p.FLOPs(s, t.H), Weights: j.weightBytes(i)}
+		Algo: j.steps[i].algo, Why: j.steps[i].why, FLOPs: p.FLOPs(s, t.H), Weights: j.weightBytes(i)}
 	for _, v := range s.Src {
 		f.SrcC = append(f.SrcC, v.C)
 	}

@@ -62,18 +62,23 @@ type Job struct {
 	Plan    *memplan.Plan
 	Info    *clrt.DeviceInfo
 
-	opt     Options
-	caps    conv.Caps
-	convs   []conv.Impl // by step; nil for other kinds
-	algos   []string
-	reasons []string      // why each algorithm
-	exact   []bool        // by step, until norms are absorbed: see beforeNorms
-	sums    []conv.Pieces // by step: what statistics a convolution leaves for the next step; zero for none
+	opt   Options
+	caps  conv.Caps
+	steps []jobStep // as Program.Steps
 
 	decisions           map[string]string // algorithm by key of the tuning table, as far as used
 	fromTable, fromRule int               // convolutions chosen by the table, by AutoAlgo
 	asked               int               // convolutions chosen by opt.Algo
 	askedFor            []string          // what it chose, each once
+}
+
+// jobStep is what a job keeps of one step. All but the zero value is of convolutions.
+type jobStep struct {
+	conv  conv.Impl
+	algo  string      // its name
+	why   string      // the reason for it
+	exact bool        // it stands before a norm: see beforeNorms
+	sums  conv.Pieces // the partial statistics that it leaves for the next step; zero: none
 }
 
 // Prepare plans model m for an input of h×w packed samples on a device.
@@ -86,7 +91,7 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 	if err != nil {
 		return nil, err
 	}
-	j.follow()
+	j.reorder(j.Plan.Program, j.Plan.Order)
 	if err := j.checkSums(); err != nil {
 		return nil, err
 	}
@@ -142,13 +147,13 @@ func request(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 // absorbNorms lets convolutions that can normalise what they read.
 func (j *Job) absorbNorms() {
 	p, was := j.Program.Absorb(func(i int) bool {
-		c, ok := j.convs[i].(conv.Scaling)
+		c, ok := j.steps[i].conv.(conv.Scaling)
 		return ok && c.Scaled(fuse.NoAct) != nil
 	})
-	j.Program, j.convs, j.algos, j.reasons = p, permuted(j.convs, was), permuted(j.algos, was), permuted(j.reasons, was)
+	j.reorder(p, was)
 	for i := range p.Steps {
 		if s := &p.Steps[i]; s.Kind == fuse.Conv && s.Affine != fuse.None {
-			j.convs[i] = j.convs[i].(conv.Scaling).Scaled(s.Pre)
+			j.steps[i].conv = j.steps[i].conv.(conv.Scaling).Scaled(s.Pre)
 		}
 	}
 }
@@ -157,25 +162,24 @@ func (j *Job) absorbNorms() {
 // the step of statistics that follows them finds them.
 func (j *Job) takeSums() {
 	steps := j.Program.Steps
-	j.sums = make([]conv.Pieces, len(steps))
 	for i := range len(steps) - 1 {
 		s, next := &steps[i], &steps[i+1]
-		c, ok := j.convs[i].(conv.Summing)
+		c, ok := j.steps[i].conv.(conv.Summing)
 		if ok && next.Kind == fuse.RowStats && next.Src[0] == s.Dst && s.Act == fuse.NoAct && s.Res.Tensor == fuse.None {
-			j.convs[i], j.sums[i] = c.Summed()
+			j.steps[i].conv, j.steps[i].sums = c.Summed()
 		}
 	}
 }
 
 // summed reports whether the step before i leaves it partial statistics.
-func (j *Job) summed(i int) bool { return i > 0 && j.sums[i-1] != conv.Pieces{} }
+func (j *Job) summed(i int) bool { return i > 0 && j.steps[i-1].sums != conv.Pieces{} }
 
 // checkSums checks that a convolution that leaves partial statistics is followed
 // by the step that takes them, over the same rows, with no launch between: scratch
 // is theirs that long. Plans are so as both advance with the same demand.
 func (j *Job) checkSums() error {
-	for i, p := range j.sums {
-		if p != (conv.Pieces{}) && (i+1 == len(j.sums) || j.Program.Steps[i+1].Kind != fuse.RowStats || j.Program.Steps[i+1].Src[0] != j.Program.Steps[i].Dst) {
+	for i := range j.steps {
+		if j.steps[i].sums != (conv.Pieces{}) && (i+1 == len(j.steps) || j.Program.Steps[i+1].Kind != fuse.RowStats || j.Program.Steps[i+1].Src[0] != j.Program.Steps[i].Dst) {
 			return fmt.Errorf("exec: the statistics of step %s are not its next step: a defect of the plan", j.Program.Steps[i].Name)
 		}
 	}
@@ -201,29 +205,21 @@ func (j *Job) Shared() bool {
 	return (j.Info.Unified || j.Info.Type == clrt.CPU) && !j.opt.Discrete
 }
 
-// follow puts everything that is kept by step into the plan's order.
-func (j *Job) follow() {
-	j.Program = j.Plan.Program
-	j.convs = permuted(j.convs, j.Plan.Order)
-	j.algos = permuted(j.algos, j.Plan.Order)
-	j.reasons = permuted(j.reasons, j.Plan.Order)
-	j.sums = permuted(j.sums, j.Plan.Order)
-}
-
-func permuted[T any](v []T, order []int) []T {
-	w := make([]T, len(order))
-	for i, o := range order {
-		w[i] = v[o]
+// reorder makes p the job's program, whose step i was step was[i] of the program before.
+func (j *Job) reorder(p *fuse.Program, was []int) {
+	steps := make([]jobStep, len(was))
+	for i, k := range was {
+		steps[i] = j.steps[k]
 	}
-	return w
+	j.Program, j.steps = p, steps
 }
 
 func (j *Job) granule(i int) int {
 	if j.summed(i) {
 		return j.granule(i - 1)
 	}
-	if j.convs[i] != nil {
-		return j.convs[i].Granule()
+	if j.steps[i].conv != nil {
+		return j.steps[i].conv.Granule()
 	}
 	return 1
 }
@@ -231,15 +227,15 @@ func (j *Job) granule(i int) int {
 // lessScratch lists the sizes of scratch that launches of step i work with if they are
 // given less than they want.
 func (j *Job) lessScratch(i int) []int64 {
-	if c, ok := j.convs[i].(conv.Dividing); ok {
+	if c, ok := j.steps[i].conv.(conv.Dividing); ok {
 		return c.LessScratch()
 	}
 	return nil
 }
 
 func (j *Job) scratch(i, rows int) int64 {
-	if j.convs[i] != nil {
-		return j.convs[i].Scratch(rows)
+	if j.steps[i].conv != nil {
+		return j.steps[i].conv.Scratch(rows)
 	}
 	return 0
 }

@@ -223,7 +223,7 @@ func (p *Profile) declare(i int) {
 	s := &p.job.Program.Steps[i]
 	sum := p.steps[s.Name]
 	if sum == nil {
-		sum = &StepProfile{Name: s.Name, Kind: s.Kind.String(), Algo: p.job.algos[i]}
+		sum = &StepProfile{Name: s.Name, Kind: s.Kind.String(), Algo: p.job.steps[i].algo}
 		p.steps[s.Name] = sum
 		p.order = append(p.order, s.Name)
 	}

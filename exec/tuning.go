@@ -117,8 +117,8 @@ type Tuning struct {
 // Tuning of the job.
 func (j *Job) Tuning() Tuning {
 	t := Tuning{Asked: j.asked, Automatic: -j.asked, AskedFor: strings.Join(j.askedFor, ", ")}
-	for _, c := range j.convs {
-		if c != nil {
+	for i := range j.steps {
+		if j.steps[i].conv != nil {
 			t.Automatic++
 		}
 	}

@@ -29,8 +29,8 @@ func (j *Job) alignUp(n int64) int64 {
 // parts lists the sizes of step i's parameter arrays in bytes.
 func (j *Job) parts(i int) []int64 {
 	var ns []int64
-	if j.convs[i] != nil {
-		ns = append(ns, int64(j.convs[i].PackedLen())*4)
+	if j.steps[i].conv != nil {
+		ns = append(ns, int64(j.steps[i].conv.PackedLen())*4)
 	}
 	if s := &j.Program.Steps[i]; s.Kind == fuse.Affine {
 		ns = append(ns, int64(s.Dst.C)*12)
@@ -42,7 +42,7 @@ func (j *Job) parts(i int) []int64 {
 func (j *Job) packParts(i int) [][]byte {
 	s := &j.Program.Steps[i]
 	var ps [][]byte
-	if c := j.convs[i]; c != nil {
+	if c := j.steps[i].conv; c != nil {
 		weight, bias := j.Model.Params[s.Weight], j.Model.Params[s.Bias]
 		ps = append(ps, floatBytes(c.Pack(weight.Data, bias.Data)))
 	}
@@ -78,7 +78,7 @@ func (p *packer) take(i int) [][]byte {
 	}
 	parts := <-p.made[i]
 	p.held -= p.weightBytes(i)
-	if s := &p.Program.Steps[i]; p.convs[i] != nil && p.opt.TakeWeights && p.lastReader(s.Weight) == i {
+	if s := &p.Program.Steps[i]; p.steps[i].conv != nil && p.opt.TakeWeights && p.lastReader(s.Weight) == i {
 		p.Model.Params[s.Weight].Data, p.Model.Params[s.Bias].Data = nil, nil
 	}
 	return parts
@@ -88,7 +88,7 @@ func (p *packer) take(i int) [][]byte {
 func (j *Job) lastReader(weight string) int {
 	last := -1
 	for i := range j.Program.Steps {
-		if j.convs[i] != nil && j.Program.Steps[i].Weight == weight {
+		if j.steps[i].conv != nil && j.Program.Steps[i].Weight == weight {
 			last = i
 		}
 	}
@@ -150,18 +150,16 @@ func (e *Engine) loadWeights() error {
 	if err != nil {
 		return err
 	}
-	e.params = make([][]*clrt.Buffer, len(e.Program.Steps))
-	e.streamed = make([][]byte, len(e.Program.Steps))
 	ahead, most := e.packingRoom()
 	packer, next, garbage := newPacker(e.Job, ahead), int64(0), int64(0)
 	for i := range e.Program.Steps {
-		parts := packer.take(i)
+		of, parts := &e.resources[i], packer.take(i)
 		if garbage += 3 * e.weightBytes(i); garbage > most {
 			debug.FreeOSMemory()
 			garbage = 0
 		}
 		if at := e.Plan.LoadAt[i]; at >= 0 {
-			e.params[i], e.streamed[i] = []*clrt.Buffer{slots[at]}, host[:copy(host, parts[0])]
+			of.params, of.streamed = []*clrt.Buffer{slots[at]}, host[:copy(host, parts[0])]
 			host = host[len(parts[0]):]
 			continue
 		}
@@ -175,7 +173,7 @@ func (e *Engine) loadWeights() error {
 			if err != nil {
 				return err
 			}
-			e.params[i] = append(e.params[i], b)
+			of.params = append(of.params, b)
 			if err := e.q.Write(whole, at, p); err != nil {
 				return err
 			}
@@ -223,7 +221,8 @@ func (e *Engine) slots() (at map[int64]*clrt.Buffer, host []byte, err error) {
 // sendWeights loads the parameters of a step to their place.
 func (r *run) sendWeights(m memplan.Move) error {
 	r.opt.Profiler.tag(laneCompute, weightsTag)
-	ev, err := r.q.WriteAsync(r.params[m.Index][0], 0, r.streamed[m.Index])
+	of := &r.resources[m.Index]
+	ev, err := r.q.WriteAsync(of.params[0], 0, of.streamed)
 	if err != nil {
 		return err
 	}
