@@ -182,32 +182,3 @@ func block(s Shape, lanes int, weights, bias []float32) []float32 {
 
 // define puts macro definitions before a kernel text and removes them after it.
 func define(text string, defs ...any) string { return kerneltext.Define(text, defs...) }
-
-// direct lists the arguments that the direct kernels share, up to y0; bias is its
-// offset in weights.
-func (a *Args) direct(weights *clrt.Buffer, bias int32, rest ...any) []any {
-	return append(append(append(a.Sources(), weights, bias), a.Targets()...), rest...)
-}
-
-// Sources lists the kernel arguments for the sources, buffer and ring of each of
-// MaxSources, absent ones with no channels. There is room for a kernel's others.
-func (a *Args) Sources() []any {
-	args := make([]any, 0, 32)
-	for i := range MaxSources {
-		src := a.Src[0].Slice(0, 0)
-		if i < len(a.Src) {
-			src = a.Src[i]
-		}
-		args = append(args, src.Buf, src.Arg())
-	}
-	return args
-}
-
-// Targets lists the kernel arguments for the residual, a nil buffer if there is
-// none, and the destination.
-func (a *Args) Targets() []any {
-	if a.Res.Buf != nil {
-		return []any{a.Res.Buf, a.Res.Arg(), a.Dst.Buf, a.Dst.Arg()}
-	}
-	return []any{nil, a.Dst.Arg(), a.Dst.Buf, a.Dst.Arg()}
-}

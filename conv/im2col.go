@@ -126,15 +126,10 @@ func (u *unfolded) Kernels() []Kernel {
 
 // multiply queues the product that makes rows [y0,y0+rows) of a.Dst out of matrix.
 func (u *unfolded) multiply(q *clrt.Queue, k *clrt.Kernel, packed, matrix *clrt.Buffer, a *Args, y0, rows int) error {
-	var res any
-	rres := a.Dst.Arg()
-	if a.Res.Buf != nil {
-		res, rres = a.Res.Buf, a.Res.Arg()
-	}
 	n := rows * u.width()
-	err := k.SetArgs(packed, matrix, int32(u.shape.OutC), int32(n), int32(u.terms()),
-		int32(u.biasAt()), res, rres, a.Dst.Buf, a.Dst.Arg(), int32(y0), int32(u.width()), int32(u.shape.Act), a.Slope)
-	if err != nil {
+	args := new(KernelArgs).Buffer(packed).Buffer(matrix).Int(u.shape.OutC, n, u.terms(), u.biasAt()).
+		Residual(a).Ring(a.Dst).Int(y0, u.width(), int(u.shape.Act)).Float(a.Slope)
+	if err := args.Set(k); err != nil {
 		return err
 	}
 	work := u.local.Work
@@ -177,11 +172,11 @@ func (m *im2colImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer
 
 // unfold queues conv_im2col for rows [y,y+rows).
 func (m *im2colImpl) unfold(q *clrt.Queue, k *clrt.Kernel, a *Args, y, rows int) error {
-	args := append(a.Sources(), a.Scratch, int32(y), int32(rows), int32(m.width()))
 	// Some drivers count groups of the second dimension in 16 bits.
 	const most = 32768
 	for t := 0; t < m.terms(); t += most {
-		if err := k.SetArgs(append(args, int32(t))...); err != nil {
+		args := new(KernelArgs).Sources(a).Buffer(a.Scratch).Int(y, rows, m.width(), t)
+		if err := args.Set(k); err != nil {
 			return err
 		}
 		global := []int{(m.width()/m.vector + m.items - 1) / m.items * m.items, min(most, m.terms()-t), rows}

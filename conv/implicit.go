@@ -148,8 +148,8 @@ func (i *implicitImpl) Granule() int      { return 1 }
 func (i *implicitImpl) Scratch(int) int64 { return 0 }
 
 func (i *implicitImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
-	args := a.direct(packed, int32(i.biasAt()), int32(a.Y0), int32(a.Y1), int32(i.shape.Act), a.Slope)
-	if err := k[0].SetArgs(args...); err != nil {
+	args := new(KernelArgs).Sources(a).Buffer(packed).Int(i.biasAt()).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1, int(i.shape.Act)).Float(a.Slope)
+	if err := args.Set(k[0]); err != nil {
 		return err
 	}
 	pixels := (a.Dst.W + 3) / 4 * 4 * (a.Y1 - a.Y0)
@@ -218,8 +218,8 @@ func (i *implicitCPU) Granule() int      { return 1 }
 func (i *implicitCPU) Scratch(int) int64 { return 0 }
 
 func (i *implicitCPU) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
-	args := a.direct(packed, int32(i.biasAt()), int32(a.Y0), int32(a.Y1), int32(i.shape.Act), a.Slope)
-	if err := k[0].SetArgs(args...); err != nil {
+	args := new(KernelArgs).Sources(a).Buffer(packed).Int(i.biasAt()).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1, int(i.shape.Act)).Float(a.Slope)
+	if err := args.Set(k[0]); err != nil {
 		return err
 	}
 	vectors := (a.Dst.W + i.vector - 1) / i.vector * (a.Y1 - a.Y0)

@@ -104,8 +104,8 @@ func (p *packedImpl) Granule() int      { return 1 }
 func (p *packedImpl) Scratch(int) int64 { return 0 }
 
 func (p *packedImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
-	args := a.direct(packed, int32(p.biasAt()), int32(a.Y0), int32(a.Y1), int32(p.shape.Act), a.Slope)
-	if err := k[0].SetArgs(args...); err != nil {
+	args := new(KernelArgs).Sources(a).Buffer(packed).Int(p.biasAt()).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1, int(p.shape.Act)).Float(a.Slope)
+	if err := args.Set(k[0]); err != nil {
 		return err
 	}
 	blocks := (p.outQuads() + p.quads - 1) / p.quads

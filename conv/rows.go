@@ -116,8 +116,8 @@ func (r *rowsImpl) biasAt() (offset int) {
 }
 
 func (r *rowsImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
-	args := a.direct(packed, int32(r.biasAt()), int32(a.Y0), int32(r.shape.Act), a.Slope)
-	if err := k[0].SetArgs(args...); err != nil {
+	args := new(KernelArgs).Sources(a).Buffer(packed).Int(r.biasAt()).Residual(a).Ring(a.Dst).Int(a.Y0, int(r.shape.Act)).Float(a.Slope)
+	if err := args.Set(k[0]); err != nil {
 		return err
 	}
 	return q.LaunchQuiet(k[0], []int{r.blocks(), a.Y1 - a.Y0}, []int{1, 1})

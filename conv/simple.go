@@ -49,8 +49,8 @@ func (i *simpleImpl) Granule() int      { return 1 }
 func (i *simpleImpl) Scratch(int) int64 { return 0 }
 
 func (i *simpleImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
-	args := a.direct(packed, int32(i.weights()), int32(a.Y0), int32(i.shape.Act), a.Slope)
-	if err := k[0].SetArgs(args...); err != nil {
+	args := new(KernelArgs).Sources(a).Buffer(packed).Int(i.weights()).Residual(a).Ring(a.Dst).Int(a.Y0, int(i.shape.Act)).Float(a.Slope)
+	if err := args.Set(k[0]); err != nil {
 		return err
 	}
 	columns := (a.Dst.W + i.items - 1) / i.items * i.items

@@ -78,8 +78,8 @@ func (t *tileImpl) Scratch(int) int64 { return 0 }
 
 func (t *tileImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
 	bias := t.blocks() * t.lanes * t.shape.InC() * t.shape.K * t.shape.K
-	args := a.direct(packed, int32(bias), int32(a.Y0), int32(a.Y1), int32(t.shape.Act), a.Slope)
-	if err := k[0].SetArgs(args...); err != nil {
+	args := new(KernelArgs).Sources(a).Buffer(packed).Int(bias).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1, int(t.shape.Act)).Float(a.Slope)
+	if err := args.Set(k[0]); err != nil {
 		return err
 	}
 	groups := (t.blocks() + t.nk - 1) / t.nk

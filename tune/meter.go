@@ -176,7 +176,7 @@ func (p *problem) buffer(n int64, purpose string) (*clrt.Buffer, error) {
 
 // random fills a source on the device.
 func (p *problem) random(r planar.Ring, seed int) error {
-	if err := p.fill.SetArgs(r.Buf, r.Arg(), int32(seed), int32(r.Rows)); err != nil {
+	if err := new(conv.KernelArgs).Ring(r).Int(seed, r.Rows).Set(p.fill); err != nil {
 		return err
 	}
 	return p.q.LaunchQuiet(p.fill, []int{(r.W + 15) / 16 * 16, r.C, r.Rows}, nil)

@@ -118,10 +118,8 @@ func (f *fused) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *
 	if err := checkRows(f.algo, a, m); err != nil {
 		return err
 	}
-	args := append(a.Sources(), packed, int32(f.biasAt()))
-	args = append(args, a.Targets()...)
-	args = append(args, int32(a.Y0/m), int32(a.Y1), int32(f.shape.Act), a.Slope)
-	if err := k[0].SetArgs(args...); err != nil {
+	args := new(conv.KernelArgs).Sources(a).Buffer(packed).Int(f.biasAt()).Residual(a).Ring(a.Dst).Int(a.Y0/m, a.Y1, int(f.shape.Act)).Float(a.Slope)
+	if err := args.Set(k[0]); err != nil {
 		return err
 	}
 	global := []int{ceilDiv(f.shape.W, m*fusedTilesX) * f.threads(), ceilDiv(a.Y1-a.Y0, m*fusedTilesY), f.blocksK()}

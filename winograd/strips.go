@@ -279,19 +279,19 @@ func (w *strips) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a 
 	if workers < 1 {
 		return fmt.Errorf("%s: %w", w.algo, w.capError(scratchSize(a.Scratch)))
 	}
-	if err := k[0].SetArgs(packed, a.Scratch, int32(w.shape.InC())); err != nil {
+	args := new(conv.KernelArgs).Buffer(packed).Buffer(a.Scratch).Int(w.shape.InC())
+	if err := args.Set(k[0]); err != nil {
 		return err
 	}
 	if err := q.LaunchQuiet(k[0], []int{w.blocksK(), ceilDiv(w.shape.InC(), filterChannels)}, []int{1, 1}); err != nil {
 		return err
 	}
 	o := w.offsets()
-	args := append(a.Sources(), packed, int32(w.biasAt()))
-	args = append(args, a.Targets()...)
-	args = append(args, a.Scratch, int32(16+w.filters()), int32(o.size), int32(w.strideI()), int32(w.strideV()), int32(w.strideY()),
-		[8]int32{int32(o.v), int32(o.p), int32(o.y), int32(o.d), int32(o.z)},
-		int32(a.Y0/w.t.M), int32(a.Y1), int32(items), int32(w.blocksX()), int32(w.shape.Act), a.Slope)
-	if err := k[1].SetArgs(args...); err != nil {
+	args = new(conv.KernelArgs).Sources(a).Buffer(packed).Int(w.biasAt()).Residual(a).Ring(a.Dst).
+		Buffer(a.Scratch).Int(16+w.filters(), o.size, w.strideI(), w.strideV(), w.strideY()).
+		Int8([8]int32{int32(o.v), int32(o.p), int32(o.y), int32(o.d), int32(o.z)}).
+		Int(a.Y0/w.t.M, a.Y1, items, w.blocksX(), int(w.shape.Act)).Float(a.Slope)
+	if err := args.Set(k[1]); err != nil {
 		return err
 	}
 	return q.LaunchQuiet(k[1], []int{workers}, []int{1})

@@ -284,36 +284,36 @@ func (w *tiled) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *
 func (w *tiled) piece(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args, row0, rows int, channels []Range) error {
 	inC, outC, tp := w.shape.InC(), w.shape.OutC, w.tp()
 	n2, tiles := w.t.N*w.t.N, rows*tp
-	mAt := int32(int64(n2) * int64(channels[0].Len()) * int64(tiles) * int64(w.elemV()) / 4)
+	mAt := int(int64(n2) * int64(channels[0].Len()) * int64(tiles) * int64(w.elemV()) / 4)
 	blocks, high := ceilDiv(ceilDiv(w.shape.W, w.t.M), w.wide), tiledThreads/w.wide
 	patchRows, _, _ := w.patch()
 	for _, r := range channels {
 		c0, cs := r.From, r.Len()
-		args := append(a.Sources(), a.Scratch, int32(c0), int32(row0), int32(rows), int32(tp))
-		if err := k[0].SetArgs(args...); err != nil {
+		args := new(conv.KernelArgs).Sources(a).Buffer(a.Scratch).Int(c0, row0, rows, tp)
+		if err := args.Set(k[0]); err != nil {
 			return err
 		}
 		if err := q.LaunchQuiet(k[0], []int{blocks * w.wide, ceilDiv(rows, patchRows) * high, cs}, []int{w.wide, high, 1}); err != nil {
 			return err
 		}
 		g := w.gemm
-		err := k[1].SetArgs(packed, a.Scratch, a.Scratch, mAt, int32(inC), int32(c0), int32(cs), int32(w.kpad()), int32(outC), int32(tiles), oneIf(c0 > 0))
-		if err != nil {
+		args = new(conv.KernelArgs).Buffer(packed).Buffer(a.Scratch).Buffer(a.Scratch).Int(mAt, inC, c0, cs, w.kpad(), outC, tiles, oneIf(c0 > 0))
+		if err := args.Set(k[1]); err != nil {
 			return err
 		}
 		if err := q.LaunchQuiet(k[1], []int{ceilDiv(tiles, g.bt) * g.threads(), ceilDiv(outC, g.bk), n2}, []int{g.threads(), 1, 1}); err != nil {
 			return err
 		}
 	}
-	args := append([]any{a.Scratch, mAt, packed, int32(w.biasAt())}, a.Targets()...)
-	args = append(args, int32(row0), int32(rows), int32(tp), int32(a.Y1), int32(w.shape.Act), a.Slope)
-	if err := k[2].SetArgs(args...); err != nil {
+	args := new(conv.KernelArgs).Buffer(a.Scratch).Int(mAt).Buffer(packed).Int(w.biasAt()).Residual(a).Ring(a.Dst).
+		Int(row0, rows, tp, a.Y1, int(w.shape.Act)).Float(a.Slope)
+	if err := args.Set(k[2]); err != nil {
 		return err
 	}
 	return q.LaunchQuiet(k[2], []int{blocks * w.wide, rows * high, outC}, []int{w.wide, high, 1})
 }
 
-func oneIf(b bool) int32 {
+func oneIf(b bool) int {
 	if b {
 		return 1
 	}

@@ -22,7 +22,7 @@ type Single struct {
 	Shape     conv.Shape
 	Precision planar.Precision
 	// Launch lists the arguments and sizes of the launch that Impl would make.
-	Launch func(packed *clrt.Buffer, a *conv.Args) (args []any, global, local []int)
+	Launch func(packed *clrt.Buffer, a *conv.Args) (args *conv.KernelArgs, global, local []int)
 }
 
 // Bench reports TFLOP/s and ms by events of the device, the median of five launches or more after
@@ -49,7 +49,7 @@ func (k Single) Bench(b *testing.B, dev *clrt.Device) {
 	packed, args, err := k.operands(ctx, q)
 	must(err)
 	list, global, local := k.Launch(packed, args)
-	must(kern.SetArgs(list...))
+	must(list.Set(kern))
 	var took []float64
 	for len(took) < 7 || b.Loop() {
 		ev, err := q.Launch(kern, global, local)

@@ -93,8 +93,8 @@ func (o *Ops) Close() {
 
 // samples launches k with a work-item for every side columns of rows [y0,y1) of
 // dst.
-func (o *Ops) samples(k *clrt.Kernel, side int, dst planar.Ring, y0, y1 int, args ...any) error {
-	if err := k.SetArgs(args...); err != nil {
+func (o *Ops) samples(k *clrt.Kernel, side int, dst planar.Ring, y0, y1 int, args *conv.KernelArgs) error {
+	if err := args.Set(k); err != nil {
 		return err
 	}
 	items := (dst.W + side - 1) / side
@@ -116,16 +116,16 @@ func channels(c conv.Caps, lx, all int) int {
 
 // MaxPool makes rows [y0,y1) of dst, each sample the largest of a 2×2 block of src.
 func (o *Ops) MaxPool(src, dst planar.Ring, y0, y1 int) error {
-	return o.samples(o.pool, 8, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0))
+	return o.samples(o.pool, 8, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0))
 }
 
 // Upsample makes rows [y0,y1) of dst by bilinear enlargement of src.
 func (o *Ops) Upsample(src, dst planar.Ring, y0, y1 int, alignCorners bool) error {
-	align := int32(0)
+	align := 0
 	if alignCorners {
 		align = 1
 	}
-	return o.samples(o.upsample, 8, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0), align)
+	return o.samples(o.upsample, 8, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0, align))
 }
 
 // Pointwise makes rows [y0,y1) of dst = act(src·scale+shift) + res. scales is what
@@ -136,19 +136,19 @@ func (o *Ops) Pointwise(src, scales planar.Ring, c0 int, res, dst planar.Ring, y
 		res = dst
 		res.Buf = nil
 	}
-	return o.samples(o.pointwise, 8, dst, y0, y1, src.Buf, src.Arg(), scales.Buf, scales.Arg(), int32(c0),
-		res.Buf, res.Arg(), dst.Buf, dst.Arg(), int32(y0), int32(act), slope)
+	args := new(conv.KernelArgs).Ring(src).Ring(scales).Int(c0).Ring(res).Ring(dst).Int(y0, int(act)).Float(slope)
+	return o.samples(o.pointwise, 8, dst, y0, y1, args)
 }
 
 // Shuffle makes rows [y0,y1) of dst by the pixel shuffle of src.
 func (o *Ops) Shuffle(src, dst planar.Ring, y0, y1 int) error {
-	return o.samples(o.shuffle, 1, dst, y0, y1, src.Buf, src.Arg(), dst.Buf, dst.Arg(), int32(y0))
+	return o.samples(o.shuffle, 1, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0))
 }
 
 // RowStats writes the statistics of rows [y0,y1) of src to stats, which has as
 // many channels.
 func (o *Ops) RowStats(src, stats planar.Ring, y0, y1 int) error {
-	if err := o.rowStats.SetArgs(src.Buf, src.Arg(), stats.Buf, stats.Arg(), int32(y0)); err != nil {
+	if err := new(conv.KernelArgs).Ring(src).Ring(stats).Int(y0).Set(o.rowStats); err != nil {
 		return err
 	}
 	ls := reduceItems(o.caps)
@@ -158,7 +158,8 @@ func (o *Ops) RowStats(src, stats planar.Ring, y0, y1 int) error {
 // MergePieces writes the statistics of rows [y0,y1) to stats from those of their
 // pieces; the rows of a piece share its statistics evenly.
 func (o *Ops) MergePieces(buf *clrt.Buffer, p conv.Pieces, stats planar.Ring, y0, y1 int) error {
-	if err := o.mergePieces.SetArgs(buf, int32(p.Rows), int32(p.Columns), stats.Buf, stats.Arg(), int32(y0), int32(y1)); err != nil {
+	args := new(conv.KernelArgs).Buffer(buf).Int(p.Rows, p.Columns).Ring(stats).Int(y0, y1)
+	if err := args.Set(o.mergePieces); err != nil {
 		return err
 	}
 	lx, n := across(o.caps), slices(o.caps)
@@ -168,7 +169,7 @@ func (o *Ops) MergePieces(buf *clrt.Buffer, p conv.Pieces, stats planar.Ring, y0
 // Affine merges all rows of statistics of a plane into scales; params holds a
 // weight for each channel, then a bias for each, then an eps for each.
 func (o *Ops) Affine(stats planar.Ring, params *clrt.Buffer, scales planar.Ring) error {
-	if err := o.affine.SetArgs(stats.Buf, stats.Arg(), params, scales.Buf, scales.Arg()); err != nil {
+	if err := new(conv.KernelArgs).Ring(stats).Buffer(params).Ring(scales).Set(o.affine); err != nil {
 		return err
 	}
 	side, ms := mergeSide(o.caps), mergeItems(o.caps)

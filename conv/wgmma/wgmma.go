@@ -186,21 +186,20 @@ func (m *impl) Scratch(rows int) int64 {
 
 func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	args, global, local := m.launch(packed, a)
-	if err := k[0].SetArgs(args...); err != nil {
+	if err := args.Set(k[0]); err != nil {
 		return err
 	}
 	return q.LaunchQuiet(k[0], global, local)
 }
 
 // launch lists the kernel's arguments and sizes.
-func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args []any, global, local []int) {
-	args = append(a.Sources(), packed, int32(m.stages()), int32(m.biasAt()))
-	args = append(append(args, a.Targets()...), int32(a.Y0), int32(a.Y1), a.Slope)
+func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args *conv.KernelArgs, global, local []int) {
+	args = new(conv.KernelArgs).Sources(a).Buffer(packed).Int(m.stages(), m.biasAt()).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1).Float(a.Slope)
 	if m.sums {
-		args = append(args, a.Scratch)
+		args.Buffer(a.Scratch)
 	}
 	if m.scaled {
-		args = append(args, a.Scales.Buf, a.Scales.Arg(), a.PreSlope)
+		args.Ring(a.Scales).Float(a.PreSlope)
 	}
 	tiles := ceilDiv(a.Y1-a.Y0, m.variant.tileH())
 	return args, []int{m.groups() * group, ceilDiv(a.Dst.W, tileW), tiles}, []int{group, 1, 1}
