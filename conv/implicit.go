@@ -103,7 +103,7 @@ type implicitImpl struct {
 
 func (i *implicitImpl) Kernels() []Kernel {
 	t := i.tile
-	n := fmt.Sprintf("conv_implicit_k%d_%dx%dx%d_%d", i.shape.K, t.bm(), t.bn(), t.bk, t.items())
+	n := fmt.Sprintf("conv_implicit_k%d_%dx%d_%dx%d_%d", i.shape.K, t.tm, t.mx, t.tn, t.nx, t.bk)
 	return []Kernel{{n, put4CL + define(implicitCL, "NAME", n, "KS", i.shape.K, "BK", t.bk, "MX", t.mx, "NX", t.nx, "TM", t.tm, "TN", t.tn)}}
 }
 

@@ -32,8 +32,8 @@ func Algorithms(c conv.Caps) []conv.Algo {
 
 // algoByName finds an algorithm, nil if there is none. Beyond the list there are
 // variants, which tuning chooses from: forms of Winograd's, divisions of
-// the matrix units' work (mma-m2x1-r2x4-w3x3-p2) and register tiles of direct-rows
-// (direct-rows-o6v2).
+// the matrix units' work (mma-m2x1-r2x4-w3x3-p2), register tiles of direct-rows
+// (direct-rows-o6v2) and work-groups of other shapes (see conv.Shaped).
 func algoByName(name string) conv.Algo {
 	all := Algorithms(conv.Caps{})
 	find := func(name string) conv.Algo {
@@ -54,6 +54,12 @@ func algoByName(name string) conv.Algo {
 		return a
 	}
 	if a, ok := conv.RowTileNamed(name); ok {
+		return a
+	}
+	if a, ok := conv.TileGroupNamed(name); ok {
+		return a
+	}
+	if a, ok := conv.ImplicitGroupNamed(name); ok {
 		return a
 	}
 	return nil

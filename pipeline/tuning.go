@@ -120,7 +120,7 @@ func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, until tim
 	defer m.Close()
 	defer keep.guard(ctx, len(tasks), s.tell)()
 	done := 0
-	o := tune.Options{Until: until, Done: func(out *tune.Outcome) {
+	o := tune.Options{Until: until, Groups: tune.Groups, Done: func(out *tune.Outcome) {
 		done++
 		s.debug(outcomeText(out))
 		keep.add(out)

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -169,7 +170,8 @@ func (p *problem) input(i, c, y, x int) float32 {
 }
 
 // check runs a candidate on all rows and compares the bands with what is right.
-// It sets r.err, the root mean square difference by the root mean square result.
+// It sets r.err, the root mean square difference by the root mean square result, and
+// r.sum, a hash of the bands.
 func (r *rig) check(precision string) error {
 	if err := r.erase(); err != nil {
 		return err
@@ -178,12 +180,13 @@ func (r *rig) check(precision string) error {
 		return err
 	}
 	var sum, refs, worst float64
-	n := 0
+	n, hash := 0, sha256.New()
 	for i, b := range r.bands {
 		got, err := r.download(b)
 		if err != nil {
 			return err
 		}
+		hash.Write(floatBytes(got))
 		for j, want := range r.want[i] {
 			d := math.Abs(float64(got[j]) - float64(want))
 			if !(d <= math.MaxFloat64) {
@@ -194,6 +197,7 @@ func (r *rig) check(precision string) error {
 		}
 		n += len(got)
 	}
+	hash.Sum(r.sum[:0])
 	rms := math.Sqrt(refs / float64(n))
 	r.err = math.Sqrt(sum/float64(n)) / rms
 	half, most := tolerance(precision, r.shape)

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"enhance/conv"
@@ -37,7 +38,10 @@ func (d *duel) enter(r *Result, impl conv.Impl, first bool) error {
 	if err := c.check(d.task.Precision); err != nil {
 		return err
 	}
-	r.Error = c.err
+	if r.Error = c.err; r.like != nil && r.like.sum != c.sum {
+		return fmt.Errorf("its samples are not those of %s, which has the same order of sums", r.like.Algo)
+	}
+	r.sum = c.sum
 	if first {
 		for range d.limits.Runs {
 			if _, err := c.time(); err != nil {

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"math"
 	"time"
@@ -42,7 +43,9 @@ type Result struct {
 	Score   float64 `json:"score,omitempty"`
 
 	price  float64
-	ratios []float64 // of the default's time, run by run
+	ratios []float64         // of the default's time, run by run
+	sum    [sha256.Size]byte // of the samples that were compared
+	like   *Result           // what those must be the same as; nil: nothing
 }
 
 // Outcome is what came of a task.
@@ -60,6 +63,8 @@ type Outcome struct {
 type Options struct {
 	// Until, if set, is when to stop: what was not measured then keeps its default.
 	Until time.Time
+	// Groups is how many other shapes of work-groups may be tried for each task.
+	Groups int
 	// Done, if set, is told of each outcome.
 	Done func(o *Outcome)
 }
@@ -261,6 +266,9 @@ func (m *Meter) decide(ctx context.Context, out *Outcome, o *Options) error {
 			r.Problem = err.Error()
 		}
 		out.Results = append(out.Results, r)
+	}
+	if err := d.searchGroups(ctx, out, o); err != nil {
+		return err
 	}
 	d.final(out.Results, o)
 	out.choose(p.flops())

@@ -65,6 +65,8 @@ type Convolution struct {
 	// costs several times the error of storing the result; only the tiled form
 	// has a V in memory that could be rounded.
 	WideV bool
+	// Groups are the work-groups' shapes, of Form Tiled or Fused only.
+	Groups Groups
 }
 
 // Algo is the convolution by a variant in the form that suits the device.
@@ -79,7 +81,7 @@ func (c Convolution) Name() string {
 	if c.WideV {
 		n += "-v32"
 	}
-	return n
+	return n + c.Groups.words(c.Form)
 }
 
 // New refuses kernels of another size than the variant's, and devices that lack what
@@ -104,6 +106,9 @@ func (c Convolution) New(caps conv.Caps, s conv.Shape, p planar.Precision) (conv
 	}
 	if c.Split != ByRows && form != Tiled {
 		return nil, fmt.Errorf("%s: only the tiled form splits by channels", c.Name())
+	}
+	if !c.Groups.sane(c.Form) {
+		return nil, fmt.Errorf("%s: the kernels do not take such work-groups", c.Name())
 	}
 	switch form {
 	case Strips:

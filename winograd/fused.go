@@ -23,10 +23,11 @@ type fused struct {
 	bk    int // output channels of a work-group
 	cc    int // input channels at a time
 	share int // output channels that meet in local memory at a time
+
+	rounds int // products of a work-item
 }
 
 const (
-	fusedRounds = 2 // products of a work-item
 	fusedTilesX = 8
 	fusedTilesY = 4
 )
@@ -36,11 +37,17 @@ func newFused(c Convolution, t *compiled, caps conv.Caps, s conv.Shape) (conv.Im
 	if t.variant != V2x3 && t.variant != V4x3 {
 		return nil, fmt.Errorf("%s: the sums of %d products do not fit registers; the fused form does %s and %s, or use the tiled form", c.Name(), t.N*t.N, V2x3, V4x3)
 	}
-	f := &fused{t: t, algo: c.Name(), shape: s, bk: 64, cc: 4, share: 8}
+	f := &fused{t: t, algo: c.Name(), shape: s, bk: 64, cc: 4, share: 8, rounds: 2}
 	if t.variant == V4x3 {
 		// 144 work-items of 128 sums each. Twice as many get 168 registers on
 		// NVIDIA, and spill (TestNoSpills in package exec).
 		f.bk = 16
+	}
+	if g := c.Groups; g != (Groups{}) {
+		f.bk, f.rounds, f.cc = g.Outputs, g.Each, g.Stage
+		if f.products()%f.rounds != 0 {
+			return nil, fmt.Errorf("%s: %d products do not divide among work-items by %d", f.algo, f.products(), f.rounds)
+		}
 	}
 	if n := f.threads(); n > caps.MaxWorkGroup {
 		return nil, fmt.Errorf("%s needs work-groups of %d, the device allows %d", f.algo, n, caps.MaxWorkGroup)
@@ -59,7 +66,7 @@ func (f *fused) products() int { return f.t.N * f.t.N }
 // lanes is the number of work-items that share a product.
 func (f *fused) lanes() int { return f.bk / 8 * fusedTilesX * fusedTilesY / 8 }
 
-func (f *fused) threads() int { return f.products() * f.lanes() / fusedRounds }
+func (f *fused) threads() int { return f.products() * f.lanes() / f.rounds }
 
 // patch is the layout of the samples in local memory: lines, vectors of a line,
 // distance of phases and of lines. Tile rows are 8 banks apart, so that the 32 tiles
@@ -81,11 +88,11 @@ func (f *fused) local() int {
 }
 
 func (f *fused) Kernels() []conv.Kernel {
-	n := fmt.Sprintf("wino_fused_%s_%d", f.t.variant, f.share)
+	n := fmt.Sprintf("wino_fused_%s_%d_b%dr%di%d", f.t.variant, f.share, f.bk, f.rounds, f.cc)
 	h, quads, phase, pitch := f.patch()
 	return []conv.Kernel{render(fusedTemplate, n, map[string]any{
 		"N": f.t.N, "M": f.t.M, "T": f.t.T(), "R": f.t.R, "BK": f.bk, "CC": f.cc, "Lanes": f.lanes(), "Threads": f.threads(),
-		"Rounds": fusedRounds, "Step": f.products() / fusedRounds, "Local": f.local(), "Share": f.share,
+		"Rounds": f.rounds, "Step": f.products() / f.rounds, "Local": f.local(), "Share": f.share,
 		"PatchH": h, "Quads": quads, "Phase": phase, "PatchW": pitch, "Lead": 4 - f.t.R/2,
 	}, emitter(f.t.input, n+"_bt", "float"), emitter(f.t.output, n+"_at", "float"))}
 }

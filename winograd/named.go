@@ -24,6 +24,7 @@ func Named(name string) (Convolution, bool) {
 		word, rest, _ = strings.Cut(rest, "-")
 		form := slices.Index(formNames[:], word)
 		switch {
+		case c.Form != ByDevice && c.Groups.parse(c.Form, word):
 		case form > 0 && c.Form == ByDevice && !c.WideV:
 			c.Form = Form(form)
 		case word == "v32" && !c.WideV:
@@ -32,7 +33,7 @@ func Named(name string) (Convolution, bool) {
 			return Convolution{}, false
 		}
 	}
-	return c, c.Name() == name
+	return c, c.Name() == name && c.Groups.sane(c.Form)
 }
 
 // Candidates are the convolutions worth measuring for a shape on a kind of device,

@@ -40,10 +40,11 @@ type tiled struct {
 	split Split
 	limit int64
 	wide  int // tiles of a work-group of the transforms
+	high  int // work-items of it for each
 	gemm  gemmTile
 }
 
-// tiledThreads is the work-group size of the transforms.
+// tiledThreads is the work-group size of the transforms by rule.
 const tiledThreads = 128
 
 // gemmTile is the blocking of the matrix products: bk outputs × bt tiles for a
@@ -55,7 +56,15 @@ func (g gemmTile) threads() int { return g.bk / g.tk * g.bt / 8 }
 // local is the local memory of a work-group in bytes.
 func (g gemmTile) local() int { return 2 * g.cc * (g.bk + g.bt) * 4 }
 
-func (g gemmTile) name() string { return fmt.Sprintf("wino_gemm_%dx%d_%d", g.bk, g.bt, g.tk) }
+func (g gemmTile) name() string { return fmt.Sprintf("wino_gemm_%dx%d_%d_%d", g.bk, g.bt, g.tk, g.cc) }
+
+// fits says what of a device is too small for the products, nil if nothing is.
+func (g gemmTile) fits(c conv.Caps) error {
+	if g.threads() > c.MaxWorkGroup || int64(g.local()) > c.LocalMem {
+		return fmt.Errorf("products need work-groups of %d and %d bytes of local memory, the device allows %d and %d", g.threads(), g.local(), c.MaxWorkGroup, c.LocalMem)
+	}
+	return nil
+}
 
 var gemmTiles = []gemmTile{
 	{bk: 128, bt: 128, tk: 8, cc: 8}, {bk: 96, bt: 128, tk: 8, cc: 8}, {bk: 64, bt: 128, tk: 8, cc: 8},
@@ -67,7 +76,7 @@ var gemmTiles = []gemmTile{
 func chooseGemm(k int, c conv.Caps) (gemmTile, error) {
 	best, bestPad := gemmTile{}, 0
 	for _, g := range gemmTiles {
-		if g.threads() > c.MaxWorkGroup || int64(g.local()) > c.LocalMem {
+		if g.fits(c) != nil {
 			continue
 		}
 		if pad := ceilDiv(k, g.bk) * g.bk; best.bk == 0 || pad < bestPad {
@@ -85,14 +94,24 @@ func newTiled(c Convolution, t *compiled, caps conv.Caps, s conv.Shape, p planar
 	if t.N > 8 {
 		w.wide = 16 // more products for each tile: half the tiles
 	}
-	if caps.MaxWorkGroup < tiledThreads {
-		return nil, fmt.Errorf("%s needs work-groups of %d, the device allows %d", w.algo, tiledThreads, caps.MaxWorkGroup)
+	w.high = tiledThreads / w.wide
+	if g := c.Groups; g != (Groups{}) {
+		w.wide, w.high = g.Wide, g.High
+	}
+	if n := w.wide * w.high; caps.MaxWorkGroup < n {
+		return nil, fmt.Errorf("%s needs work-groups of %d, the device allows %d", w.algo, n, caps.MaxWorkGroup)
 	}
 	if need := int64(max(w.localIn(), w.localOut())); need > caps.LocalMem {
 		return nil, fmt.Errorf("%s needs %d bytes of local memory, the device has %d", w.algo, need, caps.LocalMem)
 	}
 	var err error
-	if w.gemm, err = chooseGemm(s.OutC, caps); err != nil {
+	if g := c.Groups; g != (Groups{}) {
+		w.gemm = gemmTile{g.Outputs, g.Tiles, g.Each, g.Stage}
+		err = w.gemm.fits(caps)
+	} else {
+		w.gemm, err = chooseGemm(s.OutC, caps)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", w.algo, err)
 	}
 	less := w.LessScratch()
@@ -165,11 +184,12 @@ func (w *tiled) Kernels() []conv.Kernel {
 	if w.halfV {
 		typeV = "half"
 	}
-	in, out := "wino_in_"+string(w.t.variant)+"_"+typeV, "wino_out_"+string(w.t.variant)
+	in := fmt.Sprintf("wino_in_%s_%s_%dx%d", w.t.variant, typeV, w.wide, w.high)
+	out := fmt.Sprintf("wino_out_%s_%dx%d", w.t.variant, w.wide, w.high)
 	rows, h, width := w.patch()
 	g := w.gemm
 	common := map[string]any{
-		"N": w.t.N, "M": w.t.M, "T": w.t.T(), "R": w.t.R, "Wide": w.wide, "High": tiledThreads / w.wide,
+		"N": w.t.N, "M": w.t.M, "T": w.t.T(), "R": w.t.R, "Wide": w.wide, "High": w.high,
 		"TypeV": typeV, "HalfV": w.halfV, "Rows": rows, "PatchH": h, "PatchW": width, "Phase": w.phase(),
 		"BK": g.bk, "BT": g.bt, "TK": g.tk, "CC": g.cc, "Threads": g.threads(),
 		"LoadsU": ceilDiv(g.cc*g.bk/4, g.threads()), "LoadsV": ceilDiv(g.cc*g.bt/4, g.threads()),
@@ -285,7 +305,7 @@ func (w *tiled) piece(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 	inC, outC, tp := w.shape.InC(), w.shape.OutC, w.tp()
 	n2, tiles := w.t.N*w.t.N, rows*tp
 	mAt := int(int64(n2) * int64(channels[0].Len()) * int64(tiles) * int64(w.elemV()) / 4)
-	blocks, high := ceilDiv(ceilDiv(w.shape.W, w.t.M), w.wide), tiledThreads/w.wide
+	blocks, high := ceilDiv(ceilDiv(w.shape.W, w.t.M), w.wide), w.high
 	patchRows, _, _ := w.patch()
 	for _, r := range channels {
 		c0, cs := r.From, r.Len()
