@@ -103,6 +103,15 @@ func checkCandidates(t *testing.T, name string, caps conv.Caps, p planar.Precisi
 		if choose, err := exec.ParseAlgos(a.Name()); err != nil || choose("x", task.Shape).Name() != a.Name() {
 			t.Errorf("%s is not found by its name: %v", a.Name(), err)
 		}
+		shaped, ok := a.(conv.Shaped)
+		if !ok {
+			continue
+		}
+		for _, n := range shaped.Neighbours(caps, task.Shape, p) {
+			if choose, err := exec.ParseAlgos(n.Name()); err != nil || choose("x", task.Shape).Name() != n.Name() {
+				t.Errorf("%s, a neighbour of %s, is not found by its name: %v", n.Name(), a.Name(), err)
+			}
+		}
 	}
 }
 
