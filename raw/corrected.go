@@ -36,15 +36,50 @@ func (p *Photo) correct() error {
 		return err
 	}
 	p.developed = rest
-	if f := c.chain.Frame(); !m.CutCrop(f.X0, f.Y0, f.Width, f.Height) {
-		return rawerr.Formatf("dng", "TrimBounds leaves nothing of the default crop %v", m.Crop)
+	p.frame = c.chain.Frame()
+	if err := p.finishOpcodes(m); err != nil {
+		return err
 	}
-	p.warnOfOpcodes()
 	if c.chain.Empty() {
 		return nil
 	}
 	p.rows = c
 	c.setLevels()
+	return nil
+}
+
+// correctLinear is correct for a photo without a mosaic: OpcodeList2, and
+// OpcodeList3 up to its first warp.
+func (p *Photo) correctLinear() error {
+	m := &p.meta
+	if err := p.linear.Add(p.opcodes[1], opcode.Mosaic); err != nil {
+		return err
+	}
+	list := p.opcodes[2]
+	n := 0
+	for n < len(list) && !isWarp(list[n].Params) {
+		n++
+	}
+	if err := p.linear.Add(list[:n], opcode.Developed); err != nil {
+		return err
+	}
+	p.developed = list[n:]
+	p.frame = p.linear.Frame()
+	return p.finishOpcodes(m)
+}
+
+func isWarp(params any) bool {
+	_, ok := params.(opcode.Warp)
+	return ok
+}
+
+// finishOpcodes cuts the crop and says what is not done.
+func (p *Photo) finishOpcodes(m *Meta) error {
+	f := p.frame
+	if !m.CutCrop(f.X0, f.Y0, f.Width, f.Height) {
+		return rawerr.Formatf("dng", "TrimBounds leaves nothing of the default crop %v", m.Crop)
+	}
+	p.warnOfOpcodes()
 	return nil
 }
 

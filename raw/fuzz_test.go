@@ -2,14 +2,19 @@ package raw
 
 import (
 	"bytes"
+	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"image"
+	"image/jpeg"
 	"io"
 	"testing"
 
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
+	"enhance/raw/opcode"
+	"enhance/raw/tiff"
 )
 
 func crc(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
@@ -33,6 +38,10 @@ func tryPhoto(t *testing.T, b []byte, opt Options) {
 		if m.Width*m.Height > maxFuzzSamples {
 			return
 		}
+		if m.Linear {
+			checkKind(t, tryLinear(t, p))
+			return
+		}
 		dst := make([]uint16, m.Width*m.Height)
 		out := make([]float32, m.Width)
 		if err = p.ReadRows(0, m.Height, dst); err == nil {
@@ -45,12 +54,36 @@ func tryPhoto(t *testing.T, b []byte, opt Options) {
 			}
 		}
 	}
+	checkKind(t, err)
+}
+
+func checkKind(t *testing.T, err error) {
+	t.Helper()
 	var fe *FormatError
 	var ue *UnsupportedError
 	var oe *OptionError
 	if err != nil && !errors.As(err, &fe) && !errors.As(err, &ue) && !errors.As(err, &oe) {
 		t.Fatalf("error of no documented kind: %v", err)
 	}
+}
+
+// tryLinear reads all of a linear image.
+func tryLinear(t *testing.T, p *Photo) error {
+	m := p.Meta()
+	dst := make([]float32, 3*m.Width*m.Height)
+	if err := p.ReadLinear(0, m.Height, dst); err != nil {
+		return err
+	}
+	last := make([]float32, 3*m.Width)
+	if err := p.ReadLinear(m.Height-1, 1, last); err != nil {
+		return err
+	}
+	for i, v := range dst[len(dst)-len(last):] {
+		if v-v != 0 || v != last[i] {
+			t.Fatalf("sample %d of the last row is %g, read alone %g", i, v, last[i])
+		}
+	}
+	return nil
 }
 
 // fuzzSpecs are small DNG files of different coding.
@@ -78,16 +111,66 @@ func fuzzSpecs() []dng.Spec {
 		s.TileWidth, s.TileHeight, s.Big = 4, 4, true
 		out = append(out, s)
 		s.JPEG = nil
+		s.Opcodes = smallOpcodes()
 		out = append(out, s)
 	}
-	return out
+	return append(out, linearSpecs()...)
+}
+
+// smallOpcodes are lists for smallSpec's image.
+func smallOpcodes() [3][]opcode.Operation {
+	whole := opcode.Area{Bottom: 4, Right: 6, Planes: 3, RowPitch: 1, ColPitch: 1}
+	gains := &opcode.GainMap{Area: whole, PointsV: 1, PointsH: 2, SpacingV: 1, SpacingH: 1, Planes: 1, Gains: []float32{1, 2}}
+	return [3][]opcode.Operation{
+		{{ID: opcode.BadListID, Params: &opcode.BadList{Points: []opcode.Point{{Row: 1, Column: 2}}}}},
+		{{ID: opcode.GainMapID, Params: gains}, {ID: opcode.TrimBoundsID, Optional: true, Params: &opcode.TrimBounds{Bottom: 4, Right: 5}}},
+		{{ID: opcode.VignetteRadialID, Params: &opcode.VignetteRadial{K: [5]float64{0.5}}},
+			{ID: opcode.WarpFisheyeID, Params: &opcode.Fisheye{Planes: [][4]float64{{1}}}}},
+	}
+}
+
+// linearSpecs are small linear images: integers, deflated differences, floats and
+// lossy JPEG.
+func linearSpecs() []dng.Spec {
+	s := smallSpec()
+	s.Linear, s.Samples = true, append(append(s.Samples, s.Samples...), s.Samples...)
+	s.Opcodes[2] = smallOpcodes()[2]
+	out := []dng.Spec{s}
+	s.Opcodes[2] = nil
+	s.Bits, s.Compression = 16, 8
+	s.Encode = func([]uint16, int, int) ([]byte, error) {
+		var b bytes.Buffer
+		z := zlib.NewWriter(&b)
+		for i := range 6 * 3 * 4 * 2 {
+			if _, err := z.Write([]byte{byte(i * i)}); err != nil {
+				return nil, err
+			}
+		}
+		err := z.Close()
+		return b.Bytes(), err
+	}
+	s.Edit = func(_, raw *tiff.Dir) { raw.Shorts(317, 2) }
+	out = append(out, s)
+	s.Edit = func(_, raw *tiff.Dir) { raw.Shorts(317, 3); raw.Shorts(339, 3, 3, 3) }
+	out = append(out, s)
+	s.Edit = nil
+	s.Bits, s.Compression = 8, 34892
+	for i := range s.Samples {
+		s.Samples[i] &= 0xFF
+	}
+	s.Encode = func([]uint16, int, int) ([]byte, error) {
+		var b bytes.Buffer
+		err := jpeg.Encode(&b, image.NewRGBA(image.Rect(0, 0, 6, 4)), nil)
+		return b.Bytes(), err
+	}
+	return append(out, s)
 }
 
 func FuzzDNG(f *testing.F) {
 	for _, s := range fuzzSpecs() {
 		f.Add(dngBytes(f, s))
 	}
-	f.Fuzz(func(t *testing.T, b []byte) { tryPhoto(t, b, Options{}) })
+	f.Fuzz(func(t *testing.T, b []byte) { tryPhoto(t, b, Options{Linear: true}) })
 }
 
 func FuzzTIFFMosaic(f *testing.F) {
@@ -146,7 +229,7 @@ func TestEveryByteChanged(t *testing.T) {
 			for _, v := range []byte{0, 1, good[i] + 1, good[i] ^ 0x80, 0xFF} {
 				b := bytes.Clone(good)
 				b[i] = v
-				tryPhoto(t, b, Options{})
+				tryPhoto(t, b, Options{Linear: true})
 			}
 		}
 	}

@@ -38,6 +38,9 @@ func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // apply puts the options over what the file said and checks that the result can
 // be used.
 func (o *Options) apply(m *Meta) error {
+	if m.Linear {
+		return o.applyLinear(m)
+	}
 	if o.CFA != nil {
 		m.CFA = *o.CFA
 	}
@@ -50,16 +53,33 @@ func (o *Options) apply(m *Meta) error {
 	if o.White != nil {
 		m.SetWhite(float32(*o.White))
 	}
-	if o.WB != nil {
-		g := o.WB
-		m.AsShot = &[3]float64{g[1] / g[0], 1, g[1] / g[2]}
-		m.AsShotWhiteXY = nil
-	}
+	o.applyWB(m)
 	if err := m.CheckLevels(); err != nil {
 		if o.Black != nil || o.White != nil {
 			return &OptionError{Option: "black and --white", Problem: err.Error()}
 		}
 		return &rawerr.FormatError{Where: "raw", Problem: "unusable levels (--black and --white override them)", Err: err}
 	}
+	return nil
+}
+
+func (o *Options) applyWB(m *Meta) {
+	if g := o.WB; g != nil {
+		m.AsShot = &[3]float64{g[1] / g[0], 1, g[1] / g[2]}
+		m.AsShotWhiteXY = nil
+	}
+}
+
+// applyLinear is apply for a photo without a mosaic.
+func (o *Options) applyLinear(m *Meta) error {
+	switch {
+	case !o.Linear:
+		return &UnsupportedError{Feature: "linear (demosaiced) DNG", Advice: "take the camera's original RAW, or a DNG made without demosaicing"}
+	case o.CFA != nil:
+		return &OptionError{Option: "cfa", Problem: "the photo is demosaiced: it has no filter pattern"}
+	case o.Black != nil || o.White != nil:
+		return &OptionError{Option: "black and --white", Problem: "the levels of a demosaiced photo cannot be replaced"}
+	}
+	o.applyWB(m)
 	return nil
 }

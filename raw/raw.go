@@ -69,6 +69,10 @@ type Options struct {
 	// Black and White replace the file's levels by one value for all samples.
 	Black, White *float64
 
+	// Linear accepts DNG files that are demosaiced. Of such a photo Meta().Linear is
+	// true and ReadLinear gives the rows; without it they are refused.
+	Linear bool
+
 	// WB replaces the camera's white balance: gains for red, green and blue,
 	// any scale.
 	WB *[3]float64
@@ -77,11 +81,13 @@ type Options struct {
 // Photo is an open RAW photo. It is not safe for concurrent use.
 type Photo struct {
 	meta   Meta
-	rows   rowSource
+	rows   rowSource     // of a mosaic
+	linear *opcode.Chain // of a linear image
 	closer io.Closer
 
 	opcodes   [3][]opcode.Operation
 	developed []opcode.Operation // those of list 3 that wait for demosaicing
+	frame     opcode.Frame       // what TrimBounds left of the active area
 }
 
 // rowSource yields rows y0 to y0+n-1 of the active area; dst holds n rows of
@@ -156,6 +162,9 @@ func open(r io.ReaderAt, size int64, opt Options) (*Photo, error) {
 	if err := opt.apply(&p.meta); err != nil {
 		return nil, err
 	}
+	if p.meta.Linear {
+		return p, p.correctLinear()
+	}
 	return p, p.correct()
 }
 
@@ -183,10 +192,34 @@ func (p *Photo) ReadRows(y0, n int, dst []uint16) error {
 	if len(dst) < n*m.Width {
 		return fmt.Errorf("raw: room for %d samples, %d rows have %d", len(dst), n, n*m.Width)
 	}
+	if p.rows == nil {
+		return errors.New("raw: the photo is linear: it has no mosaic")
+	}
 	if n == 0 {
 		return nil
 	}
 	return p.rows.ReadRows(y0, n, dst[:n*m.Width])
+}
+
+// ReadLinear reads rows y0 to y0+n-1 of the active area of a photo whose
+// Meta().Linear is true: each row's red, green and blue one after the other,
+// Meta().Width samples each, linear camera RGB with 0 at black and 1 at white, after
+// the opcode lists but for AfterDemosaicing. Downwards is fast.
+func (p *Photo) ReadLinear(y0, n int, dst []float32) error {
+	m := &p.meta
+	if y0 < 0 || n < 0 || y0 > m.Height || n > m.Height-y0 {
+		return fmt.Errorf("raw: rows %d to %d of a photo of %d rows", y0, y0+n, m.Height)
+	}
+	if len(dst) < 3*n*m.Width {
+		return fmt.Errorf("raw: room for %d samples, %d rows have %d", len(dst), n, 3*n*m.Width)
+	}
+	if p.linear == nil {
+		return errors.New("raw: the photo is a mosaic: it has no linear RGB")
+	}
+	if n == 0 {
+		return nil
+	}
+	return p.linear.Rows(y0, n, dst[:3*n*m.Width])
 }
 
 // Normalise maps the stored samples of row y from column x0 on to linear values:

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"enhance/raw/dng"
+	"enhance/raw/opcode"
 	"enhance/raw/tiff"
 )
 
@@ -55,7 +56,12 @@ func (p *Photo) sniff(r io.ReaderAt, size int64) error {
 		if err != nil {
 			return err
 		}
-		p.rows, p.meta, p.opcodes = im, im.Meta, im.Opcodes
+		p.meta, p.opcodes = im.Meta, im.Opcodes
+		if im.Meta.Linear {
+			p.linear = opcode.NewChain(im.Meta.Width, im.Meta.Height, 3, im.ReadLinear)
+		} else {
+			p.rows = im
+		}
 		return nil
 	case bytes.HasPrefix(head, []byte(pngMagic)):
 		return p.openPNG(r, size)

@@ -26,9 +26,10 @@ func (s *source) choose(dirs []*tiff.IFD) error {
 		return err
 	}
 	// Preferred is the largest mosaic among the full-resolution images
-	// (NewSubFileType 0); failing that, some main image, to say what it is.
-	var best, other *tiff.IFD
-	var bestArea uint64
+	// (NewSubFileType 0), then the largest linear image; failing both, some main
+	// image, to say what it is.
+	var best, linear, other *tiff.IFD
+	var bestArea, linearArea uint64
 	for _, d := range dirs {
 		kind, err := d.Uint(tagNewSubfileType, 0)
 		if err != nil {
@@ -44,12 +45,19 @@ func (s *source) choose(dirs []*tiff.IFD) error {
 		if photo == photoCFA && (best == nil || area > bestArea) {
 			best, bestArea = d, area
 		}
-		if other == nil || photo == photoLinearRaw {
+		switch {
+		case photo == photoLinearRaw && area > linearArea:
+			linear, linearArea = d, area
+		case other == nil:
 			other = d
 		}
 	}
-	if best != nil {
+	switch {
+	case best != nil:
 		s.raw = best
+		return nil
+	case linear != nil:
+		s.raw, s.linear = linear, true
 		return nil
 	}
 	return s.noMosaic(other)
@@ -98,9 +106,6 @@ func (s *source) noMosaic(d *tiff.IFD) error {
 	if err := s.refuseCoding(); err != nil {
 		return err
 	}
-	if photo == photoLinearRaw {
-		return &rawerr.UnsupportedError{Feature: "linear (demosaiced) DNG", Advice: "take the camera's original RAW, or a DNG made without demosaicing"}
-	}
 	return &rawerr.UnsupportedError{Feature: fmt.Sprintf("DNG whose main image is not a mosaic (photometric interpretation %d)", photo),
 		Advice: "take the camera's original RAW"}
 }
@@ -144,12 +149,17 @@ func (s *source) refuse() error {
 	if err := s.refuseCoding(); err != nil {
 		return err
 	}
+	if planar, err := s.raw.Uint(tagPlanarConfiguration, 1); err != nil {
+		return err
+	} else if s.linear && planar != 1 {
+		return &rawerr.UnsupportedError{Feature: "linear DNG with a plane for each colour (PlanarConfiguration 2)", Advice: "convert it with Adobe DNG Converter"}
+	}
 	for _, c := range []struct {
 		tag     uint16
 		def, ok uint64
 		feature string
 	}{
-		{tagSamplesPerPixel, 1, 1, "mosaic with several samples a pixel"},
+		{tagSamplesPerPixel, 1, s.samplesPerPixel(), fmt.Sprintf("image without %d samples a pixel", s.samplesPerPixel())},
 		{tagFillOrder, 1, 1, "TIFF with reversed bit order (FillOrder 2)"},
 		{tagCFALayout, 1, 1, "sensor with staggered rows or columns (CFALayout)"},
 		{tagRowInterleave, 1, 1, "DNG with interleaved rows"},
@@ -173,11 +183,8 @@ func (s *source) refuseCoding() error {
 	if err != nil {
 		return err
 	}
-	if format == 3 {
-		return &rawerr.UnsupportedError{Feature: "floating-point DNG", Advice: "take the camera's original RAW"}
-	}
-	if format != 1 {
-		return &rawerr.UnsupportedError{Feature: fmt.Sprintf("sample format %d", format), Advice: "samples must be unsigned integers"}
+	if format != 1 && (format != 3 || !s.isDNG()) {
+		return &rawerr.UnsupportedError{Feature: fmt.Sprintf("sample format %d", format), Advice: "samples must be unsigned integers, or in a DNG floating-point numbers"}
 	}
 	c, err := s.raw.Uint(tagCompression, compNone)
 	if err != nil {
@@ -187,17 +194,20 @@ func (s *source) refuseCoding() error {
 	switch c {
 	case compNone:
 		return nil
-	case compLosslessJPEG:
+	case compLosslessJPEG, compLossyJPEG:
 		if s.isDNG() {
 			return nil
 		}
 		return &rawerr.UnsupportedError{Feature: "JPEG-compressed TIFF", Advice: "save it uncompressed"}
-	case compLossyJPEG:
-		return &rawerr.UnsupportedError{Feature: "lossy DNG (compression 34892)", Advice: "take the original RAW or a lossless DNG"}
+	case compDeflate, compDeflateOld:
+		if s.isDNG() {
+			return nil
+		}
+		return &rawerr.UnsupportedError{Feature: fmt.Sprintf("deflate-compressed TIFF (compression %d)", c), Advice: "save it uncompressed"}
 	case compJPEGXL:
 		return &rawerr.UnsupportedError{Feature: "JPEG XL DNG (compression 52546)", Advice: advice}
-	case compDeflate, compDeflateOld:
-		return &rawerr.UnsupportedError{Feature: fmt.Sprintf("deflate-compressed DNG or TIFF (compression %d)", c), Advice: advice}
+	case compVC5:
+		return &rawerr.UnsupportedError{Feature: "GoPro's GPR (VC-5, compression 9)", Advice: "convert it to an uncompressed DNG, for example with gpr_tools"}
 	case compLZW:
 		return &rawerr.UnsupportedError{Feature: "LZW-compressed TIFF (compression 5)", Advice: "save it uncompressed"}
 	}

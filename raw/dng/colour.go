@@ -46,7 +46,7 @@ func (s *source) numbers(tag uint16, n int) ([]float64, error) {
 // are in plane order, which CFAPlaneColor may permute.
 func (s *source) planes() ([3]int, error) {
 	p := [3]int{0, 1, 2}
-	if !s.raw.Has(tagCFAPlaneColor) {
+	if s.linear || !s.raw.Has(tagCFAPlaneColor) {
 		return p, nil
 	}
 	v, err := s.raw.Uints(tagCFAPlaneColor, 16)

@@ -1,17 +1,21 @@
 // Package dng reads the colour filter array image of a DNG file (Adobe DNG
 // specification 1.7 and earlier) and of plain 16-bit gray TIFF files that hold
-// a mosaic, and writes DNG files.
+// a mosaic, or the linear camera RGB of a DNG file that has been demosaiced, and
+// writes DNG files.
 //
 // Open finds the main image among the directories, checks that all its samples
 // can be in the file, and collects the facts about the camera (mosaic.Meta).
 // ReadRows then decodes only the rows asked for:
 //
-//	tiff container -> select -> layout -> packed | jpegrows -> OpcodeList1 -> linearise -> crop
+//	tiff container -> select -> layout -> packed | jpegrows | stream -> OpcodeList1 -> linearise -> crop
+//
+// and ReadLinear those of a linear image.
 //
 // Write is the reverse for tests and for tools that make DNG files.
 package dng
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -27,7 +31,10 @@ type Image struct {
 	Meta   mosaic.Meta
 	rows   rowReader
 	active mosaic.Rect // in the stored image
-	linear []uint16    // LinearizationTable, or nil
+	table  []uint16    // LinearizationTable, or nil
+
+	linearRows   *streamRows // of a linear image, which has no rows
+	linearLevels linearLevels
 
 	// Opcodes are the file's opcode lists 1 to 3. ReadRows has applied the first.
 	Opcodes [3][]opcode.Operation
@@ -65,6 +72,7 @@ type source struct {
 	file    *tiff.File
 	first   *tiff.IFD // camera and colour facts
 	raw     *tiff.IFD // the mosaic
+	linear  bool      // raw is demosaiced
 	version [4]byte   // DNGVersion; zero for plain TIFF
 
 	warnings []string
@@ -107,20 +115,58 @@ func (s *source) open() (*Image, error) {
 	return im, nil
 }
 
+// samplesPerPixel is how many an image that is read has.
+func (s *source) samplesPerPixel() uint64 {
+	if s.linear {
+		return linearPlanes
+	}
+	return 1
+}
+
 // codec sets the row reader for the image's compression and names it.
-func (s *source) codec(l *layout, im *Image) (string, error) {
-	if l.compression == compNone {
+func (s *source) codec(l *layout, im *Image) (name string, err error) {
+	name = fmt.Sprintf("uncompressed %d-bit", l.bits)
+	var stream *streamRows
+	switch {
+	case l.dct:
+		if stream, name, err = s.dct(l, l.jpeg); err != nil {
+			return "", err
+		}
+	case l.compression == compLosslessJPEG:
+		h, err := ljpeg.ReadHeader(s.file.ReaderAt(), l.chunks[0].off, l.chunks[0].size)
+		if err != nil {
+			return "", fmt.Errorf("%s 0: %w", l.unit, err)
+		}
+		l.bits = h.Precision
+		name = fmt.Sprintf("lossless JPEG %d-bit", h.Precision)
+		if l.spp == 1 {
+			early := s.version[0] == 1 && s.version[1] == 0
+			im.rows = newJPEGRows(s.file.ReaderAt(), l, early)
+			return name, nil
+		}
+		stream = newStreamRows(s.file.ReaderAt(), l, (*streamRows).openLossless)
+	case l.compression == compNone && l.spp == 1 && !l.float:
 		im.rows = &packedRows{layout: l, file: s.file}
-		return fmt.Sprintf("uncompressed %d-bit", l.bits), nil
+		return name, nil
+	default:
+		if l.compression != compNone {
+			name = fmt.Sprintf("deflated %d-bit", l.bits)
+		}
+		if l.float {
+			name += " floating-point"
+		}
+		stream = newStreamRows(s.file.ReaderAt(), l, func(r *streamRows, i int) (rowStream, error) { return r.openBytes(i, s.file.Order()) })
 	}
-	h, err := ljpeg.ReadHeader(s.file.ReaderAt(), l.chunks[0].off, l.chunks[0].size)
-	if err != nil {
-		return "", fmt.Errorf("%s 0: %w", l.unit, err)
+	switch {
+	case s.linear:
+		im.linearRows = stream
+		name = "linear (demosaiced), " + name
+	case l.float:
+		im.rows = &floatRows{streamRows: stream}
+	default:
+		im.rows = stream
 	}
-	l.bits = h.Precision
-	early := s.version[0] == 1 && s.version[1] == 0
-	im.rows = newJPEGRows(s.file.ReaderAt(), l, early)
-	return fmt.Sprintf("lossless JPEG %d-bit", h.Precision), nil
+	return name, nil
 }
 
 // name is the container in words: "DNG 1.4", "DNG 1.4 (BigTIFF)", "TIFF mosaic".
@@ -139,16 +185,19 @@ func (s *source) name() string {
 // samples a row, after LinearizationTable. Rows may be asked for in any order;
 // downwards is fast, and going back a little costs little.
 func (im *Image) ReadRows(y0, n int, dst []uint16) error {
+	if im.rows == nil {
+		return errors.New("dng: the image is linear: it has no mosaic")
+	}
 	a := im.active
 	if err := im.rows.readRows(a.Y0+y0, n, a.X0, a.X1, dst); err != nil {
 		return fmt.Errorf("dng: %w", err)
 	}
-	if im.linear == nil {
+	if im.table == nil {
 		return nil
 	}
-	last := len(im.linear) - 1
+	last := len(im.table) - 1
 	for i, v := range dst[:n*a.Width()] {
-		dst[i] = im.linear[min(int(v), last)]
+		dst[i] = im.table[min(int(v), last)]
 	}
 	return nil
 }

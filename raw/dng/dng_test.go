@@ -250,13 +250,21 @@ func TestUnsupported(t *testing.T) {
 		edit func(d *tiff.Dir)
 	}{
 		{"X-Trans", func(d *tiff.Dir) { d.Shorts(tagCFARepeatPatternDim, 6, 6) }},
-		{"lossy DNG (compression 34892)", func(d *tiff.Dir) { d.Shorts(tagCompression, 34892) }},
 		{"JPEG XL", func(d *tiff.Dir) { d.Shorts(tagCompression, 52546) }},
-		{"deflate", func(d *tiff.Dir) { d.Shorts(tagCompression, 8) }},
-		{"linear (demosaiced) DNG", func(d *tiff.Dir) { d.Shorts(tagPhotometric, 34892) }},
-		{"lossy DNG", func(d *tiff.Dir) { d.Shorts(tagPhotometric, 34892); d.Shorts(tagCompression, 34892) }},
-		{"floating-point", func(d *tiff.Dir) { d.Shorts(tagSampleFormat, 3) }},
-		{"floating-point", func(d *tiff.Dir) { d.Shorts(tagPhotometric, 34892); d.Shorts(tagSampleFormat, 3) }},
+		{"VC-5", func(d *tiff.Dir) { d.Shorts(tagCompression, 9) }},
+		{"predictor 7", func(d *tiff.Dir) { d.Shorts(tagCompression, 8); d.Shorts(tagPredictor, 7) }},
+		{"without 3 samples a pixel", func(d *tiff.Dir) { d.Shorts(tagPhotometric, 34892) }},
+		{"PlanarConfiguration 2", func(d *tiff.Dir) {
+			d.Shorts(tagPhotometric, 34892)
+			d.Shorts(tagSamplesPerPixel, 3)
+			d.Shorts(tagPlanarConfiguration, 2)
+		}},
+		{"8-bit floating-point", func(d *tiff.Dir) { d.Shorts(tagBitsPerSample, 8); d.Shorts(tagSampleFormat, 3) }},
+		{"sample format 2", func(d *tiff.Dir) { d.Shorts(tagSampleFormat, 2) }},
+		{"4x4", func(d *tiff.Dir) { // quad Bayer
+			d.Shorts(tagCFARepeatPatternDim, 4, 4)
+			d.Bytes(tagCFAPattern, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 2, 2, 1, 1, 2, 2)
+		}},
 		{"not a mosaic", func(d *tiff.Dir) { d.Shorts(tagPhotometric, 2) }},
 		{"filter colour", func(d *tiff.Dir) { d.Bytes(tagCFAPattern, 3, 1, 1, 2) }},
 		{"RRGB", func(d *tiff.Dir) { d.Bytes(tagCFAPattern, 0, 0, 1, 2) }},
@@ -266,7 +274,7 @@ func TestUnsupported(t *testing.T) {
 		}},
 		{"staggered", func(d *tiff.Dir) { d.Shorts(tagCFALayout, 2) }},
 		{"interleaved rows", func(d *tiff.Dir) { d.Shorts(tagRowInterleave, 2) }},
-		{"several samples", func(d *tiff.Dir) { d.Shorts(tagSamplesPerPixel, 3) }},
+		{"without 1 samples a pixel", func(d *tiff.Dir) { d.Shorts(tagSamplesPerPixel, 3) }},
 		{"32-bit", func(d *tiff.Dir) { d.Shorts(tagBitsPerSample, 32) }},
 		{"version 2.0", func(d *tiff.Dir) { d.Bytes(tagDNGBackwardVersion, 2, 0, 0, 0) }},
 	} {

@@ -17,9 +17,14 @@ type layout struct {
 	cw, ch      int // chunk; strips are as wide as the image
 	across      int // chunks in a row of chunks
 	chunks      []chunk
+	spp         int // samples a pixel: 1, or 3 of a linear image
 	bits        int
+	float       bool // samples are floating-point
+	predictor   predictor
 	compression uint64
-	unit        string // "strip" or "tile"
+	jpeg        jpegKind // of the first chunk
+	dct         bool     // chunks are JPEG of a lossy process
+	unit        string   // "strip" or "tile"
 }
 
 type chunk struct{ off, size int64 }
@@ -35,7 +40,7 @@ func (l *layout) rowsIn(k int) int {
 
 // rowBytes is the size of an uncompressed row of a chunk, which starts on a
 // byte boundary.
-func (l *layout) rowBytes() int64 { return (int64(l.cw)*int64(l.bits) + 7) / 8 }
+func (l *layout) rowBytes() int64 { return (int64(l.cw)*int64(l.spp)*int64(l.bits) + 7) / 8 }
 
 // layout reads and checks the grid. Nothing larger than the file's own tables
 // is allocated.
@@ -51,18 +56,65 @@ func (s *source) layout() (*layout, error) {
 	if l.h, err = s.side(tagImageLength, "height"); err != nil {
 		return nil, err
 	}
-	bits, err := s.raw.Uint(tagBitsPerSample, 1)
-	if err != nil {
+	if err := s.samples(l); err != nil {
 		return nil, err
 	}
-	if bits < 8 || bits > 16 || (bits < 10 && !s.isDNG()) {
-		return nil, &rawerr.UnsupportedError{Feature: fmt.Sprintf("%d-bit samples", bits), Advice: "a DNG mosaic has 8 to 16 bits, a TIFF mosaic 10 to 16"}
-	}
-	l.bits = int(bits)
 	if err := s.grid(l); err != nil {
 		return nil, err
 	}
+	if err := s.sniffCoding(l); err != nil {
+		return nil, err
+	}
 	return l, s.checkChunks(l)
+}
+
+// samples reads what a sample is.
+func (s *source) samples(l *layout) error {
+	l.spp = int(s.samplesPerPixel())
+	format, err := s.raw.Uint(tagSampleFormat, 1)
+	if err != nil {
+		return err
+	}
+	l.float = format == 3
+	bits := []uint64{1}
+	if s.raw.Has(tagBitsPerSample) {
+		if bits, err = s.raw.Uints(tagBitsPerSample, 1<<12); err != nil {
+			return err
+		}
+	}
+	for _, b := range bits[:min(l.spp, len(bits))] {
+		if b != bits[0] {
+			return &rawerr.UnsupportedError{Feature: fmt.Sprintf("samples of unequal size (%d bits)", bits), Advice: "convert it with Adobe DNG Converter"}
+		}
+	}
+	b := bits[0]
+	switch {
+	case l.float && b != 16 && b != 24 && b != 32:
+		return &rawerr.UnsupportedError{Feature: fmt.Sprintf("%d-bit floating-point samples", b), Advice: "a floating-point DNG has 16, 24 or 32 bits"}
+	case !l.float && (b < 8 || b > 16 || b < 10 && !s.isDNG()):
+		return &rawerr.UnsupportedError{Feature: fmt.Sprintf("%d-bit samples", b), Advice: "a DNG mosaic has 8 to 16 bits, a TIFF mosaic 10 to 16"}
+	}
+	l.bits = int(b)
+	if l.compression == compDeflate || l.compression == compDeflateOld {
+		return s.readPredictor(l)
+	}
+	return nil
+}
+
+// sniffCoding finds out which of JPEG's processes the chunks have.
+func (s *source) sniffCoding(l *layout) error {
+	if l.compression != compLosslessJPEG && l.compression != compLossyJPEG {
+		return nil
+	}
+	var err error
+	if l.jpeg, err = s.sniffJPEG(l.chunks[0]); err != nil {
+		return err
+	}
+	l.dct = !l.jpeg.lossless()
+	if l.compression == compLossyJPEG && !l.dct {
+		return rawerr.Formatf("dng", "lossless JPEG in a file that calls it lossy")
+	}
+	return nil
 }
 
 func (s *source) side(tag uint16, name string) (int, error) {
@@ -124,6 +176,24 @@ func (s *source) grid(l *layout) error {
 	return nil
 }
 
+// maxDeflate is the best that deflate can do.
+const maxDeflate = 1032
+
+// leastBytes is how many bytes a chunk of so many rows has at least. The last tiles
+// of JPEG may hold only the rows that the image has.
+func (l *layout) leastBytes(rows, inImage int64) int64 {
+	perRow := int64(l.cw) * int64(l.spp)
+	switch {
+	case l.dct:
+		return (inImage*perRow + maxDCT - 1) / maxDCT
+	case l.compression == compLosslessJPEG: // a Huffman code is at least a bit
+		return (inImage*perRow + 7) / 8
+	case l.compression != compNone:
+		return (rows*l.rowBytes() + maxDeflate - 1) / maxDeflate
+	}
+	return rows * l.rowBytes()
+}
+
 // checkChunks verifies that every chunk is large enough for its samples, and
 // the file for all of them (chunks may overlap in a hostile file): whatever is
 // allocated for samples later is bounded by the file's size.
@@ -131,21 +201,15 @@ func (s *source) checkChunks(l *layout) error {
 	var total, claimed int64
 	for i, c := range l.chunks {
 		rows := int64(l.rowsIn(i / l.across))
-		need := rows * l.rowBytes()
-		if l.compression == compLosslessJPEG {
-			// A Huffman code is at least one bit a sample. The last tiles may
-			// hold only the rows that the image has.
-			rows = min(rows, int64(l.h-i/l.across*l.ch))
-			need = (rows*int64(l.cw) + 7) / 8
-		}
+		need := l.leastBytes(rows, min(rows, int64(l.h-i/l.across*l.ch)))
 		if c.size < need {
 			return rawerr.Formatf("dng", "%s %d has %d bytes, its samples need at least %d", l.unit, i, c.size, need)
 		}
 		total += need
 		claimed += c.size
 	}
-	// Chunks of JPEG that overlap would let a small file open many large streams.
-	if l.compression == compLosslessJPEG && claimed > s.file.Size() {
+	// Compressed chunks that overlap would let a small file open many large streams.
+	if l.compression != compNone && claimed > s.file.Size() {
 		return rawerr.Formatf("dng", "%ss of %d bytes together in a file of %d bytes", l.unit, claimed, s.file.Size())
 	}
 	if total > s.file.Size() {

@@ -90,21 +90,24 @@ func (s *source) linearization(im *Image, l *layout) error {
 	if err != nil {
 		return err
 	}
-	im.linear = make([]uint16, len(v))
+	im.table = make([]uint16, len(v))
 	for i, x := range v {
 		if x > math.MaxUint16 {
 			return rawerr.Formatf("dng", "LinearizationTable has %d at %d, more than 16 bits", x, i)
 		}
-		im.linear[i] = uint16(x)
+		im.table[i] = uint16(x)
 	}
 	return nil
 }
 
 // levels reads black and white levels; defaults are 0 and the largest sample.
 func (s *source) levels(im *Image, l *layout) error {
+	if s.linear {
+		return s.readLinearLevels(im, l)
+	}
 	m := &im.Meta
 	m.BlackRows, m.BlackCols, m.Black = 1, 1, []float32{0}
-	m.SetWhite(float32(uint(1)<<l.bits - 1))
+	m.SetWhite(l.fullScale())
 	if !s.isDNG() {
 		return nil
 	}
@@ -153,12 +156,23 @@ func (s *source) levels(im *Image, l *layout) error {
 	if len(m.Black) != m.BlackRows*m.BlackCols { // no BlackLevel: zeros
 		m.BlackRows, m.BlackCols = 1, 1
 	}
+	if f, ok := im.rows.(*floatRows); ok {
+		f.setLevels(m)
+	}
 	return nil
+}
+
+// fullScale is the white level of a file that names none.
+func (l *layout) fullScale() float32 {
+	if l.float {
+		return 1
+	}
+	return float32(uint(1)<<l.bits - 1)
 }
 
 // cfa reads the filter pattern, whose origin is the active area's corner.
 func (s *source) cfa(im *Image, _ *layout) error {
-	if !s.isDNG() {
+	if !s.isDNG() || s.linear {
 		return nil
 	}
 	dim, err := s.raw.Uints(tagCFARepeatPatternDim, 2)

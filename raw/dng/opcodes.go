@@ -34,6 +34,16 @@ func (s *source) opcodes(im *Image, l *layout) error {
 
 // firstList puts list 1 between the decoder and LinearizationTable.
 func (s *source) firstList(im *Image, l *layout) error {
+	if s.linear {
+		for i := range im.Opcodes[0] {
+			op := &im.Opcodes[0][i]
+			if !op.Optional {
+				return &rawerr.UnsupportedError{Feature: fmt.Sprintf("%v in OpcodeList1 of a linear image", op.ID)}
+			}
+			op.Params, op.Problem = nil, "list 1 of a linear image is not read"
+		}
+		return nil
+	}
 	r := &listedRows{next: im.rows, width: l.w, height: l.h}
 	c := opcode.NewChain(l.w, l.h, 1, r.stored)
 	if err := c.Add(im.Opcodes[0], opcode.Stored); err != nil {

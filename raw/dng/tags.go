@@ -18,6 +18,7 @@ const (
 	tagSamplesPerPixel     = 277
 	tagRowsPerStrip        = 278
 	tagStripByteCounts     = 279
+	tagPlanarConfiguration = 284
 	tagSoftware            = 305
 	tagDateTime            = 306
 	tagArtist              = 315
@@ -25,6 +26,7 @@ const (
 	tagTileLength          = 323
 	tagTileOffsets         = 324
 	tagTileByteCounts      = 325
+	tagPredictor           = 317
 	tagSampleFormat        = 339
 	tagCFARepeatPatternDim = 33421
 	tagCFAPattern          = 33422
@@ -80,6 +82,7 @@ const (
 	compLZW          = 5
 	compLosslessJPEG = 7
 	compDeflate      = 8
+	compVC5          = 9
 	compDeflateOld   = 32946
 	compLossyJPEG    = 34892
 	compJPEGXL       = 52546

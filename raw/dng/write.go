@@ -24,7 +24,15 @@ type Spec struct {
 	Samples       []uint16 // Height rows of Width
 	Bits          int      // 8 to 16
 
-	JPEG                  *JPEG // compress; nil for uncompressed
+	// Linear makes a demosaiced image of three samples a pixel; Meta.CFA is not used.
+	Linear bool
+
+	JPEG *JPEG // compress; nil for uncompressed
+	// Encode, if not nil, makes the bytes of a chunk, whose rows have w samples, in
+	// another way, which is called Compression.
+	Encode      func(samples []uint16, w, h int) ([]byte, error)
+	Compression uint16
+
 	RowsPerStrip          int
 	TileWidth, TileHeight int // both set: tiles in place of strips
 
@@ -123,13 +131,13 @@ func (s *Spec) defaults() error {
 		s.RowsPerStrip = s.Height
 	}
 	switch {
-	case s.Width < 1 || s.Height < 1 || len(s.Samples) != s.Width*s.Height:
+	case s.Width < 1 || s.Height < 1 || len(s.Samples) != s.Width*s.Height*s.planes():
 		return fmt.Errorf("dng: %d samples for an image of %dx%d", len(s.Samples), s.Width, s.Height)
 	case s.Bits < 8 || s.Bits > 16:
 		return fmt.Errorf("dng: %d-bit samples, want 8 to 16", s.Bits)
 	case s.RowsPerStrip < 1 || s.TileWidth < 0 || s.TileHeight < 0 || (s.TileWidth == 0) != (s.TileHeight == 0):
 		return fmt.Errorf("dng: strips of %d rows, tiles of %dx%d", s.RowsPerStrip, s.TileWidth, s.TileHeight)
-	case !s.Meta.CFA.Valid():
+	case !s.Linear && !s.Meta.CFA.Valid():
 		return fmt.Errorf("dng: CFA pattern %v", s.Meta.CFA)
 	}
 	for i, v := range s.Samples {
@@ -138,6 +146,14 @@ func (s *Spec) defaults() error {
 		}
 	}
 	return nil
+}
+
+// planes is how many samples a pixel has.
+func (s *Spec) planes() int {
+	if s.Linear {
+		return linearPlanes
+	}
+	return 1
 }
 
 // chunks encodes every strip or tile. Tiles are filled up with the image's last
@@ -154,13 +170,15 @@ func (s *Spec) chunks() ([][]byte, error) {
 			if s.TileWidth == 0 {
 				rows = min(ch, s.Height-y0)
 			}
-			c := make([]uint16, 0, cw*rows)
+			n := s.planes()
+			c := make([]uint16, 0, cw*rows*n)
 			for y := range rows {
 				for x := range cw {
-					c = append(c, s.Samples[min(y0+y, s.Height-1)*s.Width+min(x0+x, s.Width-1)])
+					at := min(y0+y, s.Height-1)*s.Width + min(x0+x, s.Width-1)
+					c = append(c, s.Samples[at*n:][:n]...)
 				}
 			}
-			b, err := s.encode(c, cw, rows)
+			b, err := s.encode(c, cw*n, rows)
 			if err != nil {
 				return nil, err
 			}
@@ -171,6 +189,9 @@ func (s *Spec) chunks() ([][]byte, error) {
 }
 
 func (s *Spec) encode(c []uint16, w, h int) ([]byte, error) {
+	if s.Encode != nil {
+		return s.Encode(c, w, h)
+	}
 	if s.JPEG == nil {
 		var out []byte
 		for y := range h {

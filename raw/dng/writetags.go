@@ -81,12 +81,21 @@ func (s *Spec) writeImage(d *tiff.Dir) {
 	d.Longs(tagImageWidth, uint32(s.Width))
 	d.Longs(tagImageLength, uint32(s.Height))
 	d.Shorts(tagBitsPerSample, uint16(s.Bits))
-	d.Shorts(tagSamplesPerPixel, 1)
-	d.Shorts(tagPhotometric, photoCFA)
-	d.Shorts(tagCFARepeatPatternDim, 2, 2)
-	p := s.Meta.CFA
-	d.Bytes(tagCFAPattern, byte(p[0][0]), byte(p[0][1]), byte(p[1][0]), byte(p[1][1]))
-	d.Shorts(tagCompression, compNone)
+	d.Shorts(tagSamplesPerPixel, uint16(s.planes()))
+	if s.Linear {
+		d.Shorts(tagBitsPerSample, uint16(s.Bits), uint16(s.Bits), uint16(s.Bits))
+		d.Shorts(tagPhotometric, photoLinearRaw)
+	} else {
+		d.Shorts(tagPhotometric, photoCFA)
+		d.Shorts(tagCFARepeatPatternDim, 2, 2)
+		p := s.Meta.CFA
+		d.Bytes(tagCFAPattern, byte(p[0][0]), byte(p[0][1]), byte(p[1][0]), byte(p[1][1]))
+	}
+	if s.Compression != 0 {
+		d.Shorts(tagCompression, s.Compression)
+	} else {
+		d.Shorts(tagCompression, compNone)
+	}
 	if s.JPEG != nil {
 		d.Shorts(tagCompression, compLosslessJPEG)
 	}

@@ -132,8 +132,18 @@ func (c *Chain) Apply(first, end, y0, n int, rows []float32) {
 				s := &c.steps[first+i]
 				s.point.Row(s.frame, y0+r-s.frame.Y0, -s.frame.X0, p, row)
 			}
+			dropInfinite(row)
 		}
 	})
+}
+
+// dropInfinite makes 0 of what parameters of absurd size made infinite or no number.
+func dropInfinite(row []float32) {
+	for i, v := range row {
+		if v-v != 0 {
+			row[i] = 0
+		}
+	}
 }
 
 // repairRows gives rows after repairing, from rows after k steps.

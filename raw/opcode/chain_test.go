@@ -151,6 +151,22 @@ func TestVignetteRadial(t *testing.T) {
 	}
 }
 
+// TestAbsurdParameters holds that no sample becomes infinite or no number: changing
+// every byte of a file once made such.
+func TestAbsurdParameters(t *testing.T) {
+	huge := &VignetteRadial{K: [5]float64{1e308, -1e308, 1e308}, CX: 0.5, CY: 0.5}
+	area := all(4, 6)
+	in := []float32{-1, 0, 1, 0.5, -0.5, 0.25, -1, 0, 1, 0.5, -0.5, 0.25, -1, 0, 1, 0.5, -0.5, 0.25, -1, 0, 1, 0.5, -0.5, 0.25}
+	out := apply(t, Mosaic, 6, 4, 1, in, Operation{Params: huge},
+		Operation{Params: &PerLine{Area: area, Scale: true, Values: []float32{1e38, 1e38, 1e38, 1e38}}},
+		Operation{Params: &MapTable{Area: area, Table: []uint16{0, 65535}}})
+	for i, v := range out {
+		if v-v != 0 {
+			t.Errorf("sample %d is %g", i, v)
+		}
+	}
+}
+
 // TestTrimBounds lets an operation follow a trim: it counts from the new corner.
 func TestTrimBounds(t *testing.T) {
 	const w, h = 12, 10

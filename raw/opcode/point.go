@@ -48,7 +48,10 @@ func readTable(p *parser) (any, string) {
 func (t *MapTable) Row(_ Frame, y, x0, plane int, row []float32) {
 	t.Area.each(y, x0, plane, row, func(v float32) float32 {
 		below := min(v, 0) // noise below black is kept below the table's first entry
-		at := min(max(v, 0), 1) * math.MaxUint16
+		at := float32(0)
+		if v > 0 { // false for no number, which the operation before may have made
+			at = min(v, 1) * math.MaxUint16
+		}
 		k := min(int(at), len(t.Table)-1)
 		a, b := float32(t.Table[k]), float32(t.Table[min(k+1, len(t.Table)-1)])
 		return (a+float32((b-a)*(at-float32(int(at)))))/math.MaxUint16 + below

@@ -1,0 +1,408 @@
+package dng
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"enhance/raw/mosaic"
+	"enhance/raw/rawerr"
+	"enhance/raw/tiff"
+)
+
+// deflate compresses a chunk of integers after predictor kind, spp samples a pixel.
+func deflate(order tiff.Order, bits, spp int, p predictor) func([]uint16, int, int) ([]byte, error) {
+	return func(c []uint16, w, h int) ([]byte, error) {
+		var plain []byte
+		for y := range h {
+			row := append([]uint16(nil), c[y*w:][:w]...)
+			if p.kind == predictHorizontal {
+				for x := w - 1; x >= spp*p.apart; x-- {
+					row[x] -= row[x-spp*p.apart]
+					if bits == 8 {
+						row[x] &= 0xFF
+					}
+				}
+			}
+			plain = pack(plain, row, bits, order)
+		}
+		return zipped(plain)
+	}
+}
+
+func zipped(plain []byte) ([]byte, error) {
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	_, err := z.Write(plain)
+	err = errors.Join(err, z.Close())
+	return b.Bytes(), err
+}
+
+// floatChunk encodes samples v/1000 as floats of so many bits.
+func floatChunk(order tiff.Order, bits, spp int, p predictor, compress bool) func([]uint16, int, int) ([]byte, error) {
+	return func(c []uint16, w, h int) ([]byte, error) {
+		size := bits / 8
+		var plain []byte
+		for y := range h {
+			row := make([]byte, w*size)
+			for x, v := range c[y*w:][:w] {
+				b := floatBytes(float32(v)/1000, bits) // big-endian
+				for k := range size {
+					switch {
+					case p.kind == predictFloat:
+						row[k*w+x] = b[k]
+					case order == tiff.Order(binary.LittleEndian):
+						row[x*size+size-1-k] = b[k]
+					default:
+						row[x*size+k] = b[k]
+					}
+				}
+			}
+			if p.kind == predictFloat {
+				for i := len(row) - 1; i >= spp*p.apart; i-- {
+					row[i] -= row[i-spp*p.apart]
+				}
+			}
+			plain = append(plain, row...)
+		}
+		if !compress {
+			return plain, nil
+		}
+		return zipped(plain)
+	}
+}
+
+// floatBytes cuts a float32 down to a shorter one, towards zero.
+func floatBytes(v float32, bits int) []byte {
+	x := math.Float32bits(v)
+	sign, exponent, fraction := x>>31, int(x>>23&255)-127, x&(1<<23-1)
+	switch bits {
+	case 16:
+		if exponent < -14 {
+			return []byte{byte(sign << 7), 0}
+		}
+		return binary.BigEndian.AppendUint16(nil, uint16(sign<<15|uint32(exponent+15)<<10|fraction>>13))
+	case 24:
+		if exponent < -62 {
+			return []byte{byte(sign << 7), 0, 0}
+		}
+		y := sign<<23 | uint32(exponent+63)<<16 | fraction>>7
+		return []byte{byte(y >> 16), byte(y >> 8), byte(y)}
+	}
+	return binary.BigEndian.AppendUint32(nil, x)
+}
+
+func linearSpec(w, h, bits int) Spec {
+	r := rand.New(rand.NewPCG(uint64(bits), rand.Uint64()))
+	s := Spec{Width: w, Height: h, Bits: bits, Linear: true, Samples: make([]uint16, 3*w*h)}
+	for i := range s.Samples {
+		s.Samples[i] = uint16(r.IntN(1 << bits))
+	}
+	return s
+}
+
+// checkLinear reads a linear image in several ways; want has its interleaved samples.
+func checkLinear(t *testing.T, im *Image, want func(i int) float64, tolerance float64) {
+	t.Helper()
+	w, h := im.Meta.Width, im.Meta.Height
+	for _, n := range []int{h, 1, 3} {
+		dst := make([]float32, 3*w*n)
+		for y := 0; y+n <= h; y += n {
+			if err := im.ReadLinear(y, n, dst); err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range dst {
+				r, p, x := i/(3*w), i/w%3, i%w
+				if k := want(((y+r)*w+x)*3 + p); math.Abs(float64(v)-k) > tolerance {
+					t.Fatalf("%d rows at a time: row %d, column %d, plane %d is %g, want %g", n, y+r, x, p, v, k)
+				}
+			}
+		}
+	}
+	last := make([]float32, 3*w)
+	for y := h - 1; y >= 0; y -= 5 { // upwards
+		if err := im.ReadLinear(y, 1, last); err != nil {
+			t.Fatal(err)
+		}
+		if k := want(y * w * 3); math.Abs(float64(last[0])-k) > tolerance {
+			t.Fatalf("row %d read alone is %g, want %g", y, last[0], k)
+		}
+	}
+}
+
+// TestLinearIntegers reads every coding of integers.
+func TestLinearIntegers(t *testing.T) {
+	for _, order := range []tiff.Order{binary.LittleEndian, binary.BigEndian} {
+		for _, bits := range []int{8, 12, 16} {
+			for _, coding := range []string{"none", "jpeg", "deflate", "deflate 2", "deflate x2", "deflate x4"} {
+				for _, tile := range []int{0, 16} {
+					s := linearSpec(37, 29, bits)
+					s.Order, s.TileWidth, s.TileHeight, s.RowsPerStrip = order, tile, tile, 7
+					p := map[string]predictor{"deflate 2": {predictHorizontal, 1}, "deflate x2": {predictHorizontal, 2}, "deflate x4": {predictHorizontal, 4}}[coding]
+					if p.kind != predictNone && bits == 12 {
+						continue
+					}
+					switch {
+					case coding == "jpeg":
+						s.JPEG = &JPEG{Components: 3}
+					case coding != "none":
+						s.Compression, s.Encode = compDeflate, deflate(order, bits, 3, p)
+					}
+					s.Edit = func(_, raw *tiff.Dir) {
+						if p.kind != predictNone {
+							raw.Shorts(tagPredictor, map[int]uint16{1: 2, 2: 34892, 4: 34893}[p.apart])
+						}
+					}
+					t.Run(fmt.Sprintf("%v %d-bit %s tile %d", order, bits, coding, tile), func(t *testing.T) {
+						im, err := openBytes(write(t, s))
+						if err != nil {
+							t.Fatal(err)
+						}
+						top := float64(uint(1)<<bits - 1)
+						checkLinear(t, im, func(i int) float64 { return float64(s.Samples[i]) / top }, 1e-6)
+						if !im.Meta.Linear || !strings.Contains(im.Meta.Format, "linear") {
+							t.Errorf("%q", im.Meta.Format)
+						}
+						if err := im.ReadRows(0, 1, make([]uint16, 999)); err == nil {
+							t.Error("a linear image gives mosaic rows")
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestLinearFloats reads floats of 16, 24 and 32 bits.
+func TestLinearFloats(t *testing.T) {
+	for _, order := range []tiff.Order{binary.LittleEndian, binary.BigEndian} {
+		for _, bits := range []int{16, 24, 32} {
+			for name, p := range map[string]predictor{"uncompressed": {}, "deflate": {}, "predictor 3": {predictFloat, 1}, "predictor 34894": {predictFloat, 2}, "predictor 34895": {predictFloat, 4}} {
+				s := linearSpec(21, 17, 12)
+				s.Order, s.TileWidth, s.TileHeight = order, 16, 16
+				s.Encode = floatChunk(order, bits, 3, p, name != "uncompressed")
+				s.Compression = compDeflate
+				if name == "uncompressed" {
+					s.Compression = compNone
+				}
+				s.Edit = func(_, raw *tiff.Dir) {
+					raw.Shorts(tagBitsPerSample, uint16(bits), uint16(bits), uint16(bits))
+					raw.Shorts(tagSampleFormat, 3, 3, 3)
+					if p.kind != predictNone {
+						raw.Shorts(tagPredictor, map[int]uint16{1: 3, 2: 34894, 4: 34895}[p.apart])
+					}
+				}
+				t.Run(fmt.Sprintf("%v %d-bit %s", order, bits, name), func(t *testing.T) {
+					im, err := openBytes(write(t, s))
+					if err != nil {
+						t.Fatal(err)
+					}
+					tolerance := map[int]float64{16: 4.1 / 1024, 24: 4.1 / 65536, 32: 1e-6}[bits]
+					checkLinear(t, im, func(i int) float64 { return float64(s.Samples[i]) / 1000 }, tolerance)
+				})
+			}
+		}
+	}
+}
+
+func TestShortFloats(t *testing.T) {
+	for v, want := range map[uint16]float64{0: 0, 1: math.Ldexp(1, -24), 0x3C00: 1, 0xC000: -2, 0x7BFF: 65504, 0x7C00: math.Inf(1), 0x0400: math.Ldexp(1, -14)} {
+		if got := fromHalf(v); float64(got) != want {
+			t.Errorf("half %#04x is %g, want %g", v, got, want)
+		}
+	}
+	if v := fromHalf(0x7E00); v == v {
+		t.Errorf("half NaN is %g", v)
+	}
+	for v, want := range map[uint32]float64{0: 0, 0x3F0000: 1, 0xC00000: -2, 0x7F0000: math.Inf(1), 1: math.Ldexp(1, -78)} {
+		if got := from24(v); float64(got) != want {
+			t.Errorf("24-bit %#06x is %g, want %g", v, got, want)
+		}
+	}
+}
+
+// TestLinearLevels gives black by cell, row and column, white by colour, a table
+// and an active area.
+func TestLinearLevels(t *testing.T) {
+	s := linearSpec(12, 9, 8)
+	s.ActiveArea = mosaic.Rect{X0: 2, Y0: 1, X1: 11, Y1: 8}
+	for i := range 256 {
+		s.Linearization = append(s.Linearization, uint16(i*200))
+	}
+	black := make([]float64, 2*2*3)
+	for i := range black {
+		black[i] = float64(100 * i)
+	}
+	rows, columns := make([]float64, 7), make([]float64, 9)
+	for i := range columns {
+		columns[i] = float64(i)
+		rows[min(i, 6)] = float64(-i)
+	}
+	white := []uint32{40000, 50000, 60000}
+	s.Edit = func(_, raw *tiff.Dir) {
+		raw.Shorts(tagBlackLevelRepeatDim, 2, 2)
+		raw.URationals(tagBlackLevel, black...)
+		raw.Rationals(tagBlackLevelDeltaH, columns...)
+		raw.Rationals(tagBlackLevelDeltaV, rows...)
+		raw.Longs(tagWhiteLevel, white...)
+	}
+	im, err := openBytes(write(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkLinear(t, im, func(i int) float64 {
+		y, x, p := i/(3*9), i/3%9, i%3
+		v := 200 * float64(s.Samples[((y+1)*12+x+2)*3+p])
+		b := black[(y%2*2+x%2)*3+p] + rows[y] + columns[x]
+		return (v - b) / (float64(white[p]) - b)
+	}, 1e-5)
+}
+
+// TestFloatMosaic reads a mosaic of floats, as programs that merge exposures write.
+func TestFloatMosaic(t *testing.T) {
+	s := spec(21, 17, 12)
+	s.Compression, s.Encode = compDeflate, floatChunk(binary.LittleEndian, 32, 1, predictor{predictFloat, 1}, true)
+	s.Edit = func(_, raw *tiff.Dir) {
+		raw.Shorts(tagBitsPerSample, 32)
+		raw.Shorts(tagSampleFormat, 3)
+		raw.Shorts(tagPredictor, 3)
+		raw.URationals(tagWhiteLevel, 4)
+		raw.URationals(tagBlackLevel, 0.25)
+	}
+	im, err := openBytes(write(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := im.Meta; m.White[0] != 65535 || math.Abs(float64(m.Black[0])-65535/16.0) > 0.01 || m.BitDepth != 16 {
+		t.Errorf("white %v, black %v, %d bits", m.White, m.Black, m.BitDepth)
+	}
+	want := make([]uint16, len(s.Samples))
+	for i, v := range s.Samples {
+		want[i] = uint16(min(float32(v)/1000*(65535/float32(4)), 65535) + 0.5)
+	}
+	checkRows(t, im, want)
+}
+
+// TestDeflatedMosaic reads integers of a mosaic.
+func TestDeflatedMosaic(t *testing.T) {
+	for _, bits := range []int{8, 12, 16} {
+		s := spec(21, 17, bits)
+		s.TileWidth, s.TileHeight = 16, 16
+		s.Compression, s.Encode = compDeflate, deflate(binary.LittleEndian, bits, 1, predictor{})
+		im, err := openBytes(write(t, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkRows(t, im, s.Samples)
+	}
+}
+
+// jpegChunk encodes 8-bit samples as baseline JPEG of one or three components.
+func jpegChunk(spp int) func([]uint16, int, int) ([]byte, error) {
+	return func(c []uint16, w, h int) ([]byte, error) {
+		var img image.Image
+		if spp == 1 {
+			g := image.NewGray(image.Rect(0, 0, w, h))
+			for i, v := range c {
+				g.Pix[i] = byte(v)
+			}
+			img = g
+		} else {
+			m := image.NewRGBA(image.Rect(0, 0, w/3, h))
+			for i := range w / 3 * h {
+				m.SetRGBA(i%(w/3), i/(w/3), color.RGBA{byte(c[3*i]), byte(c[3*i+1]), byte(c[3*i+2]), 255})
+			}
+			img = m
+		}
+		var b bytes.Buffer
+		err := jpeg.Encode(&b, img, &jpeg.Options{Quality: 100})
+		return b.Bytes(), err
+	}
+}
+
+// TestBaselineJPEG reads mosaics and linear images of lossy JPEG, under both of the
+// numbers that files give it.
+func TestBaselineJPEG(t *testing.T) {
+	for _, linear := range []bool{false, true} {
+		for _, compression := range []uint16{compLosslessJPEG, compLossyJPEG} {
+			s := Spec{Width: 50, Height: 41, Bits: 8, Linear: linear, TileWidth: 16, TileHeight: 16, Meta: mosaic.Meta{CFA: mosaic.RGGB}}
+			s.Samples = make([]uint16, s.Width*s.Height*s.planes())
+			for i := range s.Samples { // smooth
+				at := i / s.planes()
+				s.Samples[i] = uint16(40 + at%50*2 + at/50*2)
+			}
+			s.Compression, s.Encode = compression, jpegChunk(s.planes())
+			im, err := openBytes(write(t, s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(im.Meta.Format, "lossy baseline JPEG 8-bit") {
+				t.Errorf("%q", im.Meta.Format)
+			}
+			if linear {
+				checkLinear(t, im, func(i int) float64 { return float64(s.Samples[i]) / 255 }, 5.0/255)
+				continue
+			}
+			got, err := readAll(im)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range got {
+				if d := int(v) - int(s.Samples[i]); d < -2 || d > 2 {
+					t.Fatalf("sample %d is %d, want %d", i, v, s.Samples[i])
+				}
+			}
+		}
+	}
+}
+
+// TestTwelveBitDCT refuses what Blackmagic's cameras write, by name: it was called a
+// damaged Huffman table once.
+func TestTwelveBitDCT(t *testing.T) {
+	s := spec(16, 16, 8)
+	s.Compression, s.Encode = compLosslessJPEG, func(c []uint16, w, h int) ([]byte, error) {
+		b, err := jpegChunk(1)(c, w, h)
+		at := bytes.Index(b, []byte{0xFF, 0xC0})
+		b[at+1], b[at+4] = 0xC1, 12
+		return b, err
+	}
+	var ue *rawerr.UnsupportedError
+	if _, err := openBytes(write(t, s)); !errors.As(err, &ue) || !strings.Contains(err.Error(), "lossy JPEG of 12 bits") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestStreamsCutShort damages compressed chunks: an error of the documented kind.
+func TestStreamsCutShort(t *testing.T) {
+	for name, s := range map[string]Spec{
+		"deflate": {Compression: compDeflate, Encode: deflate(binary.LittleEndian, 8, 3, predictor{})},
+		"jpeg":    {Compression: compLossyJPEG, Encode: jpegChunk(3)},
+	} {
+		full := linearSpec(33, 31, 8)
+		full.Compression = s.Compression
+		for cut := 1; cut < 300; cut += 17 {
+			full.Encode = func(c []uint16, w, h int) ([]byte, error) {
+				b, err := s.Encode(c, w, h)
+				return b[:max(len(b)-cut, 0)], err
+			}
+			im, err := openBytes(write(t, full))
+			if err == nil {
+				err = im.ReadLinear(0, 31, make([]float32, 3*33*31))
+			}
+			var fe *rawerr.FormatError
+			var ue *rawerr.UnsupportedError
+			if err == nil && cut > 8 || err != nil && !errors.As(err, &fe) && !errors.As(err, &ue) {
+				t.Errorf("%s, %d bytes cut: %v", name, cut, err)
+			}
+		}
+	}
+}
