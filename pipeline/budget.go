@@ -95,10 +95,10 @@ func subject(input string) string {
 	return input
 }
 
-// withoutPhoto says in an error about memory that there is no photo but an input of h×w
+// withoutPhoto says in an error about memory that there is no photo but an input of w×h
 // packed samples.
 func withoutPhoto(err error, h, w int) error {
-	input := fmt.Sprintf("an input of %dx%d packed samples", h, w)
+	input := fmt.Sprintf("an input of %dx%d packed samples", w, h)
 	var small *BudgetError
 	var large *BufferError
 	if errors.As(err, &small) {

@@ -244,7 +244,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestOpenTensor(t *testing.T) {
-	x, err := pipeline.OpenTensor("formula:gold:2x3", 4, model.Shape{})
+	x, err := pipeline.OpenTensor("formula:gold:3x2", 4, model.Shape{})
 	if err != nil || x.Shape != (model.Shape{C: 4, H: 2, W: 3}) || math.Abs(float64(x.Data[0])-0.34222281) > 1e-7 || math.Abs(float64(x.Data[3])-0.77324218) > 1e-7 {
 		t.Errorf("formula input %+v, %v", x, err)
 	}

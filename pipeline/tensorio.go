@@ -18,15 +18,15 @@ import (
 // maxTensorSide bounds what is asked of FormulaInput, whose size no file bounds.
 const maxTensorSide = 1 << 16
 
-// ParseSize reads rows and columns, "HxW".
-func ParseSize(s string) (h, w int, err error) {
+// ParseSize reads columns and rows, "WxH".
+func ParseSize(s string) (w, h int, err error) {
 	a, b, ok := strings.Cut(strings.ToLower(s), "x")
-	h, herr := strconv.Atoi(a)
-	w, werr := strconv.Atoi(b)
+	w, werr := strconv.Atoi(a)
+	h, herr := strconv.Atoi(b)
 	if !ok || herr != nil || werr != nil || h < 1 || w < 1 || h > maxTensorSide || w > maxTensorSide {
-		return 0, 0, optionErrorf("size", "%q: want rows x columns, such as 2880x3968, each of 1 to %d (--raw-size has the columns first)", s, maxTensorSide)
+		return 0, 0, optionErrorf("size", "%q: want columns x rows, such as 3968x2880, each from 1 to %d", s, maxTensorSide)
 	}
-	return h, w, nil
+	return w, h, nil
 }
 
 // ParseShape reads channels, rows and columns, "C,H,W".
@@ -46,19 +46,19 @@ func ParseShape(s string) (model.Shape, error) {
 	return model.Shape{C: v[0], H: v[1], W: v[2]}, nil
 }
 
-// OpenTensor reads the tensor that a specification names: "formula:SEED:HxW",
-// the formula input of so many packed rows and columns with c channels (see
+// OpenTensor reads the tensor that a specification names: "formula:SEED:WxH",
+// the formula input of so many packed columns and rows with c channels (see
 // model.FormulaTensor), or the path of a file of little-endian float32 of the
 // given shape.
 func OpenTensor(spec string, c int, shape model.Shape) (*Tensor, error) {
 	if rest, ok := strings.CutPrefix(spec, "formula:"); ok {
 		at := strings.LastIndexByte(rest, ':')
 		if at <= 0 {
-			return nil, optionErrorf("input", "%q: want formula:SEED:HxW, such as formula:gold:96x128", spec)
+			return nil, optionErrorf("input", "%q: want formula:SEED:WxH, such as formula:gold:128x96", spec)
 		}
-		h, w, err := ParseSize(rest[at+1:])
+		w, h, err := ParseSize(rest[at+1:])
 		if err != nil {
-			return nil, optionErrorf("input", "%q: want formula:SEED:HxW, such as formula:gold:96x128, sides of 1 to %d", spec, maxTensorSide)
+			return nil, optionErrorf("input", "%q: want formula:SEED:WxH, such as formula:gold:128x96, sides of 1 to %d", spec, maxTensorSide)
 		}
 		s := model.Shape{C: c, H: h, W: w}
 		return &Tensor{s, model.FormulaTensor(rest[:at], "input", int(s.Elems()))}, nil

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"enhance/clrt/compilers"
-	"enhance/pipeline"
 )
 
 // compileArgument alone makes a process of this program one that compiles kernels for
@@ -31,18 +30,18 @@ func ownCommand() []string {
 }
 
 // compileApart has sessions compile kernels in several processes.
-func (e *env) compileApart(set *pipeline.Settings) {
-	if e.self == nil {
+func (c *call) compileApart() {
+	if c.self == nil {
 		return
 	}
-	o := compilers.Options{Command: e.self, Most: -1, Debug: set.Debug}
+	o := compilers.Options{Command: c.self, Most: -1, Debug: c.set.Debug}
 	if text := os.Getenv(compilersEnv); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			fmt.Fprintf(e.stderr, "%-8s%s is %q and has no effect: want a number of processes, 0 for none\n", "note", compilersEnv, text)
+			fmt.Fprintf(c.stderr, "%-8s%s is %q, which has no effect: want a number of processes, 0 for none\n", "note", compilersEnv, text)
 		} else {
 			o.Most = n
 		}
 	}
-	set.Compiler = compilers.New(o)
+	c.set.Compiler = compilers.New(o)
 }

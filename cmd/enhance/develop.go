@@ -10,47 +10,45 @@ import (
 	"sync"
 	"time"
 
+	"enhance/internal/printable"
 	"enhance/pipeline"
 )
 
-// runDevelop is the main job: photos in, pictures out.
-func runDevelop(e *env, args []string) int {
-	o, err := parse(args)
+// runDevelop is the main command: photos in, pictures out.
+func runDevelop(c *call) error {
+	o, err := newOrder(c)
 	switch {
 	case err != nil:
-		return e.fail(err, "")
-	case o.help:
-		printHelp(e.stdout)
-		return exitOK
-	case o.version:
-		fmt.Fprintln(e.stdout, "enhance", version())
-		return exitOK
-	case o.listDevices:
-		return listDevices(e, o.json)
+		return err
+	case c.listDevices:
+		return listDevices(c)
 	}
 	ts, err := o.targets()
 	if err == nil {
 		err = o.keepFiles(ts)
 	}
 	if err != nil {
-		return e.fail(err, "")
+		return err
 	}
-	boundHeap(o.settings.HostMemory)
-	if err := o.profile.open(o.job.Output.Overwrite); err != nil {
-		return e.fail(err, "")
+	boundHeap(c.set.HostMemory)
+	if err := o.times.open(o.overwrite); err != nil {
+		return err
 	}
-	defer o.profile.close(false)
-	tellTuning(&o.settings, e.stderr, o.quiet, o.verbose)
-	e.compileApart(&o.settings)
-	pb, err := pipeline.NewBatch(o.settings, o.profile.device)
+	defer o.times.close(false)
+	c.tellNotices(c.verbose)
+	c.compileApart()
+	pb, err := pipeline.NewBatch(c.set, o.times.device)
 	if err != nil {
-		return e.fail(err, "")
+		return err
 	}
-	b := &batch{env: e, order: o, makers: pb, targets: ts, many: len(ts) > 1, results: make([]result, len(ts)), begun: make([]bool, len(ts))}
-	ctx, stop := interruptibleWith(e, b.breakOff)
+	b := &batch{order: o, makers: pb, targets: ts, many: len(ts) > 1, results: make([]result, len(ts)), begun: make([]bool, len(ts))}
+	ctx, stop := interruptibleWith(c.env, b.abandon)
 	defer stop()
 	defer pb.Close()
-	return b.run(ctx)
+	if code := b.run(ctx); code != exitOK {
+		return ended(code)
+	}
+	return nil
 }
 
 // boundHeap lets the collector of garbage know how much memory there may be, or
@@ -67,14 +65,13 @@ func boundHeap(m pipeline.Memory) {
 
 // batch develops photos.
 type batch struct {
-	*env
-	order   *order
+	*order
 	makers  *pipeline.Batch
 	targets []target
 	many    bool
 
-	voices   *voices
-	brief    *brief // nil: every photo is described in full
+	ordered  *ordered
+	lines    *photoLines // nil: every photo has a paragraph
 	progress *overall
 	said     []map[string]bool
 	start    time.Time
@@ -84,25 +81,25 @@ type batch struct {
 	begun    []bool     // by photo
 	finished int        // photos whose result is there; they come in order
 	code     int
-	ended    bool // the sums were said
+	ended    bool // the summary was printed
 }
 
 func (b *batch) run(ctx context.Context) int {
 	n := len(b.targets)
-	b.progress = newOverall(newMeter(b.stderr, b.order.quiet), n)
-	b.voices = newVoices(b.progress.clear)
+	b.progress = newOverall(b.newMeter(), n)
+	b.ordered = newOrdered(b.progress.clear)
 	b.start = time.Now()
 	b.said = make([]map[string]bool, n)
-	if b.many && !b.order.verbose && !b.order.dryRun {
-		b.brief = newBrief()
+	if b.many && !b.verbose && !b.dryRun {
+		b.lines = newPhotoLines()
 	}
-	if text := b.makers.Note(); text != "" && b.many && !b.order.quiet {
+	if text := b.makers.Note(); text != "" && b.many && !b.quiet {
 		fmt.Fprintf(b.stderr, "%-8s%s\n", "note", text)
 	}
 	b.makers.Run(ctx, n, b.job, b.done)
 	b.progress.end()
-	if b.brief != nil {
-		b.brief.end(b.sayTo())
+	if b.lines != nil {
+		b.lines.end(b.sayTo())
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,18 +109,18 @@ func (b *batch) run(ctx context.Context) int {
 	if !b.many && b.finished == 0 {
 		fmt.Fprintln(b.stderr, "enhance: interrupted")
 	}
-	clear(b.begun) // all that were, came to their end
+	clear(b.begun) // every photo that was begun has ended
 	b.end()
 	if err := b.makers.Close(); err != nil && b.code == exitOK { // the peaks below want the device for themselves
-		b.code = b.fail(err, "")
+		b.code = b.exit(err)
 	}
-	profiles, err := b.order.profile.finish(b.stderr, b.order.json)
+	profiles, err := b.times.finish(b.stderr, b.json)
 	if err != nil && b.code == exitOK {
-		b.code = b.fail(err, "")
+		b.code = b.exit(err)
 	}
-	if b.order.json {
+	if b.json {
 		if err := b.writeJSON(profiles); err != nil && b.code == exitOK {
-			return b.fail(err, "")
+			return b.exit(err)
 		}
 	}
 	return b.code
@@ -139,18 +136,23 @@ func (b *batch) job(i int) (pipeline.Job, bool) {
 	b.begun[i] = true
 	b.mu.Unlock()
 	job := o.job
-	job.Input, job.Output = t.in, o.output(t, b.env)
+	job.Input, job.Output = t.in, o.outputTo(t)
 	job.Progress = func(done, total int64) { b.progress.set(i, done, total) }
 	said := map[string]bool{}
 	b.said[i] = said
-	if b.brief != nil {
-		if i == 0 { // while it runs, the others are not heard
-			job.Planned = func(r *pipeline.Report) { b.brief.head(b.voices.of(i, b.sayTo()), r) }
+	if b.lines != nil {
+		if i == 0 { // while it runs, what is printed of the others waits
+			job.Planned = func(r *pipeline.Report) { b.lines.head(b.ordered.of(i, b.sayTo()), r) }
 		}
 		return job, true
 	}
 	job.Planned = func(r *pipeline.Report) {
-		writePlanned(b.voices.of(i, b.sayTo()), r, o.verbose)
+		to := b.ordered.of(i, b.sayTo())
+		if o.verbose || o.dryRun {
+			writePlanned(to, r, o.verbose)
+		} else {
+			writePlannedShort(to, r)
+		}
 		for _, text := range r.Warnings {
 			said[text] = true
 		}
@@ -158,7 +160,7 @@ func (b *batch) job(i int) (pipeline.Job, bool) {
 	job.Say = func(text string) {
 		said[text] = true
 		if !o.quiet {
-			fmt.Fprintf(b.voices.of(i, b.stderr), "%-8s%s\n", "note", oneLine(text))
+			fmt.Fprintf(b.ordered.of(i, b.stderr), "%-8s%s\n", "note", printable.Line(text))
 		}
 	}
 	return job, true
@@ -166,7 +168,7 @@ func (b *batch) job(i int) (pipeline.Job, bool) {
 
 // done takes what became of photo i.
 func (b *batch) done(i int, rep *pipeline.Report, err error) {
-	defer b.voices.done(i)
+	defer b.ordered.done(i)
 	b.progress.done(i)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -174,21 +176,24 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 		return
 	}
 	b.finished = i + 1
-	o, t, say := b.order, b.targets[i], b.voices.of(i, b.stderr)
+	o, t, say := b.order, b.targets[i], b.ordered.of(i, b.stderr)
 	r := &b.results[i]
 	*r = result{Report: rep, Input: t.in, Status: status(err)}
 	if rep == nil && err == nil {
 		r.Skip = true
 		if !o.quiet {
-			fmt.Fprintf(say, "%s: skipped, %s exists\n", t.in, t.out)
+			fmt.Fprintf(say, "%-8s%s: skipped, %s exists\n", "photo", printable.Text(t.in), printable.Text(t.out))
 		}
 		return
 	}
 	if (err == nil || r.Status == exitQuality) && !o.dryRun {
-		if to := b.voices.of(i, b.sayTo()); b.brief != nil {
-			b.brief.done(to, rep)
-		} else {
+		switch to := b.ordered.of(i, b.sayTo()); {
+		case b.lines != nil:
+			b.lines.done(to, rep)
+		case o.verbose:
 			writeDone(to, rep, b.said[i])
+		default:
+			writeDoneShort(to, rep, b.said[i])
 		}
 	}
 	if err == nil {
@@ -202,8 +207,8 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 			return
 		}
 	}
-	if b.brief != nil && rep != nil {
-		b.brief.notes(rep)
+	if b.lines != nil && rep != nil {
+		b.lines.notes(rep)
 	}
 	fmt.Fprintln(say, text)
 	if b.code != exitInterrupted {
@@ -224,9 +229,9 @@ func decided(rep *pipeline.Report) *pipeline.Report {
 // sayTo is where facts about a photo go: a dry run's are what was asked for.
 func (b *batch) sayTo() io.Writer {
 	switch {
-	case b.order.dryRun && !b.order.json:
-		return b.stdout
-	case b.order.quiet:
+	case b.dryRun && !b.json:
+		return b.text()
+	case b.quiet:
 		return io.Discard
 	}
 	return b.stderr

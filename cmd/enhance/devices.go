@@ -1,11 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"io"
 	"text/tabwriter"
 
 	"enhance/clrt"
+	"enhance/internal/printable"
 	"enhance/pipeline"
 	"enhance/profile"
 )
@@ -20,11 +21,11 @@ type listed struct {
 }
 
 // listDevices prints what -g selects from, the default marked.
-func listDevices(e *env, asJSON bool) int {
+func listDevices(c *call) error {
 	devices, err := clrt.Devices()
 	choice, cerr := pipeline.Choose("")
 	if cerr != nil {
-		return e.fail(cerr, "")
+		return cerr
 	}
 	var all []listed
 	for i, d := range devices {
@@ -32,17 +33,13 @@ func listDevices(e *env, asJSON bool) int {
 	}
 	all = append(all, listed{Select: pipeline.HostDevice, Default: choice.Device == nil})
 	if err != nil {
-		fmt.Fprintln(e.stderr, "enhance: "+oneLine(err.Error()))
+		fmt.Fprintln(c.stderr, message(err, ""))
 	}
-	if asJSON {
-		enc := json.NewEncoder(e.stdout)
-		enc.SetIndent("", "  ")
-		if err := enc.Encode(map[string]any{"devices": all}); err != nil {
-			return e.fail(err, "")
-		}
-		return exitOK
-	}
-	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	return c.report(map[string]any{"devices": all}, func(w io.Writer) error { return writeDevices(w, all) })
+}
+
+func writeDevices(w io.Writer, all []listed) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, l := range all {
 		mark := ""
 		if l.Default {
@@ -52,10 +49,7 @@ func listDevices(e *env, asJSON bool) int {
 			fmt.Fprintf(t, "%s\tGo\thost executor: plain Go on all cores, no OpenCL\t\t\t%s\n", l.Select, mark)
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Select, l.Info.Type, l.Info.Name, l.Info.Platform, pipeline.Bytes(l.Info.GlobalMem), mark)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Select, l.Info.Type, printable.Text(l.Info.Name), printable.Text(l.Info.Platform), pipeline.Bytes(l.Info.GlobalMem), mark)
 	}
-	if err := t.Flush(); err != nil {
-		return e.fail(err, "")
-	}
-	return exitOK
+	return t.Flush()
 }

@@ -1,28 +1,49 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"io"
 
 	"enhance/atomicfile"
+	"enhance/internal/printable"
 	"enhance/pipeline"
 	"enhance/raw"
 )
 
-// Exit statuses. help.go prints them; scripts rely on them.
+// Exit statuses. Scripts rely on them.
 const (
 	exitOK          = 0
-	exitFailed      = 1 // one of several photos failed, or the result is not finite
+	exitFailed      = 1
 	exitUsage       = 2
-	exitInput       = 3 // unsupported or damaged photo, reference, weights or device profile
+	exitInput       = 3
 	exitIO          = 4
 	exitDevice      = 5
 	exitBudget      = 6
 	exitExists      = 7
 	exitQuality     = 8
 	exitInterrupted = 130
+	exitPipe        = 141 // by the system, not by this program
 )
+
+// exitTexts are what help and the manual page say of them.
+var exitTexts = []struct {
+	code int
+	text string
+}{
+	{exitOK, "success"},
+	{exitFailed, "one of several photos failed, or the result is not finite"},
+	{exitUsage, "the command line makes no sense"},
+	{exitInput, "the photo, the weights or the device profile is damaged or unsupported"},
+	{exitIO, "a file cannot be read or written"},
+	{exitDevice, "there is no such device, or it failed"},
+	{exitBudget, "the memory budget is too small (the message names the smallest that works), or the host has too little memory"},
+	{exitExists, "the output exists"},
+	{exitQuality, "the result is below --min-psnr"},
+	{exitInterrupted, "interrupted"},
+	{exitPipe, "the reader of standard output went away (SIGPIPE)"},
+}
 
 var exitOf = map[pipeline.Class]int{
 	pipeline.ClassNone:        exitOK,
@@ -68,6 +89,10 @@ func message(err error, photo string) string {
 	if status(err) == exitInterrupted {
 		return "enhance: interrupted"
 	}
+	var about *photoError
+	if errors.As(err, &about) && photo == "" {
+		photo = about.photo
+	}
 	text := err.Error()
 	named := errors.As(err, &at) || photo == ""
 	switch {
@@ -82,7 +107,7 @@ func message(err error, photo string) string {
 			text += "; less would do with " + less
 		}
 	case errors.As(err, &host) && host.Available > 0:
-		text += "; --host-mem 0 tries all the same"
+		text += "; --host-mem 0 skips this check"
 	case errors.As(err, &host):
 		text += fmt.Sprintf("; try --host-mem %dM", host.Enough()>>20)
 	case errors.Is(err, atomicfile.ErrExists) && errors.As(err, &file):
@@ -101,16 +126,50 @@ func message(err error, photo string) string {
 	if !named {
 		text = photo + ": " + text
 	}
-	return "enhance: " + oneLine(text)
+	return "enhance: " + printable.Line(text)
 }
 
-// oneLine joins the lines of a compiler's log or of joined errors.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+// photoError names the photo that an error is about.
+type photoError struct {
+	photo string
+	err   error
 }
 
-// fail prints the message for err and returns its status.
-func (e *env) fail(err error, photo string) int {
-	fmt.Fprintln(e.stderr, message(err, photo))
+func (e *photoError) Error() string { return e.err.Error() }
+func (e *photoError) Unwrap() error { return e.err }
+
+// ofPhoto says that an error is about a photo, "" for none.
+func ofPhoto(photo string, err error) error {
+	if err == nil || photo == "" {
+		return err
+	}
+	return &photoError{photo, err}
+}
+
+// ended is the exit status of a command that has printed what went wrong.
+type ended int
+
+func (e ended) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// exit prints the message for err, if there is one, and returns the exit status.
+func (e *env) exit(err error) int {
+	var done ended
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &done):
+		return int(done)
+	}
+	fmt.Fprintln(e.stderr, message(err, ""))
 	return status(err)
+}
+
+// report prints a command's result: one JSON object with --json, or text.
+func (c *call) report(v any, text func(io.Writer) error) error {
+	if !c.json {
+		return text(c.text())
+	}
+	enc := json.NewEncoder(c.stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }

@@ -21,7 +21,7 @@ func interruptible(e *env, abandon func()) (ctx context.Context, stop func()) {
 	return interruptibleWith(e, func() bool { abandon(); return false })
 }
 
-// interruptibleWith is interruptible with an abandon that reports whether it said
+// interruptibleWith is interruptible with an abandon that reports whether it printed
 // that the program was interrupted.
 func interruptibleWith(e *env, abandon func() bool) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())

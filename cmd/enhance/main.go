@@ -1,53 +1,74 @@
-// Command enhance makes a finished picture of a camera RAW photo with a neural
-// network, through OpenCL, within a memory budget.
+// Command enhance develops camera RAW photos with a neural network, through OpenCL,
+// within a memory budget:
 //
 //	enhance photo.dng -o photo.png
 //
-// One file an idea:
+// [run] is the program. It looks the command up in [commands], parses its flags, which
+// [flagTable] declares once for parsing, help, manual page and completion, and runs it.
 //
-//	main.go       this: where arguments go
-//	command.go    subcommands: a file that calls register adds one
-//	cmd_*.go      the subcommands: model, explain, bench; cmd_settings.go: their flags
-//	flags.go      the flags of the main job; rawflags.go: those about samples;
-//	              help.go: what --help prints
-//	develop.go    the main job, for one photo or many; sums.go: what became of them
-//	targets.go    which photo becomes which file; clashes.go: none costs another
-//	interrupt.go  Ctrl-C
-//	describe.go   what is said before and after; brief.go: of each of several photos;
-//	              progress.go: in between
-//	tuningflags.go  --precision, --no-tune, and what tuning says
-//	compilers.go  kernels are compiled in several processes
-//	devices.go    --list-devices
-//	exit.go       exit statuses and one-line messages
+//	commands.go, flag.go, flagtable.go, options.go   commands and flags
+//	settings.go                                      from flags to pipeline.Settings
+//	help.go, manpage.go, completion.go, version.go   what describes them
+//	develop.go, order.go, targets.go, conflicts.go   developing photos
+//	report.go, lines.go, summary.go, ordered.go      what is printed about photos
+//	meter.go, notices.go                             progress, and news of a session
+//	model*.go, bench*.go, eval.go, explain.go, ...   the other commands
+//	exit.go, interrupt.go                            errors, exit statuses, Ctrl-C
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 
+	"golang.org/x/term"
+
 	"enhance/clrt/compilers"
+	"enhance/internal/printable"
 )
 
-func main() {
-	if len(os.Args) == 2 && os.Args[1] == compileArgument {
-		os.Exit(compilers.Serve())
+func main() { os.Exit(run(os.Args[1:], os.Stdout, lastingStderr())) }
+
+// run runs the program with the arguments after its name. It returns the exit status.
+func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) == 1 && args[0] == compileArgument {
+		return compilers.Serve()
 	}
-	os.Exit(run(&env{os.Stdin, os.Stdout, os.Stderr, ownCommand()}, os.Args[1:]))
+	out := &checkedWriter{w: stdout}
+	e := &env{stdout: out, stderr: printable.NewWriter(stderr), self: ownCommand()}
+	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		e.terminal = f
+	}
+	code := e.dispatch(args)
+	if out.err != nil && code == exitOK {
+		fmt.Fprintf(e.stderr, "enhance: cannot write to standard output: %v\n", out.err)
+		return exitIO
+	}
+	return code
 }
 
 // env is the outside world of a command.
 type env struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	self           []string // starts this program once more, see compilers.go; nil: never do
+	stdout   io.Writer // as it is: pictures and JSON go there, text through text
+	stderr   io.Writer // what is not printable is escaped
+	terminal *os.File  // standard error if that is a terminal, else nil
+	self     []string  // starts this program once more, see compilers.go; nil: never do
 }
 
-// run is the program: it returns the exit status.
-func run(e *env, args []string) int {
-	if len(args) > 0 {
-		if c := lookup(args[0]); c != nil {
-			return c.run(e, args[1:])
-		}
+// text is standard output for text: what is not printable is escaped.
+func (e *env) text() io.Writer { return printable.NewWriter(e.stdout) }
+
+// checkedWriter remembers the first error of writing, so that output that went nowhere
+// is not taken for a success.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if err != nil && c.err == nil {
+		c.err = err
 	}
-	return runDevelop(e, args)
+	return n, err
 }

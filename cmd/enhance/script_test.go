@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -94,6 +95,7 @@ func TestScripts(t *testing.T) {
 			"interrupt": cmdInterrupt,
 			"killchild": cmdKillchild,
 			"same":      cmdSame,
+			"atmost":    cmdAtmost,
 		},
 	})
 }
@@ -264,6 +266,19 @@ func cmdOneline(ts *testscript.TestScript, neg bool, args []string) {
 	s := ts.ReadFile("stderr")
 	if !strings.HasPrefix(s, "enhance: ") || strings.Count(s, "\n") != 1 || strings.Contains(s, "goroutine") {
 		ts.Fatalf("not one line: %q", s)
+	}
+}
+
+// atmost N FILE: it has so many lines or fewer, none of more than 80 characters.
+func cmdAtmost(ts *testscript.TestScript, neg bool, args []string) {
+	lines := strings.Split(strings.TrimSuffix(ts.ReadFile(args[1]), "\n"), "\n")
+	if n := atoi(ts, args[0]); len(lines) > n {
+		ts.Fatalf("%s has %d lines, want at most %d", args[1], len(lines), n)
+	}
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 80 {
+			ts.Fatalf("%s has a line of %d characters: %s", args[1], n, line)
+		}
 	}
 }
 

@@ -5,17 +5,14 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"enhance/atomicfile"
 	"enhance/clrt"
 	"enhance/exec"
 	"enhance/trace"
 )
 
-// profileFlag is --profile and what comes of it.
-type profileFlag struct {
-	texts []string
+// timeProfile is what --profile asks for, and what comes of it.
+type timeProfile struct {
 	table bool
 	path  string // of the timeline; "" for none
 
@@ -26,14 +23,10 @@ type profileFlag struct {
 	chosen []*clrt.Device // of made
 }
 
-func (p *profileFlag) declare(f *pflag.FlagSet) {
-	f.StringSliceVar(&p.texts, "profile", nil, "say where the time goes: `table` prints it by layer, kernel, queue and stage, FILE.json becomes a timeline for ui.perfetto.dev; both with a comma")
-}
-
-// parse understands the flag's values.
-func (p *profileFlag) parse() error {
+// parse reads the values of --profile, each of which may hold several, with commas.
+func (p *timeProfile) parse(values []string) error {
 	p.table, p.path = false, ""
-	for _, s := range p.texts {
+	for _, s := range strings.FieldsFunc(strings.Join(values, ","), func(r rune) bool { return r == ',' }) {
 		switch {
 		case s == "table":
 			p.table = true
@@ -47,13 +40,12 @@ func (p *profileFlag) parse() error {
 }
 
 // wanted reports whether anything is to be profiled.
-func (p *profileFlag) wanted() bool { return p.table || p.path != "" }
+func (p *timeProfile) wanted() bool { return p.table || p.path != "" }
 
-// open makes the timeline's file, so that a name that cannot be had is found
-// before the work.
-func (p *profileFlag) open(overwrite bool) (err error) {
-	if err = p.parse(); err != nil || !p.wanted() {
-		return err
+// open makes the timeline's file before the work, so that a bad name costs no work.
+func (p *timeProfile) open(overwrite bool) (err error) {
+	if !p.wanted() {
+		return nil
 	}
 	if p.path != "" {
 		if p.file, err = atomicfile.Create(p.path, atomicfile.Options{Overwrite: overwrite}); err != nil {
@@ -66,7 +58,7 @@ func (p *profileFlag) open(overwrite bool) (err error) {
 }
 
 // device makes the profile of device number n, nil if none is wanted.
-func (p *profileFlag) device(n int, name string, d *clrt.Device) *exec.Profile {
+func (p *timeProfile) device(n int, name string, d *clrt.Device) *exec.Profile {
 	if !p.wanted() {
 		return nil
 	}
@@ -76,7 +68,7 @@ func (p *profileFlag) device(n int, name string, d *clrt.Device) *exec.Profile {
 }
 
 // finish completes the timeline and sums up: on w, or for --json as what it returns.
-func (p *profileFlag) finish(w io.Writer, asJSON bool) ([]*exec.ProfileReport, error) {
+func (p *timeProfile) finish(w io.Writer, asJSON bool) ([]*exec.ProfileReport, error) {
 	if !p.wanted() {
 		return nil, nil
 	}
@@ -102,7 +94,7 @@ func (p *profileFlag) finish(w io.Writer, asJSON bool) ([]*exec.ProfileReport, e
 }
 
 // reports are the devices' that were used, the host's stages with the last.
-func (p *profileFlag) reports() (all []*exec.ProfileReport, err error) {
+func (p *timeProfile) reports() (all []*exec.ProfileReport, err error) {
 	for i, made := range p.made {
 		r := made.Report(nil)
 		if r.Runs > 0 && p.chosen[i] != nil {
@@ -123,7 +115,7 @@ func (p *profileFlag) reports() (all []*exec.ProfileReport, err error) {
 }
 
 // close completes the timeline, or drops it.
-func (p *profileFlag) close(keep bool) error {
+func (p *timeProfile) close(keep bool) error {
 	if p.file == nil {
 		return nil
 	}

@@ -9,23 +9,52 @@ import (
 	"strings"
 
 	"enhance/clrt"
+	"enhance/internal/printable"
 	"enhance/pipeline"
 )
 
-// writePlanned says what was decided, before the work.
+// writePlannedShort prints the photo and the device, before the work.
+func writePlannedShort(w io.Writer, r *pipeline.Report) {
+	fmt.Fprintf(w, "%-8s%s: %s, %s\n", "photo", printable.Text(filepath.Base(r.Input)), cameraName(&r.Photo), photoSize(&r.Photo))
+	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&r.Device), r.Device.Why)
+	for _, text := range r.Warnings {
+		fmt.Fprintf(w, "%-8s%s\n", "note", printable.Line(text))
+	}
+}
+
+// writeDoneShort prints the output, the time and the peak, after the work, and the
+// warnings that were not printed before.
+func writeDoneShort(w io.Writer, r *pipeline.Report, said map[string]bool) {
+	fmt.Fprintf(w, "%-8s%s\n", "output", outputName(r))
+	fmt.Fprintf(w, "%-8s%.2f s\n", "time", r.Seconds.Total)
+	fmt.Fprintf(w, "%-8s%s\n", "memory", peakLine(r))
+	writeComparison(w, r)
+	writeWarnings(w, r, said)
+}
+
+// peakLine is a photo's peak, or its plan's where nothing is measured.
+func peakLine(r *pipeline.Report) string {
+	m := &r.Memory
+	if !m.Measured {
+		return fmt.Sprintf("about %s of activations in the host's memory", pipeline.Bytes(r.Plan.Peak))
+	}
+	s := "peak " + pipeline.Bytes(m.Peak)
+	if r.Plan.Budget > 0 {
+		s += " of " + pipeline.Bytes(r.Plan.Budget)
+	}
+	if !m.AsPlanned {
+		s += fmt.Sprintf(", NOT as planned (%d bytes, planned %d)", m.Peak, r.Plan.Peak)
+	}
+	return s
+}
+
+// writePlanned prints every decision, before the work.
 func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 	item := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-8s%s\n", name, fmt.Sprintf(format, args...))
 	}
 	p := &r.Photo
-	camera := strings.TrimSpace(p.Model)
-	if !strings.HasPrefix(camera, p.Make) {
-		camera = strings.TrimSpace(p.Make + " " + camera)
-	}
-	if camera == "" {
-		camera = "unknown camera"
-	}
-	item("photo", "%s: %s, %s", filepath.Base(r.Input), camera, p.Format)
+	item("photo", "%s: %s, %s", printable.Text(filepath.Base(r.Input)), cameraName(p), p.Format)
 	item("", "%s, %s, black %s, white %s%s", photoSize(p), p.CFA, levels(p.Black), levels(p.White[:]), orientation(p.Orientation))
 	item("", "%s", colourLine(&r.Colour))
 	if r.Noise != nil {
@@ -40,14 +69,10 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 	item("", "%s", budgetLine(r))
 	writeMoves(w, r)
 	if r.Output.Path != "" || !r.DryRun {
-		name := r.Output.Path
-		if name == "" {
-			name = "standard output"
-		}
-		item("output", "%s: %s, %d bits, %dx%d", name, r.Output.Format, r.Output.Bits, r.Output.Width, r.Output.Height)
+		item("output", "%s: %s, %d bits, %dx%d", outputName(r), r.Output.Format, r.Output.Bits, r.Output.Width, r.Output.Height)
 	}
 	for _, text := range r.Warnings {
-		item("note", "%s", oneLine(text))
+		item("note", "%s", printable.Line(text))
 	}
 	writeSections(w, r)
 	if verbose {
@@ -55,7 +80,27 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 	}
 }
 
-// writeVerbose adds what only a study needs.
+// cameraName is the maker and model, each once.
+func cameraName(p *pipeline.PhotoFacts) string {
+	name := strings.TrimSpace(p.Model)
+	if !strings.HasPrefix(name, p.Make) {
+		name = strings.TrimSpace(p.Make + " " + name)
+	}
+	if name == "" {
+		return "unknown camera"
+	}
+	return printable.Text(name)
+}
+
+// outputName is where the picture goes.
+func outputName(r *pipeline.Report) string {
+	if r.Output.Path == "" {
+		return "standard output"
+	}
+	return printable.Text(r.Output.Path)
+}
+
+// writeVerbose adds the numbers of the colour matrix, the device and the buffers.
 func writeVerbose(w io.Writer, r *pipeline.Report) {
 	for i, row := range r.Colour.Matrix {
 		name := ""
@@ -132,7 +177,7 @@ func colourLine(c *pipeline.ColourFacts) string {
 	return s
 }
 
-// noiseLine says where the noise level comes from, and what it is.
+// noiseLine is the noise level and its source.
 func noiseLine(n *pipeline.NoiseFacts) string {
 	s := map[string]string{"none": "taken as none", "given": "given", "file": "from the file", "estimated": "estimated from the photo"}[n.Source]
 	if n.Source == "none" {
@@ -153,10 +198,10 @@ func deviceName(d *pipeline.DeviceFacts) string {
 			name += ", within the limits of " + d.Profile
 		}
 	}
-	return name
+	return printable.Text(name)
 }
 
-// precisionLine is the precision, and why where the program chose.
+// precisionLine is the precision, with the reason if the program chose it.
 func precisionLine(p *pipeline.PlanFacts) string {
 	if p.PrecisionWhy == "" {
 		return p.Precision
@@ -164,7 +209,7 @@ func precisionLine(p *pipeline.PlanFacts) string {
 	return fmt.Sprintf("%s (%s)", p.Precision, p.PrecisionWhy)
 }
 
-// tuningLine says where the choice of algorithms came from, "" if there was none.
+// tuningLine is where the choice of algorithms came from, "" if there was none.
 func tuningLine(p *pipeline.PlanFacts) string {
 	if t := p.Tuning.String(); t != "" {
 		return "algorithms: " + t
@@ -209,7 +254,8 @@ func budgetLine(r *pipeline.Report) string {
 	return fmt.Sprintf("predicted peak %s of %s (%s)", pipeline.Bytes(p.Peak), pipeline.Bytes(p.Budget), p.BudgetWhy)
 }
 
-// writeDone says what happened, after the work, but for the warnings already said.
+// writeDone prints every measurement, after the work, and the warnings that were not
+// printed before.
 func writeDone(w io.Writer, r *pipeline.Report, said map[string]bool) {
 	s := &r.Seconds
 	wait := ""
@@ -235,18 +281,28 @@ func writeDone(w io.Writer, r *pipeline.Report, said map[string]bool) {
 	} else if h := hostPeak(&r.Host); h != "" {
 		fmt.Fprintf(w, "%-8s%s\n", "memory", strings.TrimPrefix(h, "; "))
 	}
+	writeComparison(w, r)
+	writeWarnings(w, r, said)
+}
+
+// writeComparison prints the distance to --reference.
+func writeComparison(w io.Writer, r *pipeline.Report) {
 	if q := r.Reference; q != nil {
 		fmt.Fprintf(w, "%-8sCPSNR %s dB (R %s, G %s, B %s), SSIM %.4f, luma %.4f; whole picture, %s, against %s\n", "quality",
-			decibels(q.CPSNR), decibels(q.PSNR[0]), decibels(q.PSNR[1]), decibels(q.PSNR[2]), q.SSIM, q.SSIMLuma, q.Domain, q.Path)
+			decibels(q.CPSNR), decibels(q.PSNR[0]), decibels(q.PSNR[1]), decibels(q.PSNR[2]), q.SSIM, q.SSIMLuma, q.Domain, printable.Text(q.Path))
 	}
+}
+
+// writeWarnings prints those that were not said before.
+func writeWarnings(w io.Writer, r *pipeline.Report, said map[string]bool) {
 	for _, text := range r.Warnings {
 		if !said[text] {
-			fmt.Fprintf(w, "%-8s%s\n", "note", oneLine(text))
+			fmt.Fprintf(w, "%-8s%s\n", "note", printable.Line(text))
 		}
 	}
 }
 
-// hostPeak is what the process came to hold, "" if the system does not say.
+// hostPeak is the peak of the process, "" if the system does not report it.
 func hostPeak(h *pipeline.HostFacts) string {
 	if h.PeakRSS == 0 {
 		return ""
@@ -263,4 +319,9 @@ func decibels(d pipeline.Decibels) string {
 		return "infinite"
 	}
 	return fmt.Sprintf("%.2f", float64(d))
+}
+
+// number prints a float with at most four decimals.
+func number(v float64) string {
+	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.4f", v), "0"), ".")
 }

@@ -24,8 +24,8 @@ type result struct {
 	Profile     []*exec.ProfileReport `json:"profile,omitempty"`
 }
 
-// sums are how many photos came to which end.
-type sums struct {
+// summary counts photos by how they ended.
+type summary struct {
 	Done        int `json:"done"`
 	Failed      int `json:"failed"`
 	Skipped     int `json:"skipped"`
@@ -33,7 +33,7 @@ type sums struct {
 	NotBegun    int `json:"not_begun"`
 }
 
-func sumsOf(results []result) (s sums) {
+func summarize(results []result) (s summary) {
 	for i := range results {
 		switch r := &results[i]; {
 		case r.NotBegun:
@@ -51,8 +51,8 @@ func sumsOf(results []result) (s sums) {
 	return s
 }
 
-// text says them in a line; of what there is none it says nothing.
-func (s sums) text(dry bool) string {
+// text prints the counts that are not 0 in a line.
+func (s summary) text(dry bool) string {
 	all, done := s.Done+s.Failed+s.Skipped+s.Interrupted+s.NotBegun, "done"
 	if dry {
 		done = "planned"
@@ -72,7 +72,7 @@ func (s sums) text(dry bool) string {
 	for _, p := range []struct {
 		n    int
 		what string
-	}{{s.Skipped, "skipped"}, {s.Interrupted, "broken off"}, {s.NotBegun, "not begun"}} {
+	}{{s.Skipped, "skipped"}, {s.Interrupted, "unfinished"}, {s.NotBegun, "not begun"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}
@@ -80,8 +80,8 @@ func (s sums) text(dry bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// end notes what became of the photos that were not done, sums up what became of all
-// of several, and decides the exit status. b.mu is held.
+// end completes the results with the photos that were not done, prints the summary of
+// several photos, and decides the exit status. b.mu is held.
 func (b *batch) end() {
 	for i := b.finished; i < len(b.results); i++ {
 		b.results[i] = result{Input: b.targets[i].in, Error: "not begun", Status: exitInterrupted, NotBegun: !b.begun[i]}
@@ -94,19 +94,22 @@ func (b *batch) end() {
 	if !b.many {
 		return
 	}
-	s := sumsOf(b.results)
+	s := summarize(b.results)
 	if s.Failed > 0 && b.code != exitInterrupted {
 		b.code = exitFailed
 	}
-	if b.code != exitOK || !b.order.quiet {
-		fmt.Fprintln(b.stderr, s.text(b.order.dryRun))
+	if b.code == exitOK && b.quiet {
+		return
 	}
-	b.writeRates()
+	fmt.Fprintln(b.stderr, s.text(b.dryRun)+b.rate())
+	if !b.quiet && !b.dryRun {
+		b.writeDevices()
+	}
 }
 
-// breakOff is for a program that is about to end in the middle of the work: it
-// removes unfinished files, sums up, and reports whether it said so.
-func (b *batch) breakOff() bool {
+// abandon is for a program that is about to end in the middle of the work: it removes
+// unfinished files, prints the summary, and reports whether it did.
+func (b *batch) abandon() bool {
 	b.makers.Abandon()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,7 +120,7 @@ func (b *batch) breakOff() bool {
 		fmt.Fprintln(b.stderr)
 	}
 	b.end()
-	if b.order.json {
+	if b.json {
 		_ = b.writeJSON(nil)
 	}
 	return b.many
@@ -131,40 +134,55 @@ func photos(n int) string {
 	return fmt.Sprintf("%d photos", n)
 }
 
-// writeRates says how many photos each device finished, and how fast all were.
-func (b *batch) writeRates() {
-	if b.order.quiet || b.order.dryRun {
-		return
+// delivered reports whether a photo's picture was written.
+func (r *result) delivered() bool {
+	return r.Report != nil && !r.Skip && (r.Status == exitOK || r.Status == exitQuality)
+}
+
+// rate is the time that all photos took and how many that is a second, "" if it tells
+// nothing.
+func (b *batch) rate() string {
+	made := 0
+	for i := range b.results {
+		if b.results[i].delivered() {
+			made++
+		}
+	}
+	if made < 2 || b.quiet || b.dryRun {
+		return ""
 	}
 	took := time.Since(b.start).Seconds()
-	type sum struct {
+	return fmt.Sprintf(", %.2f s, %.2f photos per second", took, float64(made)/took)
+}
+
+// writeDevices prints how many photos each device developed, if there are several
+// devices or all is wanted.
+func (b *batch) writeDevices() {
+	type share struct {
 		name    string
 		photos  int
 		seconds float64
 	}
-	var sums []sum
-	made := 0
+	var shares []share
 	for i := range b.results {
-		r := b.results[i].Report
-		if s := b.results[i].Status; r == nil || s != exitOK && s != exitQuality { // of the latter the picture is there
+		r := &b.results[i]
+		if !r.delivered() {
 			continue
 		}
-		made++
 		name := deviceName(&r.Device)
-		k := slices.IndexFunc(sums, func(s sum) bool { return s.name == name })
+		k := slices.IndexFunc(shares, func(s share) bool { return s.name == name })
 		if k < 0 {
-			k, sums = len(sums), append(sums, sum{name: name})
+			k, shares = len(shares), append(shares, share{name: name})
 		}
-		sums[k].photos++
-		sums[k].seconds += r.Seconds.Run
+		shares[k].photos++
+		shares[k].seconds += r.Seconds.Run
 	}
-	if made < 2 {
+	if len(shares) < 2 && !b.verbose {
 		return
 	}
-	for _, s := range sums {
-		fmt.Fprintf(b.stderr, "device %s: %s, %.2f s of runs\n", s.name, photos(s.photos), s.seconds)
+	for _, s := range shares {
+		fmt.Fprintf(b.stderr, "%-8s%s: %s, busy for %.2f s\n", "device", s.name, photos(s.photos), s.seconds)
 	}
-	fmt.Fprintf(b.stderr, "%.2f s, %.2f photos a second\n", took, float64(made)/took)
 }
 
 // writeJSON prints one object: the report of the photo, or of all.
@@ -177,7 +195,7 @@ func (b *batch) writeJSON(profiles []*exec.ProfileReport) error {
 	}
 	return enc.Encode(struct {
 		Photos []result `json:"photos"`
-		sums
+		summary
 		Profile []*exec.ProfileReport `json:"profile,omitempty"`
-	}{b.results, sumsOf(b.results), profiles})
+	}{b.results, summarize(b.results), profiles})
 }

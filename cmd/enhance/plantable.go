@@ -6,80 +6,52 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"enhance/internal/printable"
 	"enhance/pipeline"
 )
 
-func init() {
-	register(&command{name: "plan-table", summary: "peak memory and time of a photo within budgets from 64M to none", run: runPlanTable})
-}
+var planTableCommand = &command{name: "plan-table", summary: "print memory and time of a photo under many budgets",
+	usage: []string{"plan-table PHOTO [-m MODEL] [--measure]", "plan-table --size WxH [-m MODEL] [--device-profile NAME]"}, run: runPlanTable, files: true,
+	about: `Prints a Markdown table of budgets: 64M to 4G, 0 (no limit), and the smallest that
+works. A row has the peak of device memory, the strategy, launches, transfers, host
+memory, and three predicted times: of the kernels (work), of the transfers (link), and
+of the whole run, which overlaps them. Budgets with the same plan share a row.
 
-const planTableHelp = `enhance plan-table photo.dng [-m MODEL] [--measure]
-enhance plan-table --size HxW [-m MODEL] [--device-profile NAME]
+With --measure, enhance develops the photo within each budget and prints the time
+without preparation and compilation. A first run does not count.`}
 
-Prints a table (Markdown) of budgets, 64M to 4G, none, and the smallest that works:
-the peak of device memory, the strategy, launches, transfers, host memory, and three
-predictions: what the kernels take (work), what the bytes take over the link, and the
-whole run, which overlaps them. Budgets that lead to one plan share a line. With
---measure the photo is developed within each budget, and thrown away, and its time
-printed too, without preparing and compiling: one run more, the first, does not count.
-`
-
-func runPlanTable(e *env, args []string) int {
-	n, size, measure, samples := &netFlags{}, "", false, rawFlags{}
-	f := newFlags("plan-table")
-	f.StringVar(&size, "size", "", sizeUsage)
-	f.BoolVar(&measure, "measure", false, "develop the photo within each budget")
-	n.declareModel(f)
-	n.declareDevice(f)
-	withoutHost(f)
-	n.declareProfile(f)
-	f.MarkHidden("mem")
-	samples.declare(f)
-	n.declareReport(f)
-	if code, done := e.begin(n, f, args, planTableHelp); done {
-		return code
-	}
-	h, w, photo, err := photoOrSize(f, size, &samples)
+func runPlanTable(c *call) error {
+	w, h, photo, err := c.photoOrSize()
 	switch {
 	case err != nil:
-	case size != "" && measure:
-		err = usagef("plan-table: --measure needs a photo")
-	case n.mem != "":
-		err = usagef("plan-table: --mem has no place here: the table is of budgets")
+		return err
+	case c.size != "" && c.measure:
+		return usagef("plan-table: --measure needs a photo, not --size")
 	}
+	c.set.PlanOnly = c.set.Profile != nil && c.device == "" && !c.measure
+	c.tellNotices(false)
+	c.compileApart()
+	s, err := pipeline.NewSession(c.set)
 	if err != nil {
-		return e.fail(err, "")
+		return err
 	}
-	n.set.PlanOnly = n.set.Profile != nil && n.set.Device == "" && !measure
-	tellTuning(&n.set, e.stderr, false, false)
-	e.compileApart(&n.set)
-	s, err := pipeline.NewSession(n.set)
-	if err != nil {
-		return e.fail(err, "")
-	}
-	ctx, stop := interruptible(e, s.Abandon)
+	ctx, stop := interruptible(c.env, s.Abandon)
 	defer stop()
 	defer s.Close()
 	var t *pipeline.PlanTable
-	if size != "" {
+	if c.size != "" {
 		t, err = s.PlanTableSize(h, w)
 	} else {
-		t, err = s.PlanTable(ctx, photo, measure)
+		t, err = s.PlanTable(ctx, photo, c.measure)
 	}
 	if err != nil {
-		return e.fail(err, f.Arg(0))
+		return ofPhoto(photo.Input, err)
 	}
-	if n.json {
-		return e.putJSON(t)
-	}
-	if err := writePlanTable(e.stdout, t, measure); err != nil {
-		return e.fail(err, "")
-	}
-	return exitOK
+	return c.report(t, func(w io.Writer) error { return writePlanTable(w, t, c.measure) })
 }
 
 func writePlanTable(w io.Writer, t *pipeline.PlanTable, measured bool) error {
-	fmt.Fprintf(w, "%s, %dx%d packed, %s on %s\n\n", t.Input, t.Packed[0], t.Packed[1], t.Model.Name, deviceName(&t.Device))
+	fmt.Fprintf(w, "%s, %s packed, %s on %s\n\n", printable.Text(t.Input), sizeOf(t.Packed), printable.Text(t.Model.Name), deviceName(&t.Device))
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 1, ' ', tabwriter.AlignRight)
 	head, rule := "|\t`--mem` |\tpeak |\tstrategy |\tlaunches |\tup |\tdown |\tin host memory |\twork s |\tlink s |\tpredicted s |\t", "|\t---: |\t---: |\t:--- |\t---: |\t---: |\t---: |\t---: |\t---: |\t---: |\t---: |\t"

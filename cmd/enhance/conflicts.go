@@ -27,7 +27,7 @@ func add(to *[]fileUse, path, role string) {
 }
 
 // check refuses a file that is to be made and is read, or made twice in two roles:
-// whatever -y allows, the one would cost the other.
+// -y must not allow it.
 func (all *fileUses) check() error {
 	for i := range all.made {
 		m := &all.made[i]
@@ -38,15 +38,15 @@ func (all *fileUses) check() error {
 		}
 		for k := range all.made[:i] {
 			if o := &all.made[k]; o.role != m.role && m.place.Same(o.place) {
-				return usagef("%s: is to be both %s and %s: choose another name for one of them", m.path, o.role, m.role)
+				return usagef("%s would be both %s and %s: choose another name for one of them", m.path, o.role, m.role)
 			}
 		}
 	}
 	return nil
 }
 
-// keepFiles refuses orders of which one file would cost another, by whatever name or
-// link: -y must not cost the only copy of a photo.
+// keepFiles refuses orders whose outputs would replace their inputs or each other, by
+// whatever name or link: -y must not cost the only copy of a photo.
 func (o *order) keepFiles(ts []target) error {
 	var all fileUses
 	for _, t := range ts {
@@ -55,10 +55,10 @@ func (o *order) keepFiles(ts []target) error {
 			all.makes(t.out, "the picture (-o)")
 		}
 	}
-	all.makes(o.profile.path, "the timeline (--profile)")
+	all.makes(o.times.path, "the timeline (--profile)")
 	all.makes(o.job.PlanDrawing, "the drawing (--plan-svg)")
 	all.reads(o.job.Reference, "the reference")
-	all.readsModel(&o.settings)
+	all.readsModel(&o.set)
 	all.reads(o.deviceProfile, "the device profile")
 	return all.check()
 }

@@ -6,29 +6,21 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"enhance/atomicfile"
+	"enhance/internal/printable"
 	"enhance/model"
 	"enhance/pipeline"
 )
 
-const modelRunHelp = `enhance model run -m MODEL -i in.f32 --shape C,H,W -o out.f32
-enhance model run -m pynet-random:gold -i formula:gold:96x128 --reference want.f32
-enhance model run -i formula:x:64x64 --dump conv_l1_d5=l1_d5.f32 -o out.f32
+var modelRunCommand = &command{name: "model run", summary: "run a network on a bare tensor",
+	usage: []string{"model run -m MODEL -i in.f32 --shape C,H,W -o out.f32", "model run -m MODEL -i formula:SEED:WxH [--reference want.f32]",
+		"model run -m MODEL -i formula:SEED:WxH --dump NODE=node.f32"}, run: runModelRun,
+	about: `Runs a network on a tensor: planes of little-endian float32 samples, or samples made
+from a seed, of W packed columns and H packed rows. enhance pads sides that the network
+cannot divide by reflection and crops the result, as for photos.`}
 
-Runs a network on a bare tensor: planes of little-endian float32, or the formula
-input of a seed with HxW packed rows and columns. Sides that the network cannot
-divide are padded by reflection and the result is cropped, as for photos.
-`
-
-// tensorOrder is the command line of model run.
-type tensorOrder struct {
-	netFlags
-	in, out, shape, reference string
-	dumps                     []string
-	overwrite, dryRun, quiet  bool
-}
+// tensorOrder is what model run is asked for.
+type tensorOrder struct{ *call }
 
 // tensorResult is what --json prints: a report for each value.
 type tensorResult struct {
@@ -47,85 +39,69 @@ type tensorComparison struct {
 	PSNR   pipeline.Decibels `json:"psnr"` // for a peak of 1; null: equal
 }
 
-func (o *tensorOrder) flags() *pflag.FlagSet {
-	f := newFlags("model run")
-	f.StringVarP(&o.in, "input", "i", "", "`FILE` of samples, or formula:SEED:HxW")
-	f.StringVar(&o.shape, "shape", "", "`C,H,W` of the input file")
-	f.StringVarP(&o.out, "output", "o", "", "`FILE` for the result's samples, - for standard output")
-	f.BoolVarP(&o.overwrite, "overwrite", "y", false, "replace outputs that exist")
-	f.StringArrayVar(&o.dumps, "dump", nil, "`NAME[=FILE]`: also make the value of a node (without FILE: NAME.f32), NaN included; can be repeated; - for NAME lists the nodes")
-	f.StringVar(&o.reference, "reference", "", "`FILE` of samples to compare the result with")
-	f.BoolVar(&o.dryRun, "dry-run", false, "decide and print everything; compute nothing, but with --precision auto the patch that decides")
-	o.declareModel(f)
-	o.declareDevice(f)
-	o.declareProfile(f)
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing but errors")
-	o.declareReport(f)
-	return f
-}
-
-func modelRun(e *env, args []string) int {
-	o := &tensorOrder{}
-	f := o.flags()
-	if code, done := e.begin(&o.netFlags, f, args, modelRunHelp); done {
-		return code
+func runModelRun(c *call) error {
+	o := &tensorOrder{c}
+	if err := o.check(); err != nil {
+		return err
 	}
-	if err := o.check(f); err != nil {
-		return e.fail(err, "")
-	}
-	o.set.PlanOnly = o.dryRun && o.set.Profile != nil && o.set.Device == ""
-	o.set.Early = !o.dryRun
-	tellTuning(&o.set, e.stderr, o.quiet, false)
-	e.compileApart(&o.set)
-	s, err := pipeline.NewSession(o.set)
+	c.set.PlanOnly = c.dryRun && c.set.Profile != nil && c.device == ""
+	c.set.Early = !c.dryRun
+	c.tellNotices(false)
+	c.compileApart()
+	s, err := pipeline.NewSession(c.set)
 	if err != nil {
-		return e.fail(err, "")
+		return err
 	}
 	defer s.Close()
-	if len(o.dumps) == 1 && o.dumps[0] == "-" {
-		return listNodes(e, s.Model())
+	if o.lists() {
+		return listNodes(c.text(), s.Model())
 	}
-	ctx, stop := interruptible(e, s.Abandon)
+	ctx, stop := interruptible(c.env, s.Abandon)
 	defer stop()
-	r, err := o.run(ctx, e, s)
+	r, err := o.run(ctx, s)
 	if err != nil {
 		text := message(err, "")
 		r.Error, r.Status = strings.TrimPrefix(text, "enhance: "), status(err)
-		fmt.Fprintln(e.stderr, text)
+		fmt.Fprintln(c.stderr, text)
 	}
-	if o.json {
-		if code := e.putJSON(r); code != exitOK {
-			return code
+	if c.json {
+		if err := c.report(r, nil); err != nil {
+			return err
 		}
 	}
-	return r.Status
+	if r.Status != exitOK {
+		return ended(r.Status)
+	}
+	return nil
 }
 
-func (o *tensorOrder) check(f *pflag.FlagSet) error {
-	listing := len(o.dumps) == 1 && o.dumps[0] == "-"
+// lists reports whether only the names of nodes are asked for.
+func (o *tensorOrder) lists() bool { return len(o.dumps) == 1 && o.dumps[0] == "-" }
+
+func (o *tensorOrder) check() error {
 	switch {
-	case f.NArg() > 0:
-		return usagef("model run: %q: give the input with -i", f.Arg(0))
-	case o.in == "" && !listing:
-		return usagef("model run: give an input: -i FILE --shape C,H,W, or -i formula:SEED:HxW")
-	case o.out == "-" && o.json:
-		return usagef("-o - and --json both want standard output: choose one")
-	case o.out == "-" && o.dryRun:
-		return usagef("-o - and --dry-run both want standard output: leave one out")
+	case len(o.args) > 0:
+		return usagef("model run: %q: give the input with -i", o.args[0])
+	case o.tensor == "" && !o.lists():
+		return usagef("model run: give an input: -i FILE --shape C,H,W, or -i formula:SEED:WxH")
+	case o.output == "-" && o.json:
+		return usagef("-o - and --json both write to standard output: choose one")
+	case o.output == "-" && o.dryRun:
+		return usagef("-o - and --dry-run both write to standard output: choose one")
 	}
 	return o.keepFiles()
 }
 
-// keepFiles refuses orders of which one file would cost another.
+// keepFiles refuses orders whose outputs would replace their inputs or each other.
 func (o *tensorOrder) keepFiles() error {
 	var all fileUses
-	if !strings.HasPrefix(o.in, "formula:") {
-		all.reads(o.in, "the input")
+	if !strings.HasPrefix(o.tensor, "formula:") {
+		all.reads(o.tensor, "the input")
 	}
 	all.reads(o.reference, "the reference")
 	all.readsModel(&o.set)
-	all.reads(o.profile, "the device profile")
-	all.makes(o.out, "the result (-o)")
+	all.reads(o.deviceProfile, "the device profile")
+	all.makes(o.output, "the result (-o)")
 	for _, d := range o.dumps {
 		name, file := dumpFile(d)
 		all.makes(file, "the value of "+name+" (--dump)")
@@ -143,35 +119,35 @@ func dumpFile(text string) (node, file string) {
 }
 
 // listNodes prints what --dump can name.
-func listNodes(e *env, m *model.Model) int {
+func listNodes(w io.Writer, m *model.Model) error {
 	for _, n := range m.Graph.Nodes {
-		if _, err := fmt.Fprintf(e.stdout, "%s\t%s\n", n.Name, n.Op); err != nil {
-			return e.fail(err, "")
+		if _, err := fmt.Fprintf(w, "%s\t%s\n", n.Name, n.Op); err != nil {
+			return err
 		}
 	}
-	return exitOK
+	return nil
 }
 
 // run makes the result, unless only dumps are wanted, and the dumps.
-func (o *tensorOrder) run(ctx context.Context, e *env, s *pipeline.Session) (r tensorResult, err error) {
+func (o *tensorOrder) run(ctx context.Context, s *pipeline.Session) (r tensorResult, err error) {
 	var shape model.Shape
 	if o.shape != "" {
 		if shape, err = pipeline.ParseShape(o.shape); err != nil {
 			return r, err
 		}
 	}
-	in, err := pipeline.OpenTensor(o.in, s.Model().Graph.Nodes[0].C, shape)
+	in, err := pipeline.OpenTensor(o.tensor, s.Model().Graph.Nodes[0].C, shape)
 	if err != nil {
 		return r, err
 	}
-	if o.out != "" || o.reference != "" || len(o.dumps) == 0 {
-		if r, err = o.value(ctx, e, s, in, "", o.out); err != nil {
+	if o.output != "" || o.reference != "" || len(o.dumps) == 0 {
+		if r, err = o.value(ctx, s, in, "", o.output); err != nil {
 			return r, err
 		}
 	}
 	for _, d := range o.dumps {
 		name, file := dumpFile(d)
-		dump, err := o.value(ctx, e, s, in, name, file)
+		dump, err := o.value(ctx, s, in, name, file)
 		r.Dumps = append(r.Dumps, dump)
 		if err != nil {
 			return r, err
@@ -181,11 +157,11 @@ func (o *tensorOrder) run(ctx context.Context, e *env, s *pipeline.Session) (r t
 }
 
 // value makes one node's value, "" for the result, and writes and compares it.
-func (o *tensorOrder) value(ctx context.Context, e *env, s *pipeline.Session, in *pipeline.Tensor, node, file string) (r tensorResult, err error) {
-	say := e.stderr
+func (o *tensorOrder) value(ctx context.Context, s *pipeline.Session, in *pipeline.Tensor, node, file string) (r tensorResult, err error) {
+	say := o.stderr
 	switch {
 	case o.dryRun && !o.json:
-		say = e.stdout
+		say = o.text()
 	case o.quiet:
 		say = io.Discard
 	}
@@ -194,7 +170,7 @@ func (o *tensorOrder) value(ctx context.Context, e *env, s *pipeline.Session, in
 			return r, err
 		}
 	}
-	progress := newMeter(e.stderr, o.quiet)
+	progress := o.newMeter()
 	job := pipeline.TensorJob{Input: *in, Node: node, AllowNonFinite: node != "", DryRun: o.dryRun, Progress: progress.set}
 	job.Planned = func(t *pipeline.TensorReport) { writeTensorPlanned(say, t) }
 	out, rep, err := s.RunTensor(ctx, job)
@@ -205,7 +181,7 @@ func (o *tensorOrder) value(ctx context.Context, e *env, s *pipeline.Session, in
 	}
 	switch {
 	case file == "-":
-		err = pipeline.PutFloats(e.stdout, out.Data)
+		err = pipeline.PutFloats(o.stdout, out.Data)
 	case file != "":
 		r.File = file
 		err = pipeline.WriteFloats(file, out.Data, o.overwrite)
@@ -227,7 +203,7 @@ func compareTensor(path string, out *pipeline.Tensor) (*tensorComparison, error)
 }
 
 func writeTensorPlanned(w io.Writer, r *pipeline.TensorReport) {
-	fmt.Fprintf(w, "%-8s%s %d,%d,%d, padded to %dx%d\n", "value", r.Node, r.Output[0], r.Output[1], r.Output[2], r.Plan.Packed[0], r.Plan.Packed[1])
+	fmt.Fprintf(w, "%-8s%s: %d channels of %dx%d, padded to %s\n", "value", r.Node, r.Output[0], r.Output[2], r.Output[1], sizeOf(r.Plan.Packed))
 	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&r.Device), r.Device.Why)
 	fmt.Fprintf(w, "%-8s%s, %s\n", "model", r.Model.Name, precisionLine(&r.Plan))
 	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&r.Plan))
@@ -248,12 +224,12 @@ func writeTensorDone(w io.Writer, r *tensorResult) {
 	}
 	fmt.Fprintf(w, "%-8smean %.6g, std %.6g, from %.6g to %.6g\n", "values", v.Mean, v.Std, v.Min, v.Max)
 	for _, text := range r.Warnings {
-		fmt.Fprintf(w, "%-8s%s\n", "note", oneLine(text))
+		fmt.Fprintf(w, "%-8s%s\n", "note", printable.Line(text))
 	}
 	if v.NonFinite > 0 {
 		fmt.Fprintf(w, "%-8s%d samples are NaN or infinite\n", "note", v.NonFinite)
 	}
 	if c := r.Comparison; c != nil {
-		fmt.Fprintf(w, "%-8smax abs difference %.3g, PSNR %s dB (peak 1) against %s\n", "quality", c.MaxAbs, decibels(c.PSNR), c.Path)
+		fmt.Fprintf(w, "%-8smax abs difference %.3g, PSNR %s dB (peak 1) against %s\n", "quality", c.MaxAbs, decibels(c.PSNR), printable.Text(c.Path))
 	}
 }

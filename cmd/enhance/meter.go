@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 )
 
 // meter shows how far a run is. Its methods are called by one goroutine at a time.
@@ -19,15 +17,15 @@ type meter interface {
 }
 
 // newMeter chooses a line that redraws itself on a terminal, sparse plain lines
-// elsewhere, nothing if quiet.
-func newMeter(w io.Writer, quiet bool) meter {
-	if quiet {
+// elsewhere, and nothing with -q.
+func (c *call) newMeter() meter {
+	switch {
+	case c.quiet:
 		return silent{}
+	case c.terminal != nil:
+		return &bar{w: c.terminal}
 	}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return &bar{w: w}
-	}
-	return &lines{w: w}
+	return &logLines{w: c.stderr}
 }
 
 type silent struct{}
@@ -80,8 +78,8 @@ func (b *bar) end() {
 	}
 }
 
-// lines are for logs: a line each quarter, and only if the run takes long.
-type lines struct {
+// logLines are for logs: a line each quarter, and only if the run takes long.
+type logLines struct {
 	w       io.Writer
 	start   time.Time // of the first report
 	before  int64     // done by then
@@ -90,7 +88,7 @@ type lines struct {
 
 const longRun = 3 * time.Second
 
-func (l *lines) set(done, total int64) {
+func (l *logLines) set(done, total int64) {
 	if total <= 0 || done >= total {
 		return
 	}
@@ -107,8 +105,8 @@ func (l *lines) set(done, total int64) {
 	fmt.Fprintf(l.w, "%3d %% after %.0f s, about %.0f s left\n", q*25, spent.Seconds(), left.Seconds())
 }
 
-func (l *lines) clear() {}
-func (l *lines) end()   {}
+func (l *logLines) clear() {}
+func (l *logLines) end()   {}
 
 // overall is the progress of several photos on one meter: each counts as much as
 // any other, since how much work a photo is shows only when its turn comes. Its

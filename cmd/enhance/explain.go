@@ -6,66 +6,43 @@ import (
 	"text/tabwriter"
 
 	"enhance/exec"
+	"enhance/internal/printable"
 	"enhance/pipeline"
 )
 
-func init() {
-	register(&command{name: "explain", summary: "how a network would run on a photo: algorithm, place and cost of every layer", run: runExplain})
-}
+var explainCommand = &command{name: "explain", summary: "print the plan of a photo, layer by layer",
+	usage: []string{"explain PHOTO [-m MODEL]", "explain --size WxH [-m MODEL]"}, run: runExplain, files: true,
+	about: `Prints every step of the plan: its inputs and output, its algorithm and the reason for
+it, its share of the work, and its scratch memory. It computes and allocates nothing
+but, with --precision auto, the patch that decides.`}
 
-const explainHelp = `enhance explain photo.dng [-m MODEL]
-enhance explain --size HxW [-m MODEL]
-
-Prints every step of the plan: what it reads and makes, the algorithm and why, its
-share of the work, its scratch memory, and where its result lives. Nothing is
-computed or allocated, but with --precision auto the patch that decides.
-`
-
-func runExplain(e *env, args []string) int {
-	n, size, samples := &netFlags{}, "", rawFlags{}
-	f := newFlags("explain")
-	f.StringVar(&size, "size", "", sizeUsage)
-	n.declareModel(f)
-	n.declareDevice(f)
-	withoutHost(f)
-	n.declareProfile(f)
-	samples.declare(f)
-	n.declareReport(f)
-	if code, done := e.begin(n, f, args, explainHelp); done {
-		return code
-	}
-	h, w, photo, err := photoOrSize(f, size, &samples)
+func runExplain(c *call) error {
+	w, h, photo, err := c.photoOrSize()
 	if err != nil {
-		return e.fail(err, "")
+		return err
 	}
-	n.set.PlanOnly = n.set.Profile != nil && n.set.Device == ""
-	tellTuning(&n.set, e.stderr, false, false)
-	e.compileApart(&n.set)
-	s, err := pipeline.NewSession(n.set)
+	c.set.PlanOnly = c.set.Profile != nil && c.device == ""
+	c.tellNotices(false)
+	c.compileApart()
+	s, err := pipeline.NewSession(c.set)
 	if err != nil {
-		return e.fail(err, "")
+		return err
 	}
 	defer s.Close()
 	var x *pipeline.Explanation
-	if size != "" {
+	if c.size != "" {
 		x, err = s.ExplainSize(h, w)
 	} else {
 		x, err = s.ExplainPhoto(photo)
 	}
 	if err != nil {
-		return e.fail(err, f.Arg(0))
+		return ofPhoto(photo.Input, err)
 	}
-	if n.json {
-		return e.putJSON(x)
-	}
-	if err := writeExplanation(e.stdout, x); err != nil {
-		return e.fail(err, "")
-	}
-	return exitOK
+	return c.report(x, func(w io.Writer) error { return writeExplanation(w, x) })
 }
 
 func writeExplanation(w io.Writer, x *pipeline.Explanation) error {
-	fmt.Fprintf(w, "%-8s%s: %dx%d packed\n", "input", x.Input, x.Plan.Packed[0], x.Plan.Packed[1])
+	fmt.Fprintf(w, "%-8s%s: %s packed\n", "input", printable.Text(x.Input), sizeOf(x.Plan.Packed))
 	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&x.Device), x.Device.Why)
 	fmt.Fprintf(w, "%-8s%s, %s\n", "model", x.Model.Name, precisionLine(&x.Plan))
 	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&x.Plan))
@@ -76,7 +53,7 @@ func writeExplanation(w io.Writer, x *pipeline.Explanation) error {
 	whys, order := map[string]string{}, []string{}
 	for i := range x.Steps {
 		s := &x.Steps[i]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%dx%d\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.Kind, s.Channels(), side(s.Kernel), s.H, s.W,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%dx%d\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.Kind, s.Channels(), side(s.Kernel), s.W, s.H,
 			gigaOf(s.FLOPs), shareOf(s), scratchOf(s.Scratch), s.Output, algoOf(s, whys, &order))
 	}
 	if err := t.Flush(); err != nil {
@@ -92,8 +69,8 @@ func writeExplanation(w io.Writer, x *pipeline.Explanation) error {
 	return nil
 }
 
-// algoOf names a step's algorithm with a letter for the reason, which is printed
-// once below the table.
+// algoOf names a step's algorithm with the number of the reason, which is printed once
+// below the table.
 func algoOf(s *exec.StepFacts, whys map[string]string, order *[]string) string {
 	if s.Algo == "" {
 		return "-"
@@ -104,6 +81,10 @@ func algoOf(s *exec.StepFacts, whys map[string]string, order *[]string) string {
 	}
 	return fmt.Sprintf("%s (%s)", s.Algo, whys[s.Why])
 }
+
+// sizeOf prints rows and columns as columns x rows, the order of every size that the
+// command prints or reads.
+func sizeOf(rowsColumns [2]int) string { return fmt.Sprintf("%dx%d", rowsColumns[1], rowsColumns[0]) }
 
 func side(k int) string {
 	if k == 0 {

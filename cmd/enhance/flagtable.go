@@ -1,0 +1,189 @@
+package main
+
+import (
+	"strings"
+
+	"enhance/conv"
+	"enhance/exec"
+	"enhance/model"
+	"enhance/profile"
+)
+
+// Commands that take a flag, where several flags have the same ones.
+var (
+	takePhotos   = []string{develop, "explain", "plan-table"}
+	takeNetworks = []string{develop, "model info", "model run", "explain", "plan-table", "tune", "bench net"}
+	runNetworks  = []string{develop, "model run", "explain", "plan-table", "bench net", "eval"}
+	makeFiles    = []string{develop, "model import", "model run", "bench net", "bench conv", "bench gemm"}
+	runSuites    = []string{"bench conv", "bench gemm"}
+	benchmarks   = []string{"bench net", "bench conv", "bench gemm"}
+)
+
+// flagTable declares every flag, once. Help lists them in this order.
+var flagTable = []flag{
+	// Photo.
+	{name: "input", short: "i", arg: "FILE", group: groupPhoto, commands: []string{develop}, files: true,
+		help: "photo to develop, as if named without -i",
+		to:   func(o *options) any { return &o.inputs }},
+	{name: "raw-size", arg: "WxH", group: groupPhoto, commands: takePhotos, basic: true,
+		help: "the photo is headerless, columns x rows",
+		more: "The file holds W·H little-endian 16-bit samples and nothing else. It needs --cfa.",
+		to:   func(o *options) any { return &o.rawSize }},
+	{name: "cfa", arg: "PATTERN", group: groupPhoto, commands: takePhotos, basic: true, words: patternNames,
+		help: "colour filters: RGGB, BGGR, GBRG or GRBG",
+		more: "PNG and TIFF mosaics and headerless photos need it.",
+		to:   func(o *options) any { return &o.cfa }},
+	{name: "black", arg: "LEVEL", group: groupPhoto, commands: takePhotos, basic: true,
+		help: "black level in place of the file's",
+		to:   func(o *options) any { return &o.black }},
+	{name: "white", arg: "LEVEL", group: groupPhoto, commands: takePhotos, basic: true,
+		help: "white level in place of the file's",
+		to:   func(o *options) any { return &o.white }},
+	{name: "size", arg: "WxH", group: groupPhoto, commands: []string{"explain", "plan-table"},
+		help: "plan for a mosaic of W columns and H rows, without a photo",
+		to:   func(o *options) any { return &o.size }},
+	{name: "size", arg: "WxH", def: "3968x2880", group: groupPhoto, commands: []string{"model info", "tune", "bench net"},
+		help: "columns x rows of the mosaic",
+		to:   func(o *options) any { return &o.size }},
+
+	// Output.
+	{name: "output", short: "o", arg: "PATH", group: groupOutput, commands: []string{develop}, basic: true, files: true,
+		help: "picture, directory, or - for standard output",
+		more: "A directory exists or ends in /. Without -o, enhance writes PHOTO.png in the current directory.",
+		to:   func(o *options) any { return &o.output }},
+	{name: "format", short: "f", arg: "KIND", group: groupOutput, commands: []string{develop}, basic: true, words: words("png", "tiff", "jpeg"),
+		help: "png, tiff or jpeg; else by the output's extension",
+		to:   func(o *options) any { return &o.format }},
+	{name: "bits", short: "b", arg: "N", def: "8", group: groupOutput, commands: []string{develop}, basic: true, words: words("8", "16"),
+		help: "bits per sample, 8 or 16",
+		to:   func(o *options) any { return &o.bits }},
+	{name: "quality", arg: "N", def: "92", group: groupOutput, commands: []string{develop}, basic: true,
+		help: "JPEG quality, 1 to 100",
+		to:   func(o *options) any { return &o.quality }},
+	{name: "overwrite", short: "y", group: groupOutput, commands: makeFiles, basic: true,
+		help: "replace an output that exists",
+		more: "The photo, the reference and the weights are never replaced.",
+		to:   func(o *options) any { return &o.overwrite }},
+	{name: "skip-existing", group: groupOutput, commands: []string{develop}, basic: true,
+		help: "skip photos whose output exists",
+		to:   func(o *options) any { return &o.skipExisting }},
+
+	// Colour and noise.
+	{name: "wb", arg: "GAINS", group: groupColour, commands: []string{develop}, basic: true, words: words("as-shot", "auto"),
+		help: "white balance: as-shot, auto, or gains R,G,B",
+		more: "Without it, enhance takes the file's white balance, or auto if the file has none.",
+		to:   func(o *options) any { return &o.wb }},
+	{name: "exposure", arg: "EV", def: "0", group: groupColour, commands: []string{develop}, basic: true, words: words("auto"),
+		help: "stops to add to the file's, or auto",
+		more: "Models with display-ready output apply the stops in linear light and refuse auto.",
+		to:   func(o *options) any { return &o.exposure }},
+	{name: "denoise", arg: "STRENGTH", group: groupColour, commands: []string{develop, "eval"}, basic: true,
+		help: "share of the noise to remove, 0 to 1 (default 1)",
+		more: "Only models that take the noise level have it, such as fast and best.",
+		to:   func(o *options) any { return &o.denoise }},
+	{name: "noise", arg: "S,O", group: groupColour, commands: []string{develop}, basic: true, words: words("estimate"),
+		help: "noise variance S·v + O of samples v, or estimate",
+		more: "Samples range from 0 to 1. S,O,S,O,S,O gives red, green and blue. Without it, enhance takes the file's noise profile, or an estimate from the photo if the file has none.",
+		to:   func(o *options) any { return &o.noise }},
+
+	// Device and memory.
+	{name: "model", short: "m", arg: "MODEL", def: "", group: groupDevice, commands: takeNetworks, basic: true, files: true, words: builtinModels,
+		help: strings.Join(builtinModels(), ", ") + " or a weights file (default " + model.Default + ")",
+		more: "Weights files end in .safetensors, .pth or .pt. pynet-random:SEED[,level=N][,norm1=false][,width=W] and pynet-m-random:SEED[,size=tiny|fast|best] have random weights, for tests.",
+		to:   func(o *options) any { return &o.model }},
+	{name: "level", arg: "N", group: groupDevice, commands: append([]string{"model import"}, takeNetworks...),
+		help: "PyNET level whose output is wanted, 0 to 5",
+		more: "Without it, the lowest level that the weights have.",
+		to:   func(o *options) any { return &o.level }},
+	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: []string{develop}, basic: true, words: words("host", "all", "0"),
+		help: "index, platform:device, part of a name, or host",
+		more: "Several photos share several devices: -g 0,1 or -g all. host computes in Go, without OpenCL. Without -g, enhance takes a GPU, else a CPU device, else host.",
+		to:   func(o *options) any { return &o.device }},
+	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: []string{"model run", "eval"}, words: words("host", "0"),
+		help: "index, platform:device, part of a name, or host",
+		to:   func(o *options) any { return &o.device }},
+	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: append([]string{"explain", "plan-table", "tune"}, benchmarks...), words: words("0"),
+		help: "index, platform:device, or part of a name",
+		to:   func(o *options) any { return &o.device }},
+	{name: "list-devices", group: groupDevice, commands: []string{develop}, basic: true,
+		help: "list the devices that -g takes",
+		more: "With --json, also their profiles for --device-profile.",
+		to:   func(o *options) any { return &o.listDevices }},
+	{name: "mem", arg: "SIZE", group: groupDevice, commands: []string{develop, "model run", "explain", "tune", "bench net", "eval"}, basic: true,
+		help: "device memory budget: 256M, 2G; 0 for all there is",
+		more: "The default is 80 % of a GPU's memory, or half of the available memory on a CPU device. If the budget is too small, enhance exits with status 6 and prints the smallest that works.",
+		to:   func(o *options) any { return &o.mem }},
+	{name: "host-mem", arg: "SIZE", group: groupDevice, commands: []string{develop}, basic: true,
+		help: "host memory budget; 0 for no limit",
+		more: "The default is the available memory. If a photo needs more, enhance exits with status 6 before it begins.",
+		to:   func(o *options) any { return &o.hostMem }},
+	{name: "precision", arg: "KIND", def: "fp32", group: groupDevice, commands: runNetworks, basic: true, words: words("fp32", "tf32", "fp16", "auto"),
+		help: "fp32, tf32, fp16 or auto",
+		more: "tf32 needs matrix units. auto takes the fastest precision whose PSNR to fp32 is over 50 dB.",
+		to:   func(o *options) any { return &o.precision }},
+	{name: "precision", arg: "KIND", def: "auto", group: groupDevice, commands: []string{"tune"}, words: words("fp32", "tf32", "fp16", "auto"),
+		help: "fp32, tf32 or fp16; auto for all that the device has",
+		to:   func(o *options) any { return &o.precision }},
+	{name: "precision", arg: "KIND", def: "fp32", group: groupDevice, commands: []string{"bench conv"}, words: words("fp32", "fp16"),
+		help: "how the device stores samples, fp32 or fp16",
+		to:   func(o *options) any { return &o.precision }},
+	{name: "jobs", short: "j", arg: "N", group: groupDevice, commands: append([]string{"bench conv", "bench gemm"}, runNetworks...), basic: true,
+		help: "use at most N cores (default all)",
+		to:   func(o *options) any { return &o.jobs }},
+	{name: "device-profile", arg: "NAME", group: groupDevice, commands: []string{develop, "model run", "explain", "plan-table"}, files: true, words: profile.Names,
+		help: "plan within the limits of another device",
+		more: "NAME is " + alternatives(profile.Names()) + ", or a .json file. With --dry-run and without -g, no device is needed.",
+		to:   func(o *options) any { return &o.deviceProfile }},
+
+	// Reports and messages.
+	{name: "dry-run", group: groupReport, commands: []string{develop, "model run"}, basic: true,
+		help: "print the plan and stop",
+		more: "A dry run refuses what the run would refuse before it begins. It computes nothing but, with --precision auto, the patch that decides, and writes nothing but --plan-svg.",
+		to:   func(o *options) any { return &o.dryRun }},
+	{name: "json", group: groupReport, commands: []string{develop, "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "eval"}, basic: true,
+		help: "print the report as one JSON object",
+		to:   func(o *options) any { return &o.json }},
+	{name: "verbose", short: "v", group: groupReport, commands: []string{develop}, basic: true,
+		help: "print everything about every photo",
+		to:   func(o *options) any { return &o.verbose }},
+	{name: "verbose", short: "v", group: groupReport, commands: []string{"tune"},
+		help: "print every candidate",
+		to:   func(o *options) any { return &o.verbose }},
+	{name: "verbose", short: "v", group: groupReport, commands: []string{"eval"},
+		help: "print the figures of every photo as they come",
+		to:   func(o *options) any { return &o.verbose }},
+	{name: "quiet", short: "q", group: groupReport, commands: append([]string{develop, "model run", "tune"}, benchmarks...), basic: true,
+		help: "print errors only",
+		to:   func(o *options) any { return &o.quiet }},
+	{name: "version", group: groupReport, commands: []string{develop}, basic: true,
+		help: "print the version",
+		to:   func(o *options) any { return &o.version }},
+	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "eval", "help", "version", "completion", "man"},
+		help: "print this help",
+		to:   func(o *options) any { return &o.help }},
+}
+
+func init() { flagTable = append(flagTable, studyFlags...) }
+
+// words makes a completion of fixed words.
+func words(all ...string) func() []string { return func() []string { return all } }
+
+// builtinModels are the models that come with the program.
+func builtinModels() (names []string) {
+	for _, b := range model.Builtins() {
+		names = append(names, b.Name)
+	}
+	return names
+}
+
+// algorithmNames are the convolution algorithms of all devices.
+func algorithmNames() []string {
+	names := []string{exec.Auto}
+	for _, a := range exec.Algorithms(conv.Caps{}) {
+		names = append(names, a.Name())
+	}
+	return names
+}
+
+// patternNames are the orders of colour filters.
+func patternNames() []string { return strings.Fields("RGGB BGGR GBRG GRBG") }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"enhance/atomicfile"
+	"enhance/internal/printable"
+	"enhance/model"
+	"enhance/pipeline"
+)
+
+var modelImportCommand = &command{name: "model import", summary: "convert PyTorch weights to safetensors",
+	usage: []string{"model import FILE -o FILE.safetensors [--level N]"}, run: runModelImport, files: true,
+	about: `Reads a PyTorch state dict without running it (zip or legacy; float32, float16 or
+bfloat16; names may begin with "module."), checks every tensor against the network, and
+writes the weights with the network's architecture and input convention.`}
+
+// imported is what import --json prints.
+type imported struct {
+	Input      string            `json:"input"`
+	Output     string            `json:"output"`
+	Arch       string            `json:"arch"`
+	Tensors    int               `json:"tensors"`
+	Parameters int64             `json:"parameters"`
+	Meta       map[string]string `json:"meta"`
+}
+
+func runModelImport(c *call) error {
+	switch {
+	case len(c.args) != 1:
+		return usagef("model import: want one file, not %d", len(c.args))
+	case c.output == "":
+		return usagef("model import: give the output with -o FILE.safetensors")
+	}
+	m, err := loadModel(c.args[0], c.levelOrAny())
+	if err != nil {
+		return err
+	}
+	if err := saveModel(c.output, m, c.overwrite); err != nil {
+		return err
+	}
+	r := imported{Input: c.args[0], Output: c.output, Arch: m.Arch, Tensors: len(m.Params), Meta: m.Meta}
+	for _, t := range m.Params {
+		r.Parameters += int64(len(t.Data))
+	}
+	if c.json {
+		return c.report(r, nil)
+	}
+	fmt.Fprintf(c.stderr, "%s: %s%s, %d tensors, %d parameters\n", printable.Text(c.output), m.Arch, printable.Text(levelOf(m)), r.Tensors, r.Parameters)
+	return nil
+}
+
+func levelOf(m *model.Model) string {
+	if l := m.Meta["level"]; l != "" {
+		return " level " + l
+	}
+	return ""
+}
+
+// loadModel loads a model and names the file in errors of reading it.
+func loadModel(spec string, level int) (*model.Model, error) {
+	m, err := model.LoadLevel(spec, level)
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return nil, &pipeline.FileError{Path: spec, Err: err}
+	}
+	return m, err
+}
+
+// saveModel writes a model to the safetensors file path, which appears whole or not at
+// all.
+func saveModel(path string, m *model.Model, overwrite bool) error {
+	f, err := atomicfile.Create(path, atomicfile.Options{Overwrite: overwrite})
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if err := model.Write(f, m); err != nil {
+		return err
+	}
+	return f.Commit()
+}

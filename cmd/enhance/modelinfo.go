@@ -1,0 +1,34 @@
+package main
+
+import (
+	"io"
+
+	"enhance/pipeline"
+)
+
+var modelInfoCommand = &command{name: "model info", summary: "print the layers, parameters and work of a network",
+	usage: []string{"model info [MODEL] [--size WxH] [--json]"}, run: runModelInfo, words: builtinModels, files: true,
+	about: `Prints a network's layers, parameters, work and activation memory for a mosaic of W
+columns and H rows. MODEL is what -m takes.`}
+
+func runModelInfo(c *call) error {
+	if len(c.args) > 1 || len(c.args) == 1 && c.model != "" {
+		return usagef("model info: want one model")
+	}
+	if len(c.args) == 1 {
+		c.model = c.args[0]
+	}
+	w, h, err := pipeline.ParseSize(c.size)
+	if err != nil {
+		return err
+	}
+	m, err := loadModel(c.model, c.levelOrAny())
+	if err != nil {
+		return err
+	}
+	info, err := m.Info(h, w)
+	if err != nil {
+		return err
+	}
+	return c.report(info, func(w io.Writer) error { return info.WriteText(w, !c.brief) })
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"enhance/internal/printable"
+)
+
+// tellNotices has a session print what it does once for a device, unless -q, and with
+// details if asked.
+func (c *call) tellNotices(details bool) {
+	if c.quiet {
+		return
+	}
+	n := &notices{w: c.stderr}
+	if c.terminal != nil {
+		n.terminal = c.terminal
+	}
+	c.set.Tell = func(text string) { n.line("tune", text) }
+	c.set.Compiling = func(text string) { n.line("kernels", text) }
+	c.set.Tuning = n.count
+	if details {
+		c.set.Debug = func(text string) { n.line("tune", text) }
+	}
+}
+
+// notices prints lines and, on a terminal, how many of some measurements are done, in a
+// line that the next one replaces. Several sessions may share it.
+type notices struct {
+	mu       sync.Mutex
+	w        io.Writer
+	terminal io.Writer // nil if there is none
+	counting bool      // the count is on the screen
+}
+
+func (n *notices) line(name, text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.clear()
+	fmt.Fprintf(n.w, "%-8s%s\n", name, printable.Line(text))
+}
+
+func (n *notices) clear() {
+	if n.counting {
+		fmt.Fprint(n.terminal, "\r\x1b[K")
+		n.counting = false
+	}
+}
+
+func (n *notices) count(done, total int) {
+	if n.terminal == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.clear()
+	if done < total {
+		fmt.Fprintf(n.terminal, "%-8s%d of %d", "tune", done, total)
+		n.counting = true
+	}
+}

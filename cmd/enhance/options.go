@@ -1,0 +1,48 @@
+package main
+
+// options are the values of flags as given on the command line; flagTable says which
+// flag sets which. A command reads those that it takes, the others stay zero.
+type options struct {
+	// the photo
+	inputs                     []string
+	rawSize, cfa, black, white string
+	size                       string // of a mosaic in place of a photo
+
+	// the output
+	output, format          string
+	bits, quality           int
+	overwrite, skipExisting bool
+	reference               string
+	minPSNR                 float64
+	planSVG                 string
+	dryRun, measure         bool
+	profiling               []string
+	json, verbose, quiet    bool
+	help, version           bool
+	listDevices, brief      bool
+
+	// colour and noise
+	wb, exposure, denoise, noise string
+
+	// the device, memory, and how the network runs
+	model, level, device, mem, hostMem, deviceProfile, precision, algo string
+	jobs, stripRows                                                    int
+	noTune, wholePlanes                                                bool
+
+	// model run
+	tensor, shape string
+	dumps         []string
+
+	// bench and tune
+	suite, svg    string
+	scale, repeat int
+	limit         float64
+	transfers     bool
+
+	// eval
+	models                          []string
+	phase, sensor, compare, saveDir string
+	sigma                           float64
+	seed                            uint64
+	border                          int
+}
