@@ -37,7 +37,7 @@ def run(args):
 
 
 def enhance(model, rows, cols, threads, options):
-    args = [ENHANCE, "bench", "net", "-q", "--json", "--repeat", "1", "-m", model, "--size", f"{rows}x{cols}", "-j", str(threads)]
+    args = [ENHANCE, "bench", "net", "-q", "--json", "--repeat", "1", "-m", model, "--size", f"{cols}x{rows}", "-j", str(threads)]
     report, peak = run(args + options)
     if report["non_finite"]:
         sys.exit(f"{model}: {report['non_finite']} samples of the result are not finite")

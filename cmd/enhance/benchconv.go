@@ -14,10 +14,10 @@ var benchConvCommand = &command{name: "bench conv", summary: "time convolutions 
 
   snu        the 35 distinct convolutions of PyNET on a 12 MP photo
   snu-split  its seven 5x5 layers by Winograd's F(4,5), with the scratch memory
-             whole (base), in parts by rows of tiles (height/N), in parts by input
-             channels (channel/N), and in pieces of 32 MiB as in runs (default)
+             whole (base), in parts by rows of tiles (height/N), in parts by
+             input channels (channel/N), and in pieces of 32 MiB (default)
   ui         5x5 convolutions, 10 runs, with transfers: planes of 32 to 512;
-             planes of 16x16 with 64 to 1024 channels; batches of 8 to 128 pictures
+             planes of 16x16 with 64 to 1024 channels; batches of 8 to 128
   polito     pictures of 32x32 to 1600x1200 to 16 channels, 3x3
 
 snu, ui and polito run every algorithm. ui and polito also have the host unfold and the

@@ -117,9 +117,9 @@ class Enhance:
         for f in (line, out):
             if os.path.exists(f):
                 os.remove(f)
-        r = json.loads(self.call("bench", "net", "-m", self.spec, "--size", f"{2 * h}x{2 * w}", "--precision", precision,
+        r = json.loads(self.call("bench", "net", "-m", self.spec, "--size", f"{2 * w}x{2 * h}", "--precision", precision,
                                  "--repeat", str(runs), "-q", "--json", "--profile", line))
-        self.call("model", "run", "-m", self.spec, "-i", f"formula:bench:{h}x{w}", "-o", out, "--precision", precision, "-q")
+        self.call("model", "run", "-m", self.spec, "-i", f"formula:bench:{w}x{h}", "-o", out, "--precision", precision, "-q")
         p = r["profile"]
         return {"wall": r["seconds"], "device": p["kernel_seconds"] + p["copy_seconds"], "gaps": p["gap_seconds"],
                 "peak": r["peak_bytes"], "y": np.fromfile(out, "<f4").reshape(1, 3, 2 * h, 2 * w)}
@@ -136,18 +136,18 @@ def main():
     p.add_argument("--enhance", required=True)
     p.add_argument("--models", nargs="+", choices=list(NETS), default=["pynet", "pynet-s"])
     p.add_argument("--precisions", nargs="+", choices=["fp32", "tf32", "fp16"], default=["fp32", "tf32", "fp16"])
-    p.add_argument("--size", default="1440x1984", help="packed rows x columns")
+    p.add_argument("--size", default="1984x1440", help="packed columns x rows")
     p.add_argument("--runs", type=int, default=5)
     p.add_argument("--benchmark", action="store_true", help="cudnn.benchmark: PyTorch measures cuDNN's algorithms")
     p.add_argument("--compile", action="store_true", help="also through torch.compile")
     p.add_argument("--device", default="cuda")
     p.add_argument("--args", default="", help="more flags for enhance, separated by spaces")
     a = p.parse_args()
-    h, w = map(int, a.size.lower().split("x"))
+    w, h = map(int, a.size.lower().split("x"))
     if a.device != "cuda":
         a.precisions = ["fp32"]
     name = torch.cuda.get_device_name() if a.device == "cuda" else "CPU"
-    print(f"{name}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}{', benchmark mode' if a.benchmark else ''}; packed {h}x{w}; median of {a.runs}")
+    print(f"{name}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}{', benchmark mode' if a.benchmark else ''}; packed {w}x{h}; median of {a.runs}")
     for model in a.models:
         print(f"{model}\n  {'':5} {'':8} {'device ms':>9} {'wall ms':>9} {'peak MiB':>9} {'PSNR dB':>7}")
         x, refs = pynet.packed("bench", h, w), {}
