@@ -48,6 +48,7 @@ type developer struct {
 	light  *[lightSteps + 1]lightStep // what a network sample is as linear light, or as it is
 	next   imgio.RowWriter
 	stages *trace.Stages
+	lens   *lens // nil: none
 
 	w      int
 	pixels sync.Pool // *[]float32: a row, by component
@@ -135,6 +136,9 @@ func (d *developer) Rows(y0, y1 int) (put func(y int, planes [][]float32), end f
 	if err := d.failure(); err != nil {
 		return nil, nil, err
 	}
+	if d.lens.warps() {
+		return d.warpRows(y0, y1)
+	}
 	out := d.geo.out
 	first, last := max(y0, out.Y0), min(y1, out.Y1)
 	if first >= last {
@@ -154,7 +158,7 @@ func (d *developer) Rows(y0, y1 int) (put func(y int, planes [][]float32), end f
 	put = func(y int, planes [][]float32) {
 		if first <= y && y < last {
 			px := d.pixels.Get().(*[]float32)
-			bad.note(y-out.Y0, d.row(planes, *px, codes[3*d.w*(y-first):][:3*d.w]))
+			bad.note(y-out.Y0, d.row(y, planes, *px, codes[3*d.w*(y-first):][:3*d.w]))
 			d.pixels.Put(px)
 		}
 	}
@@ -213,22 +217,30 @@ func (b *busyTime) end() {
 	}
 }
 
-// row develops one row; px is room for it. It returns the column of a sample that
-// is not finite, or -1.
-func (d *developer) row(planes [][]float32, px []float32, codes []uint16) int {
+// row develops row y of the network's; px is room for it. It returns the column of a
+// sample that is not finite, or -1.
+func (d *developer) row(y int, planes [][]float32, px []float32, codes []uint16) int {
 	var light [3][]float32
+	out := d.geo.out
 	for c := range light {
-		line := planes[c][d.geo.out.X0:d.geo.out.X1]
+		line := planes[c][out.X0:out.X1]
 		light[c] = px[c*len(line):][:len(line)]
 		if x := d.lighten(light[c], line); x >= 0 {
 			return x
 		}
+		d.lens.before(y-d.geo.view.Y0, out.X0-d.geo.view.X0, c, light[c])
 	}
+	d.code(light, codes)
+	return -1
+}
+
+// code makes the picture's codes of a row of light.
+func (d *developer) code(light [3][]float32, codes []uint16) {
 	switch {
 	case d.coded:
 		for c, line := range light {
 			for x, v := range line {
-				codes[3*x+c] = uint16(v*65535 + 0.5)
+				codes[3*x+c] = uint16(min(max(v, 0), 1)*65535 + 0.5)
 			}
 		}
 	case d.conv.Output == model.OutputCameraGamma:
@@ -237,7 +249,6 @@ func (d *developer) row(planes [][]float32, px []float32, codes []uint16) int {
 		gain := colour.Diagonal([3]float64{float64(d.gain), float64(d.gain), float64(d.gain)})
 		colour.EncodePlanes(codes, light[0], light[1], light[2], &gain)
 	}
-	return -1
 }
 
 // lighten writes the light of a line's samples, clipped to 0..1. It returns the

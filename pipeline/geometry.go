@@ -20,8 +20,8 @@ type geometry struct {
 	top, left int
 	// ph and pw are the sides of the packed planes, h and w after padding.
 	ph, pw, h, w int
-	// out is the crop in the network's output.
-	out raw.Rect
+	// out is the crop in the network's output, view the region.
+	out, view raw.Rect
 }
 
 // layout lays a photo out for a network.
@@ -29,6 +29,9 @@ func layout(m *raw.Meta, c *model.Convention) geometry {
 	r := raw.Rect{
 		X0: max(0, m.Crop.X0-contextSamples), Y0: max(0, m.Crop.Y0-contextSamples),
 		X1: min(m.Width, m.Crop.X1+contextSamples), Y1: min(m.Height, m.Crop.Y1+contextSamples),
+	}
+	if m.Warped { // the crop may show any of it
+		r = raw.Rect{X1: m.Width, Y1: m.Height}
 	}
 	var g geometry
 	// Red is in row 0 or 1 of the region and in column 0 or 1. A true row before
@@ -62,6 +65,7 @@ func layout(m *raw.Meta, c *model.Convention) geometry {
 	end := func(v int) int { return (v*num + den - 1) / den }
 	dx, dy := g.left-r.X0, g.top-r.Y0
 	g.out = raw.Rect{X0: first(m.Crop.X0 + dx), Y0: first(m.Crop.Y0 + dy), X1: end(m.Crop.X1 + dx), Y1: end(m.Crop.Y1 + dy)}
+	g.view = raw.Rect{X0: first(g.left), Y0: first(g.top), X1: end(g.left + r.Width()), Y1: end(g.top + r.Height())}
 	return g
 }
 

@@ -174,7 +174,7 @@ func (r *run) decodeBytes() int64 {
 	if strings.Contains(r.meta.Format, "JPEG") {
 		n += 32 << 20
 	}
-	return n
+	return n + r.lens.bytes()
 }
 
 // fixedBytes is what the process and a session with that plan hold whatever photos

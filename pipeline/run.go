@@ -35,6 +35,7 @@ type run struct {
 	geo     geometry
 	ahead   *ahead
 	balance *balance
+	lens    *lens
 	plan    *exec.Job // nil on the host executor
 	compare *comparison
 }
@@ -68,6 +69,9 @@ func (r *run) do() (err error) {
 	defer r.ahead.close()
 	display := r.model.Convention.Output == model.OutputDisplaySRGB
 	if r.balance, err = decideBalance(r.ahead, r.job, display, r.report); err != nil {
+		return r.photoError(err)
+	}
+	if r.lens, err = newLens(r.photo.Lens(), r.geo, &r.model.Convention, r.balance.gains, r.report); err != nil {
 		return r.photoError(err)
 	}
 	if r.report.Noise, err = r.decideNoise(); err != nil {
@@ -202,6 +206,7 @@ func (r *run) make(out *target, w, h int) error {
 	conv := &r.model.Convention
 	src := newSource(r.ahead, r.geo, conv, newLevels(r.meta, conv, r.balance.gains, r.report.Noise))
 	dev := newDeveloper(r.geo, conv, r.balance, enc, r.batches, &r.pictures, r.stages())
+	dev.lens = r.lens
 	defer dev.abandon()
 	if r.info == nil {
 		err = r.onHost(src, dev)

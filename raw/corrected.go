@@ -35,9 +35,8 @@ func (p *Photo) correct() error {
 	if err != nil {
 		return err
 	}
-	p.developed = rest
 	p.frame = c.chain.Frame()
-	if err := p.finishOpcodes(m); err != nil {
+	if err := p.finishOpcodes(rest); err != nil {
 		return err
 	}
 	if c.chain.Empty() {
@@ -51,7 +50,6 @@ func (p *Photo) correct() error {
 // correctLinear is correct for a photo without a mosaic: OpcodeList2, and
 // OpcodeList3 up to its first warp.
 func (p *Photo) correctLinear() error {
-	m := &p.meta
 	if err := p.linear.Add(p.opcodes[1], opcode.Mosaic); err != nil {
 		return err
 	}
@@ -63,9 +61,8 @@ func (p *Photo) correctLinear() error {
 	if err := p.linear.Add(list[:n], opcode.Developed); err != nil {
 		return err
 	}
-	p.developed = list[n:]
 	p.frame = p.linear.Frame()
-	return p.finishOpcodes(m)
+	return p.finishOpcodes(list[n:])
 }
 
 func isWarp(params any) bool {
@@ -73,9 +70,13 @@ func isWarp(params any) bool {
 	return ok
 }
 
-// finishOpcodes cuts the crop and says what is not done.
-func (p *Photo) finishOpcodes(m *Meta) error {
-	f := p.frame
+// finishOpcodes keeps what waits for demosaicing, cuts the crop and says what is not
+// done.
+func (p *Photo) finishOpcodes(rest []opcode.Operation) error {
+	if err := p.setLens(rest); err != nil {
+		return err
+	}
+	f, m := p.frame, &p.meta
 	if !m.CutCrop(f.X0, f.Y0, f.Width, f.Height) {
 		return rawerr.Formatf("dng", "TrimBounds leaves nothing of the default crop %v", m.Crop)
 	}
@@ -191,14 +192,9 @@ func (c *corrected) ReadRows(y0, n int, dst []uint16) error {
 	return nil
 }
 
-// Opcodes are the file's opcode lists 1 to 3; an operation that is not applied
-// has a Problem, or is among those that AfterDemosaicing returns. The caller must
-// not change them.
+// Opcodes are the file's opcode lists 1 to 3; an operation that cannot be done has a
+// Problem. The caller must not change them.
 func (p *Photo) Opcodes() *[3][]opcode.Operation { return &p.opcodes }
-
-// AfterDemosaicing returns the operations of OpcodeList3 that are to be applied to
-// the developed camera RGB; ReadRows has applied all others.
-func (p *Photo) AfterDemosaicing() []opcode.Operation { return p.developed }
 
 // warnOfOpcodes says what is not done.
 func (p *Photo) warnOfOpcodes() {
@@ -207,11 +203,6 @@ func (p *Photo) warnOfOpcodes() {
 			if op.Problem != "" {
 				p.warnf("%v in OpcodeList%d is not applied: %s.", op.ID, i+1, op.Problem)
 			}
-		}
-	}
-	for _, op := range p.developed {
-		if op.Params != nil {
-			p.warnf("%v in OpcodeList3 (a lens correction) is not applied.", op.ID)
 		}
 	}
 }

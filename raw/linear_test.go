@@ -65,8 +65,8 @@ func TestLinearOpcodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rest := p.AfterDemosaicing(); len(rest) != 2 || rest[0].ID != opcode.WarpFisheyeID {
-		t.Errorf("left for later: %+v", rest)
+	if l := p.Lens(); l == nil || len(l.Warps) != 1 || !l.Before.Empty() || l.After.Empty() {
+		t.Errorf("left for later: %+v", l)
 	}
 	dst := make([]float32, 3*w*h)
 	if err := p.ReadLinear(0, h, dst); err != nil {

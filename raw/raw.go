@@ -85,9 +85,9 @@ type Photo struct {
 	linear *opcode.Chain // of a linear image
 	closer io.Closer
 
-	opcodes   [3][]opcode.Operation
-	developed []opcode.Operation // those of list 3 that wait for demosaicing
-	frame     opcode.Frame       // what TrimBounds left of the active area
+	opcodes [3][]opcode.Operation
+	lens    *Lens        // what of list 3 waits for demosaicing
+	frame   opcode.Frame // what TrimBounds left of the active area
 }
 
 // rowSource yields rows y0 to y0+n-1 of the active area; dst holds n rows of
@@ -204,7 +204,7 @@ func (p *Photo) ReadRows(y0, n int, dst []uint16) error {
 // ReadLinear reads rows y0 to y0+n-1 of the active area of a photo whose
 // Meta().Linear is true: each row's red, green and blue one after the other,
 // Meta().Width samples each, linear camera RGB with 0 at black and 1 at white, after
-// the opcode lists but for AfterDemosaicing. Downwards is fast.
+// the opcode lists but for Lens. Downwards is fast.
 func (p *Photo) ReadLinear(y0, n int, dst []float32) error {
 	m := &p.meta
 	if y0 < 0 || n < 0 || y0 > m.Height || n > m.Height-y0 {

@@ -31,6 +31,7 @@ type Meta struct {
 	Crop          Rect    // the area meant to be shown; all of it if the file names none
 	CFA           Pattern // phase at (0,0); not Valid if the file does not say
 	Linear        bool    // the photo is demosaiced: it has no CFA, and three samples a pixel
+	Warped        bool    // the picture is to be warped: its crop shows samples from beyond it
 	BitDepth      int     // bits of a stored sample, before LinearizationTable
 	Orientation   int     // Exif/TIFF orientation, 1 to 8: how stored rows and columns are to be shown
 

@@ -119,22 +119,30 @@ func (c *Chain) eval(k, y0, n int, dst []float32) error {
 	if err := c.eval(first, y0, n, dst); err != nil {
 		return err
 	}
-	c.Apply(first, k, y0, n, dst)
+	c.apply(first, k, y0, n, dst)
 	return nil
 }
 
-// Apply does the pointwise steps first to end-1 to n rows.
-func (c *Chain) Apply(first, end, y0, n int, rows []float32) {
+// apply does the pointwise steps first to end-1 to n rows.
+func (c *Chain) apply(first, end, y0, n int, rows []float32) {
 	eachRow(n, func(r int) {
 		for p := range c.planes {
-			row := rows[(r*c.planes+p)*c.width:][:c.width]
-			for i := range c.steps[first:end] {
-				s := &c.steps[first+i]
-				s.point.Row(s.frame, y0+r-s.frame.Y0, -s.frame.X0, p, row)
-			}
-			dropInfinite(row)
+			pointwise(c.steps[first:end], y0+r, 0, p, rows[(r*c.planes+p)*c.width:][:c.width])
 		}
 	})
+}
+
+// Row does all operations on samples of one row and plane, from column x0 on, for a
+// caller that has rows of its own. There must be no repairs among them: there are
+// none after demosaicing.
+func (c *Chain) Row(y, x0, plane int, row []float32) { pointwise(c.steps, y, x0, plane, row) }
+
+func pointwise(steps []step, y, x0, plane int, row []float32) {
+	for i := range steps {
+		f := steps[i].frame
+		steps[i].point.Row(f, y-f.Y0, x0-f.X0, plane, row)
+	}
+	dropInfinite(row)
 }
 
 // dropInfinite makes 0 of what parameters of absurd size made infinite or no number.

@@ -2,13 +2,13 @@
 // file ask for (opcodes WarpRectilinear and WarpFisheye), row by row.
 //
 // A Warper knows ahead which source rows each row of the result needs. The
-// caller hands source rows over in chunks, downwards, and makes the rows of the
-// result that have become possible:
+// caller hands source rows over, downwards, and makes the rows of the result that
+// have become possible:
 //
-//	w.Begin(y0, y1)          // rows y0 to y1-1 come
-//	copy into w.Row(y, p)    // each row and plane, in any order, on any core
-//	first, end := w.Ready(y1)
-//	w.Make(y, dst)           // each row of the result, in any order, on any core
+//	w.Add(row)             // the next source row, its planes one after the other
+//	first, end := w.Ready()
+//	w.Make(y, dst)         // each row of the result, in any order, on any core
+//	w.Drop()               // gives back the source rows that are used up
 //
 // It holds the rows that one row of the result spans, and no more: a height of
 // thousands of rows takes as much memory as one of hundreds.
@@ -56,7 +56,6 @@ type Warper struct {
 
 	base int // source row rows[0]
 	rows [][]float32
-	free [][]float32
 	work sync.Pool
 }
 
@@ -155,44 +154,32 @@ func (w *Warper) Held() int {
 	return held
 }
 
-// Begin makes room for source rows y0 to y1-1; the calls' rows follow one another
-// from 0 on.
-func (w *Warper) Begin(y0, y1 int) {
+// Add takes the next source row, its planes one after the other, Width pixels each.
+// It is the Warper's until Drop gives it back.
+func (w *Warper) Add(row []float32) { w.rows = append(w.rows, row) }
+
+// Ready gives the rows of the result, first to end-1, that the rows added since the
+// last call make possible.
+func (w *Warper) Ready() (first, end int) {
+	first = w.next
+	for w.next < len(w.high) && int(w.high[w.next]) < w.base+len(w.rows) {
+		w.next++
+	}
+	return first, w.next
+}
+
+// Drop gives back the source rows that no row of the result needs any more but those
+// that Ready gave, which must be made before.
+func (w *Warper) Drop() [][]float32 {
 	keep := w.spec.Height
 	if w.next < len(w.low) {
 		keep = int(w.low[w.next])
 	}
-	drop := min(max(keep-w.base, 0), len(w.rows))
-	w.free = append(w.free, w.rows[:drop]...)
-	w.rows = append(w.rows[:0], w.rows[drop:]...)
-	w.base += drop
-	if len(w.rows) == 0 {
-		w.base = y0
-	}
-	for w.base+len(w.rows) < y1 {
-		var r []float32
-		if k := len(w.free); k > 0 {
-			r, w.free = w.free[k-1], w.free[:k-1]
-		} else {
-			r = make([]float32, planes*w.spec.Width)
-		}
-		w.rows = append(w.rows, r)
-	}
-}
-
-// Row is where plane p of source row y is to be put, between Begin and Ready.
-func (w *Warper) Row(y, p int) []float32 {
-	return w.rows[y-w.base][p*w.spec.Width:][:w.spec.Width]
-}
-
-// Ready gives the rows of the result, first to end-1, that can be made once the
-// source rows before y1 are there. They must be made before the next Begin.
-func (w *Warper) Ready(y1 int) (first, end int) {
-	first = w.next
-	for w.next < len(w.high) && int(w.high[w.next]) < y1 {
-		w.next++
-	}
-	return first, w.next
+	n := min(max(keep-w.base, 0), len(w.rows))
+	used := w.rows[:n:n]
+	w.rows = append([][]float32(nil), w.rows[n:]...)
+	w.base += n
+	return used
 }
 
 // Make makes row y of the result, which Ready gave. dst has its planes.
