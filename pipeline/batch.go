@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"enhance/clrt"
 	"enhance/exec"
 )
 
-// Batch makes pictures of many photos, on one device or on several at a time. On
+// Batch makes pictures of many photos, on one device or on several at a time. A device
+// slower than the fastest makes a photo only if it is expected to finish it before
+// the fastest alone would have finished all that are left (see giveTo). On
 // each device the photos that come next are decoded while one is computed and those
 // before it are encoded. The bytes of a picture are those that a run of its own
 // would make on the same device.
@@ -199,7 +201,7 @@ func (b *Batch) Note() string {
 // turn had not come when ctx was done are not begun, and done is not called for
 // them. The callbacks of several jobs may be called at the same time.
 func (b *Batch) Run(ctx context.Context, n int, job func(i int) (j Job, ok bool), done func(i int, r *Report, err error)) {
-	w := &walk{Batch: b, photos: n, done: done, slots: make([]int, len(b.sessions)), results: map[int]outcome{}}
+	w := &walk{Batch: b, photos: n, done: done, times: b.deviceTimes(), results: map[int]outcome{}}
 	w.free = sync.NewCond(&w.mu)
 	fixed := int64(-1)
 	if b.total == 0 {
@@ -213,20 +215,20 @@ func (b *Batch) Run(ctx context.Context, n int, job func(i int) (j Job, ok bool)
 			w.deliver(i, outcome{})
 			continue
 		}
-		s := w.slot(ctx)
+		s := w.slot(ctx, n-i)
 		if ctx.Err() != nil {
 			break
 		}
 		r, bytes, err := w.admit(ctx, b.sessions[s], j)
 		if err != nil {
-			w.release(s)
+			w.release(s, false)
 			w.deliver(i, outcome{err: err})
 			continue
 		}
 		wg.Go(func() {
 			rep, err := r.finish()
 			w.ledger.give(bytes)
-			w.release(s)
+			w.release(s, err == nil)
 			w.deliver(i, outcome{rep, err})
 		})
 	}
@@ -254,7 +256,7 @@ type walk struct {
 
 	mu    sync.Mutex
 	free  *sync.Cond
-	slots []int // photos under way by session
+	times []*deviceTimes // by session
 
 	telling sync.Mutex // held while done is called
 	results map[int]outcome
@@ -266,8 +268,8 @@ type outcome struct {
 	err    error
 }
 
-// slot waits for the session with the fewest photos under way to have room.
-func (w *walk) slot(ctx context.Context) int {
+// slot waits for a session that is to make the next of left photos.
+func (w *walk) slot(ctx context.Context, left int) int {
 	stop := context.AfterFunc(ctx, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -276,20 +278,22 @@ func (w *walk) slot(ctx context.Context) int {
 	defer stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for {
-		i := slices.Index(w.slots, slices.Min(w.slots))
-		if w.slots[i] < w.depth || ctx.Err() != nil {
-			w.slots[i]++
+	for ctx.Err() == nil {
+		now := time.Now()
+		if i := giveTo(loads(w.times, now, w.depth), left); i >= 0 {
+			w.times[i].gave(now)
 			return i
 		}
 		w.free.Wait()
 	}
+	return -1
 }
 
-func (w *walk) release(i int) {
+// release notes that a session's oldest photo is done, or failed.
+func (w *walk) release(i int, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.slots[i]--
+	w.times[i].finished(time.Now(), ok)
 	w.free.Broadcast()
 }
 

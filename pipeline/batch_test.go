@@ -270,3 +270,29 @@ func TestSelectors(t *testing.T) {
 		t.Errorf("a device that is not there: %v", err)
 	}
 }
+
+// TestBatchLeavesTheSlow: the host executor, which would take ten times as long on the
+// same cores, makes none of the photos that a CPU device can make.
+func TestBatchLeavesTheSlow(t *testing.T) {
+	needOpenCL(t)
+	first, err := pipeline.Choose("0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, devices := range []string{"0,host", "host,0"} {
+		b, err := pipeline.NewBatch(pipeline.Settings{Device: devices}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cs := crops(t)[:4]
+		b.Run(context.Background(), len(cs), func(i int) (pipeline.Job, bool) { return cs[i].job(0, 0, new(bytes.Buffer)), true },
+			func(i int, rep *pipeline.Report, err error) {
+				if err != nil || rep.Device.Name != first.Device.String() {
+					t.Errorf("-g %s: photo %d was made by %+v, error %v", devices, i, rep.Device, err)
+				}
+			})
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
