@@ -2,6 +2,7 @@ package clrt
 
 import (
 	"errors"
+	"fmt"
 	"unsafe"
 )
 
@@ -14,9 +15,10 @@ import (
 // CL_MEM_ALLOC_HOST_PTR once it is mapped, which would break any budget; a buffer of its
 // extension cl_nv_create_buffer that lies with the host takes none.
 type HostMemory struct {
-	q   *Queue
-	buf *Buffer
-	p   []byte
+	q     *Queue
+	buf   *Buffer
+	p     []byte
+	plain *Context // not nil: memory of NewPlainMemory
 }
 
 // NewHostMemory allocates size bytes of host memory; q maps them.
@@ -32,13 +34,34 @@ func (c *Context) NewHostMemory(q *Queue, size int64, purpose string) (*HostMemo
 	return &HostMemory{q: q, buf: b, p: p}, nil
 }
 
+// NewPlainMemory allocates size bytes of the system's memory, which no driver knows of: where
+// a device shares the host's memory, a buffer with the host would take what the device lends.
+func (c *Context) NewPlainMemory(size int64) (*HostMemory, error) {
+	p, err := systemMemory(size)
+	if err != nil {
+		return nil, fmt.Errorf("clrt: %d bytes of host memory: %w", size, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hostLive += size
+	return &HostMemory{p: p, plain: c}, nil
+}
+
 // Bytes is the memory. Transfers take slices of it as they take any other.
 func (h *HostMemory) Bytes() []byte { return h.p }
 
 // Close gives the memory back. No transfer may be under way.
 func (h *HostMemory) Close() error {
-	if h == nil || h.buf == nil {
+	if h == nil || h.buf == nil && h.plain == nil {
 		return nil
+	}
+	if c := h.plain; c != nil {
+		c.mu.Lock()
+		c.hostLive -= int64(len(h.p))
+		c.mu.Unlock()
+		err := freeSystemMemory(h.p)
+		h.p, h.plain = nil, nil
+		return err
 	}
 	err := h.q.Unmap(h.buf, h.p)
 	err = errors.Join(err, h.q.Finish(), h.buf.Close())
@@ -46,8 +69,7 @@ func (h *HostMemory) Close() error {
 	return err
 }
 
-// HostLive returns the bytes of host memory that NewHostMemory allocated and
-// that are not closed.
+// HostLive returns the bytes of HostMemory that are not closed.
 func (c *Context) HostLive() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,14 +23,16 @@ func TestPyNETUnderBudgets(t *testing.T) {
 	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 		want := run(t, m, in, exec.Options{Precision: p, Poison: true, WholePlanes: true})
-		for _, discrete := range []bool{false, true} {
-			least := minimum(t, m, h, w, exec.Options{Precision: p, Discrete: discrete})
+		for _, opt := range []exec.Options{{}, {Discrete: true}, {HostRest: true}} {
+			opt.Precision, opt.Poison = p, true
+			least := minimum(t, m, h, w, opt)
 			for _, budget := range []int64{least, least + least/4, 2 * least, 0} {
-				opt := exec.Options{Precision: p, Poison: true, Budget: budget, Discrete: discrete}
+				opt.Budget = budget
 				got := run(t, m, in, opt)
 				for i := range want.v {
 					if got.v[i] != want.v[i] {
-						t.Errorf("%s, discrete %v, budget %d: sample %d is %g, whole planes give %g", p, discrete, budget, i, got.v[i], want.v[i])
+						t.Errorf("%s, discrete %v, rest of the host's %v, budget %d: sample %d is %g, whole planes give %g",
+							p, opt.Discrete, opt.HostRest, budget, i, got.v[i], want.v[i])
 						break
 					}
 				}

@@ -11,12 +11,7 @@ type HostUse struct {
 
 // HostUse counts it from the plan.
 func (j *Job) HostUse() HostUse {
-	u := HostUse{Spilled: j.Plan.HostBytes}
-	for i, at := range j.Plan.LoadAt {
-		if at >= 0 {
-			u.Weights += j.weightBytes(i)
-		}
-	}
+	u := HostUse{Spilled: j.Plan.HostBytes, Weights: j.Plan.LoadedBytes()}
 	n, size := j.chunkSize(memplan.Upload, j.Program.Input, inChunks)
 	u.Rows = int64(n) * size
 	n, size = j.chunkSize(memplan.Download, j.Program.Output, outChunks)

@@ -34,6 +34,9 @@ type Options struct {
 	// Discrete plans as for a device with memory of its own even where it shares
 	// the host's: tensors may then be spilled to the host.
 	Discrete bool
+	// HostRest says that the host has memory besides what a device that shares it lends:
+	// what does not fit the budget may then wait there.
+	HostRest bool
 	// Algo chooses an algorithm for a convolution (see ParseAlgos); if it is nil, or
 	// returns nil, the choice is Tuned's, or AutoAlgo's where that has none.
 	Algo func(step string, s conv.Shape) conv.Algo
@@ -137,6 +140,7 @@ func request(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		MaxAlloc:    info.MaxAlloc,
 		Align:       int64(max(info.BaseAlign, 64)),
 		Unified:     j.Shared(),
+		HostRest:    opt.HostRest && j.Shared(),
 		Rows:        opt.Rows,
 		WholePlanes: opt.WholePlanes,
 	}

@@ -45,10 +45,10 @@ type hostSegments struct {
 }
 
 // hostUnit is the size of a piece of host memory of n bytes: all, or as many whole pages
-// as the driver allocates at a time.
+// as the driver allocates at a time, where it does that.
 func (j *Job) hostUnit(n int64) int64 {
 	const page = 4096
-	if most := j.Info.MaxAlloc / page * page; most > 0 {
+	if most := j.Info.MaxAlloc / page * page; most > 0 && !j.Shared() {
 		return min(n, most)
 	}
 	return n
@@ -58,7 +58,7 @@ func (j *Job) hostUnit(n int64) int64 {
 func (e *Engine) newHostSegments(n int64, purpose string) (*hostSegments, error) {
 	s := &hostSegments{unit: e.hostUnit(n)}
 	for n > 0 {
-		m, err := e.ctx.NewHostMemory(e.q, min(n, s.unit), purpose)
+		m, err := e.hostMemory(min(n, s.unit), purpose)
 		if err != nil {
 			return nil, errors.Join(err, s.close())
 		}
@@ -66,6 +66,15 @@ func (e *Engine) newHostSegments(n int64, purpose string) (*hostSegments, error)
 		n -= s.unit
 	}
 	return s, nil
+}
+
+// hostMemory is memory of the host's for what waits there: locked in place, or, where the
+// device shares the host's memory and a driver's buffer would be the device's, plain.
+func (e *Engine) hostMemory(n int64, purpose string) (*clrt.HostMemory, error) {
+	if e.Shared() {
+		return e.ctx.NewPlainMemory(n)
+	}
+	return e.ctx.NewHostMemory(e.q, n, purpose)
 }
 
 // each calls do for the pieces of n bytes from off on, in order, with how many bytes precede it.

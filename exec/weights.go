@@ -212,7 +212,7 @@ func (e *Engine) slots() (at map[int64]*clrt.Buffer, host []byte, err error) {
 	if total > e.hostUnit(total) { // the driver does not lock so much in one piece
 		return at, make([]byte, total), nil
 	}
-	if e.hostWeights, err = e.ctx.NewHostMemory(e.q, total, "weights for sections"); err != nil {
+	if e.hostWeights, err = e.hostMemory(total, "weights for sections"); err != nil {
 		return nil, nil, err
 	}
 	return at, e.hostWeights.Bytes(), nil

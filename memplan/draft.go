@@ -29,7 +29,7 @@ type draft struct {
 // finish makes the plan: sections, rings, moves, addresses and what it costs.
 func (d *draft) finish(strategy string) *Plan {
 	p := d.req.Program
-	d.plan = &Plan{Program: p, Order: d.req.order, Strategy: strategy, Fixed: d.req.Fixed, Budget: d.req.Budget, Unified: d.req.Unified,
+	d.plan = &Plan{Program: p, Order: d.req.order, Strategy: strategy, Fixed: d.req.Fixed, Budget: d.req.Budget, Unified: d.req.Unified, HostRest: d.req.HostRest,
 		Sections: make([]Section, len(d.cuts)+1), reads: make([]map[int]int32, len(p.Steps)), writes: make([]int32, len(p.Steps))}
 	d.prepare()
 	d.plan.homeWeights(d.req, d.cuts, d.streamed)

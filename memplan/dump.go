@@ -122,6 +122,9 @@ func (p *Plan) String() string {
 		fmt.Fprintf(&b, "  %10s %s\n", size(h.Bytes), h.Purpose)
 	}
 	switch {
+	case p.Unified && p.HostRest && p.HostBytes+p.LoadedBytes() > 0:
+		fmt.Fprintf(&b, "  the device shares the host's memory: of it the plan takes %s as the device's and %s as the host's, %s for tensors and %s for parameters that wait\n",
+			size(p.Peak), size(p.HostBytes+p.LoadedBytes()), size(p.HostBytes), size(p.LoadedBytes()))
 	case p.Unified && p.HostBytes > 0:
 		fmt.Fprintf(&b, "  the device shares the host's memory: only tensors above its largest allocation wait there, which count against the budget: %s held in all\n", size(p.Held()))
 	case p.Unified:
@@ -167,6 +170,17 @@ func (p *Plan) Holdings() []Fixed {
 	add(p.Loaded, "weights of a section at a time")
 	add(p.Scratch, "scratch")
 	return all
+}
+
+// LoadedBytes is the size of the parameters that wait on the host and are loaded section by
+// section.
+func (p *Plan) LoadedBytes() (n int64) {
+	for i, at := range p.LoadAt {
+		if at >= 0 {
+			n += p.weights[i]
+		}
+	}
+	return n
 }
 
 // Spilled lists the tensors that go to the host and come back, the largest first.

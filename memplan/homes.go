@@ -84,7 +84,7 @@ func (s *sectioning) fit(paces []pace, room int64) {
 // waiting is what waits on the host, where that counts against the budget: on a device that
 // shares its memory only tensors do that cannot stay, so it is the same in all plans.
 func (s *sectioning) waiting() (n int64) {
-	if !s.req.Unified {
+	if s.req.spills() {
 		return 0
 	}
 	var items []*item
@@ -214,7 +214,7 @@ func (s *sectioning) best(k int, room int64) (p pace, ok bool) {
 // evict picks the tensor whose move to the host relieves overfull sections most
 // for what its transfers cost, or -1.
 func (s *sectioning) evict(worst int, room int64, paces []pace) int {
-	if s.req.Unified {
+	if !s.req.spills() {
 		return -1
 	}
 	over := make([]int64, s.n)

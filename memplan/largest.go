@@ -14,7 +14,8 @@ import (
 // back through rings, which are as high as the section's pace asks for. The host's memory is
 // taken in as many pieces as it takes ([Plan.HostBytes] bytes together), so nothing bounds a
 // tensor there. That holds on devices that share the host's memory too, where the bytes of
-// such tensors count against the budget like any buffer's. A ring that is too high is
+// such tensors count against the budget like any buffer's, unless the host has memory besides
+// what the device lends. A ring that is too high is
 // lowered by a lower pace, or, within one section, by sending the rows of readers that lag behind
 // through the host. Neither changes what a launch computes.
 
@@ -39,9 +40,9 @@ func (r *Request) allocError(nearest *Plan) error {
 }
 
 // Held is what counts against the budget: the bytes of all device buffers, and, where the
-// device shares the host's memory, those of tensors that wait there.
+// device shares the host's memory and lends all of it, those of tensors that wait there.
 func (p *Plan) Held() int64 {
-	if p.Unified {
+	if p.Unified && !p.HostRest {
 		return p.Peak + p.HostBytes
 	}
 	return p.Peak

@@ -101,7 +101,7 @@ type Plan struct {
 	// stay on the device, those of one section at a time: LoadAt[i] is where those of
 	// step i begin, or -1 if they stay. Places are slots, which are the same for all
 	// sections: two that differ do not overlap. Resident is the size of the buffer of
-	// those that stay, which are all where the device shares the host's memory.
+	// those that stay.
 	Loaded   int64
 	LoadAt   []int64
 	Resident int64
@@ -109,14 +109,14 @@ type Plan struct {
 	// one after another, where one would be larger than the largest allocation. The
 	// parameters of a step are in one of them.
 	ResidentParts, LoadedParts []int64
-	Unified                    bool  // the device shares the host's memory: what waits there counts against the budget too
+	Unified                    bool  // the device shares the host's memory
+	HostRest                   bool  // what waits there does not count against the budget all the same
 	Budget                     int64 // 0: none
 	Peak                       int64 // bytes of all device buffers together; nothing else is ever allocated
 	Largest                    int64 // bytes of the largest of them
 	// HostBytes is the host memory for tensors spilled there; HostOffset[t] is the
 	// place of tensor t in it, row after row, or -1. Tensors that are never
-	// there at the same time share places. On a device that shares the host's
-	// memory only what exceeds the largest allocation is spilled.
+	// there at the same time share places.
 	HostBytes  int64
 	HostOffset []int64
 	Cost       Cost
@@ -192,7 +192,14 @@ type Request struct {
 	Budget   int64 // bytes; 0: no limit
 	MaxAlloc int64 // largest single buffer; 0: no limit
 	Align    int64 // alignment of rings inside an arena; 0: 64
-	Unified  bool  // the device shares the host's memory: spilling and prefetching save nothing
+	// Unified says that the device shares the host's memory: transfers are copies in it, which
+	// take turns with the kernels, and what waits on the host counts against the budget. So
+	// nothing waits there but what exceeds the largest allocation, unless HostRest says that
+	// the host has memory besides what the device lends, which the budget does not bound. Even
+	// then nothing else waits there if a plan fits without. A device with memory of its own has
+	// no use for HostRest.
+	Unified  bool
+	HostRest bool
 	Model    CostModel
 	// RowSeconds, if not nil, is what the operations of one row of a step's
 	// destination take on a busy device; otherwise the model's FLOPRate says.

@@ -66,6 +66,15 @@ func randomRequest(t *testing.T, rng *rand.Rand) *memplan.Request {
 	r.Scratch = func(i, rows int) int64 { return scratch[i] * int64(rows+granules[i]-1) / int64(granules[i]) }
 	r.Unified = rng.IntN(2) == 0
 	r.Align = []int64{0, 64, 512}[rng.IntN(3)]
+	r.HostRest = rng.IntN(2) == 0
+	if less := rng.IntN(4); less > 0 {
+		r.LessScratch = func(i int) (sizes []int64) {
+			for k := range less {
+				sizes = append(sizes, scratch[i]>>(k+1))
+			}
+			return sizes
+		}
+	}
 	return r
 }
 
@@ -292,7 +301,26 @@ func TestSpilling(t *testing.T) {
 	if least >= shared {
 		t.Errorf("minimum %d with spilling, %d without", least, shared)
 	}
-	req.Unified, req.Budget = false, least
+	// Where the host has memory besides what the device lends, a plan that fits spills
+	// nothing, and smaller budgets work.
+	req.HostRest = true
+	if n := minimum(t, req); n >= shared {
+		t.Errorf("minimum %d with spilling to the rest of the host's memory, %d without", n, shared)
+	}
+	for _, budget := range []int64{minimum(t, req), shared - 1, shared, 2 * shared} {
+		req.Budget = budget
+		plan, err := memplan.Make(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := plantest.Check(plan, req); err != nil {
+			t.Error(err)
+		}
+		if spilt := plan.HostBytes > 0; spilt != (budget < shared) {
+			t.Errorf("a budget of %d, where %d work without spilling: %d bytes are spilled", budget, shared, plan.HostBytes)
+		}
+	}
+	req.Unified, req.HostRest, req.Budget = false, false, least
 	plan, err := memplan.Make(req)
 	if err != nil {
 		t.Fatal(err)

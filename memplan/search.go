@@ -46,9 +46,29 @@ func Minimum(req *Request) (int64, error) {
 	return nearest.Held(), nil
 }
 
+// spills reports whether what waits on the host takes no byte of the device's memory.
+func (r *Request) spills() bool { return !r.Unified || r.HostRest }
+
 // search gives the best plan that keeps within both limits, nil if none does, and the nearest
 // to them of those that were tried.
 func (req *Request) search() (best, nearest *Plan) {
+	if !req.Unified || !req.HostRest {
+		return req.searchHomes()
+	}
+	r := *req
+	r.HostRest = false
+	best, without := r.searchHomes()
+	if best != nil {
+		return best, without
+	}
+	if best, nearest = req.searchHomes(); req.nearer(without, nearest) {
+		nearest = without
+	}
+	return best, nearest
+}
+
+// searchHomes is search where what waits on the host is decided.
+func (req *Request) searchHomes() (best, nearest *Plan) {
 	consider := func(p *Plan) {
 		if nearest == nil || req.nearer(p, nearest) {
 			nearest = p
@@ -90,31 +110,38 @@ func (p *Plan) mostKept() (kept int64, where string) {
 }
 
 // considerStreaming plans the program as one section: with all the scratch that launches
-// want and, if nothing fits, with as little less of it as does.
+// want and, if nothing fits but would with the least, with as little less of it as does.
 func (r *Request) considerStreaming(consider func(*Plan), found func() bool) {
-	for level := 0; level < r.facts.levels && (level == 0 || !found()); level++ {
-		heights := r.tickHeights()
-		if last := heights[len(heights)-1]; level > 0 && !r.considerHeight(last, level, consider) {
-			continue // higher ticks would take more
+	r.considerHeights(0, consider, found)
+	last := r.facts.levels - 1
+	if found() || last == 0 {
+		return
+	}
+	fits := false
+	r.considerHeights(last, func(p *Plan) {
+		if r.fits(p) {
+			fits = true
+		} else {
+			consider(p)
 		}
-		for _, rows := range heights {
-			if rows < lowTicks && r.Rows == 0 && found() {
-				break // very low ticks only save memory
-			}
-			r.considerHeight(rows, level, consider)
-		}
+	}, func() bool { return fits })
+	for level := 1; fits && level <= last && !found(); level++ {
+		r.considerHeights(level, consider, found)
 	}
 }
 
-// considerHeight plans the program as one section with ticks of rows rows, spilling if that
-// is needed and helps. It reports whether a plan fits.
-func (r *Request) considerHeight(rows, level int, consider func(*Plan)) bool {
-	p := r.streaming(rows, level, nil)
-	if consider(p); !r.fits(p) {
-		p = r.spilling(rows, level, p)
-		consider(p)
+// considerHeights plans the program as one section with ticks of all heights, spilling where
+// that is needed and helps.
+func (r *Request) considerHeights(level int, consider func(*Plan), found func() bool) {
+	for _, rows := range r.tickHeights() {
+		if rows < lowTicks && r.Rows == 0 && found() {
+			break // very low ticks only save memory
+		}
+		p := r.streaming(rows, level, nil)
+		if consider(p); !r.fits(p) {
+			consider(r.spilling(rows, level, p))
+		}
 	}
-	return r.fits(p)
 }
 
 // considerSections plans section by section, and, if nothing else fits, with few
@@ -123,7 +150,7 @@ func (r *Request) considerSections(consider func(*Plan), found func() bool) {
 	var divided [2]*sectioning
 	for _, squeeze := range []bool{false, true} {
 		for k, heavy := range []bool{false, true} {
-			if squeeze && r.facts.levels <= 2 || (squeeze || heavy) && found() || heavy && r.Unified {
+			if squeeze && r.facts.levels <= 2 || (squeeze || heavy) && found() || heavy && !r.spills() {
 				continue
 			}
 			if divided[k] == nil {
@@ -141,11 +168,11 @@ func (r *Request) considerSections(consider func(*Plan), found func() bool) {
 // part of the budget, and with each section's.
 func (r *Request) considerWeights(s *sectioning, heavy, squeeze bool, consider func(*Plan)) {
 	for _, streamed := range []bool{false, true} {
-		if heavy && !streamed || streamed && r.Unified {
+		if heavy && !streamed || streamed && !r.spills() {
 			continue
 		}
 		s.stream(streamed)
-		if !streamed && !r.Unified && r.Budget > 0 && s.fixed > r.Budget/8 {
+		if !streamed && r.spills() && r.Budget > 0 && s.fixed > r.Budget/8 {
 			continue // loading them again takes less time than the room they take would cost
 		}
 		var p *Plan
@@ -245,32 +272,4 @@ func (d *draft) settle() {
 		c.LinkSeconds = max(u, down)
 	}
 	d.placeSpills()
-}
-
-// placeSpills gives every tensor that goes to the host and is read again from
-// there its place.
-func (d *draft) placeSpills() {
-	p, pl := d.req.Program, d.plan
-	pl.HostOffset = make([]int64, len(p.Tensors))
-	at := make([]*item, len(p.Tensors))
-	var items []*item
-	for s, sec := range pl.Sections {
-		for _, mv := range sec.Moves {
-			if mv.Kind != Download {
-				continue
-			}
-			if t := pl.Rings[mv.Index].Tensor; t != p.Output && at[t] == nil {
-				at[t] = &item{bytes: d.req.hostBytes(t), first: s, last: d.lastRead[t]}
-				items = append(items, at[t])
-			}
-		}
-	}
-	for _, n := range pack(items, 0, hostAlign) {
-		pl.HostBytes += n
-	}
-	for t, it := range at {
-		if pl.HostOffset[t] = -1; it != nil {
-			pl.HostOffset[t] = it.offset
-		}
-	}
 }

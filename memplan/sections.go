@@ -204,7 +204,7 @@ func (s *sectioning) squeezed(budget int64) *Plan {
 // smallest returns the first plan that fits of those that spill whatever can be, at paces
 // from the middling to the slowest; or the nearest to that.
 func (s *sectioning) smallest() *Plan {
-	s.begin(s.req.Unified)
+	s.begin(!s.req.spills())
 	var best *Plan
 	for _, rows := range []int{32, 8, 2, 1} {
 		d := s.draft()

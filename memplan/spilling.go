@@ -14,7 +14,7 @@ import (
 // ticks, where nothing else is left to try, the nearest of some that spill fewer: what comes back
 // comes through a ring of its own.
 func (r *Request) spilling(rows, level int, p *Plan) *Plan {
-	if r.Unified && r.allocates(p.Largest) {
+	if !r.spills() && r.allocates(p.Largest) {
 		return p // what waits on the host takes the same bytes
 	}
 	all := r.savings(rows, p)
@@ -97,7 +97,7 @@ func (r *Request) savings(rows int, p *Plan) []use {
 			switch u := (use{i, t}); {
 			case !r.allocates(p.Rings[ring].Bytes):
 				worth[u] = 1 + float64(lag)
-			case r.Unified || held < 4*rows || held < 16 || lag*2 <= held:
+			case !r.spills() || held < 4*rows || held < 16 || lag*2 <= held:
 				// Only a reader that lags behind the ring's writer is worth a ring of its own.
 				continue
 			default:

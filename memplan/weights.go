@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// This file decides where parameters live. On a device that shares the host's memory
-// they stay in place: loading them again would need a second copy in the same memory.
+// This file decides where parameters live. Where what waits on the host takes the device's
+// memory they stay in place: loading them again would need a second copy in it.
 
 // smallWeights are parameters that always stay on the device.
 const smallWeights = 64 << 10

@@ -68,7 +68,7 @@ func (s *Session) engineOptions(budget int64) exec.Options {
 	return exec.Options{
 		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: s.withinDevice(budget), Algo: s.algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
-		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), Profiler: s.set.Profiler,
+		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), HostRest: s.hostRest(), Profiler: s.set.Profiler,
 		Frugal: s.frugal(),
 	}
 }

@@ -20,6 +20,12 @@ func memAvailable() (int64, bool) {
 	return linux{os.DirFS("/proc"), os.DirFS("/sys/fs/cgroup")}.available()
 }
 
+// memTotal is the machine's memory; not ok where the system does not tell.
+func memTotal() (int64, bool) {
+	n, ok := fields(os.DirFS("/proc"), "meminfo", ":")["MemTotal"]
+	return n, ok && n > 0
+}
+
 // HostAvailable is how many bytes of memory the process could have in all without
 // swapping: what it has and what can be had, within the limits of the machine, of
 // control groups and of the process; not ok where the system does not tell.

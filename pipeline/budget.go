@@ -180,7 +180,7 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 	}
 	if small.Kept > small.Minimum/2 {
 		e.Maps = fmt.Sprintf("%s of them for whole maps between sections (at %s)", Bytes(s.forSharers(small.Kept)), small.Where)
-		if s.shared() {
+		if s.shared() && !s.hostRest() {
 			e.Maps += ", which cannot wait in host memory because the device shares it"
 		}
 	}

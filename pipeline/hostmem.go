@@ -44,7 +44,9 @@ type HostMemoryError struct {
 	// Available, if not 0, says that nobody asked for a budget: so much is available
 	// beside what the process holds, both of which Budget is.
 	Available int64
-	Planned   []HostUse // the largest first
+	// Owner, if not "", is the profile whose host has Budget bytes, its device's share included.
+	Owner   string
+	Planned []HostUse // the largest first
 }
 
 func (e *HostMemoryError) Error() string {
@@ -55,6 +57,9 @@ func (e *HostMemoryError) Error() string {
 	if e.Available > 0 {
 		return fmt.Sprintf("this run needs about %s of host memory (%s), but only %s are available, %s of which the process holds",
 			Bytes(e.Need), strings.Join(parts, ", "), Bytes(e.Budget), Bytes(e.Budget-e.Available))
+	}
+	if e.Owner != "" {
+		return fmt.Sprintf("this run needs about %s of host memory (%s), but the host of %s has %s", Bytes(e.Need), strings.Join(parts, ", "), e.Owner, Bytes(e.Budget))
 	}
 	return fmt.Sprintf("%s of host memory is too little: this run needs about %s (%s)", Bytes(e.Budget), Bytes(e.Need), strings.Join(parts, ", "))
 }
@@ -111,6 +116,9 @@ func (r *run) hostNeeds() error {
 	slices.SortStableFunc(f.Planned, func(a, b HostUse) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	if f.Budget > 0 && f.Need > f.Budget {
 		return &HostMemoryError{Budget: f.Budget, Need: f.Need, Planned: f.Planned}
+	}
+	if p := r.set.Profile; p != nil && r.choice.Device == nil && p.HostMem > 0 && r.set.HostMemory != NoLimit && f.Need > p.HostMem {
+		return &HostMemoryError{Budget: p.HostMem, Owner: p.Name, Need: f.Need, Planned: f.Planned}
 	}
 	return r.hostAvailable()
 }

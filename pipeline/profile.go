@@ -121,6 +121,19 @@ func (s *Session) sharesHost() bool {
 	return real.Unified || real.Type == clrt.CPU
 }
 
+// hostRest reports whether the host has memory besides what a device that shares it
+// lends, where tensors and parameters may wait.
+func (s *Session) hostRest() bool {
+	switch p := s.set.Profile; {
+	case p != nil:
+		return p.Unified && p.HostMem > p.GlobalMem
+	case s.info == nil || !s.info.Unified || s.info.Type == clrt.CPU:
+		return false
+	}
+	total, ok := memTotal()
+	return ok && total > s.info.GlobalMem
+}
+
 // discrete reports whether the profile wants a device that shares the host's
 // memory planned for as if it had its own.
 func (s *Session) discrete() bool { return s.set.Profile != nil && !s.set.Profile.Unified }

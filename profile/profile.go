@@ -34,19 +34,22 @@ var data embed.FS
 
 // Profile is what plans depend on in a device. Sizes are bytes.
 type Profile struct {
-	Name              string          `json:"name"`
-	Device            string          `json:"device,omitempty"` // in words
-	Type              clrt.DeviceType `json:"type"`
-	GlobalMem         int64           `json:"global_mem"`
-	MaxAlloc          int64           `json:"max_alloc"`
-	LocalMem          int64           `json:"local_mem"`
-	LocalIsGlobal     bool            `json:"local_is_global,omitempty"`
-	MaxWorkGroup      int             `json:"max_work_group"` // work-items
-	ComputeUnits      int             `json:"compute_units"`
-	BaseAlign         int             `json:"base_align"`
-	Unified           bool            `json:"unified"` // host and device share their memory
-	NativeVectorFloat int             `json:"native_vector_float"`
-	ClockMHz          int             `json:"clock_mhz"`
+	Name          string          `json:"name"`
+	Device        string          `json:"device,omitempty"` // in words
+	Type          clrt.DeviceType `json:"type"`
+	GlobalMem     int64           `json:"global_mem"`
+	MaxAlloc      int64           `json:"max_alloc"`
+	LocalMem      int64           `json:"local_mem"`
+	LocalIsGlobal bool            `json:"local_is_global,omitempty"`
+	MaxWorkGroup  int             `json:"max_work_group"` // work-items
+	ComputeUnits  int             `json:"compute_units"`
+	BaseAlign     int             `json:"base_align"`
+	Unified       bool            `json:"unified"` // host and device share their memory
+	// HostMem is the host's memory of a device that shares it and lends only GlobalMem of it:
+	// what waits may wait in the rest. 0: the device lends all there is.
+	HostMem           int64 `json:"host_mem,omitempty"`
+	NativeVectorFloat int   `json:"native_vector_float"`
+	ClockMHz          int   `json:"clock_mhz"`
 	// Matrix says that the device has matrix units that enhance can use.
 	Matrix bool `json:"matrix,omitempty"`
 
@@ -219,6 +222,10 @@ func (p *Profile) problem() string {
 		return "it has no name"
 	case p.MaxAlloc > p.GlobalMem:
 		return fmt.Sprintf("max_alloc is %d: want at most global_mem, which is %d", p.MaxAlloc, p.GlobalMem)
+	case p.HostMem != 0 && !p.Unified:
+		return "host_mem is for devices that share the host's memory: leave it out, or want unified true"
+	case p.HostMem != 0 && (p.HostMem < p.GlobalMem || p.HostMem > most):
+		return fmt.Sprintf("host_mem is %d: want global_mem, which is %d, to %d", p.HostMem, p.GlobalMem, int64(most))
 	case p.BaseAlign&(p.BaseAlign-1) != 0:
 		return fmt.Sprintf("base_align is %d: want a power of two", p.BaseAlign)
 	case p.NativeVectorFloat&(p.NativeVectorFloat-1) != 0: // OpenCL's vectors

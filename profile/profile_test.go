@@ -112,6 +112,8 @@ func TestFaults(t *testing.T) {
 		{"no memory", `"global_mem": 268435456, `, ``, 0, 0, "global_mem is 0"},
 		{"negative", `"compute_units": 2`, `"compute_units": -2`, 0, 0, "compute_units is -2"},
 		{"odd alignment", `256`, `96`, 0, 0, "power of two"},
+		{"too little memory of the host's", `"unified": true`, `"unified": true, "host_mem": 268435455`, 0, 0, "host_mem is 268435455: want global_mem, which is 268435456, to"},
+		{"memory of a host apart", `"unified": true`, `"unified": false, "host_mem": 268435457`, 0, 0, "host_mem is for devices that share the host's memory"},
 		{"a vector of 5", `"native_vector_float": 4`, `"native_vector_float": 5`, 0, 0, "native_vector_float is 5: want 1, 2, 4, 8 or 16"},
 		{"a vector of 32", `"native_vector_float": 4`, `"native_vector_float": 32`, 0, 0, "native_vector_float is 32: want 1 to 16"},
 		{"a buffer above the memory", `"max_alloc": 67108864`, `"max_alloc": 268435457`, 0, 0, "max_alloc is 268435457: want at most global_mem, which is 268435456"},

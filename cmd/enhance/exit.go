@@ -106,7 +106,7 @@ func message(err error, photo string) string {
 		if less := budget.Remedies(); less != "" {
 			text += "; less would do with " + less
 		}
-	case errors.As(err, &host) && host.Available > 0:
+	case errors.As(err, &host) && (host.Available > 0 || host.Owner != ""):
 		text += "; --host-mem 0 skips this check"
 	case errors.As(err, &host):
 		text += fmt.Sprintf("; try --host-mem %dM", host.Enough()>>20)

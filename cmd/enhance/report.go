@@ -229,7 +229,9 @@ func planLine(p *pipeline.PlanFacts) string {
 		s += fmt.Sprintf(", %d strips of %s, overlap kept in rings", p.Ticks, upToRows(p.Rows))
 	}
 	s += fmt.Sprintf(", %d launches, %.2f TFLOP", p.Launches, float64(p.FLOPs)/1e12)
-	if p.HostBytes > 0 {
+	if waits := p.HostBytes + p.Full.LoadedBytes(); p.Full.Unified && waits > 0 {
+		s += fmt.Sprintf(", %s of the shared memory for the device, %s for what waits with the host", pipeline.Bytes(p.Peak), pipeline.Bytes(waits))
+	} else if p.HostBytes > 0 {
 		s += fmt.Sprintf(", %s spilled to the host", pipeline.Bytes(p.HostBytes))
 	}
 	return s

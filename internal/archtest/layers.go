@@ -30,7 +30,7 @@ var external = map[string][]string{
 	"github.com/schollz/progressbar/v3": {"cmd/enhance"},
 	"github.com/spf13/pflag":            {"cmd/enhance"},
 	"golang.org/x/image":                {"imgio", "scripts/quality-crops"}, // there: letters
-	"golang.org/x/sys":                  {"atomicfile"},                     // unnamed files
+	"golang.org/x/sys":                  {"atomicfile", "clrt"},             // unnamed files, memory of the system
 	"golang.org/x/term":                 {"cmd/enhance"},
 	"gonum.org/v1/gonum":                {"model/ref"}, // its product of matrices
 }

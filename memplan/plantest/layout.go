@@ -86,7 +86,7 @@ func (r *replay) takesOver(a, b int) bool {
 // weights checks where parameters live: one place for each step that has any.
 func (r *replay) weights() error {
 	align, resident := max(r.req.Align, 64), int64(0)
-	if r.req.Unified && r.plan.Loaded > 0 {
+	if r.req.Unified && !r.req.HostRest && r.plan.Loaded > 0 {
 		return fmt.Errorf("loads parameters on a device that shares the host's memory, where they are already")
 	}
 	for i := range r.p.Steps {
@@ -173,7 +173,7 @@ func (r *replay) figures() error {
 		return fmt.Errorf("cost says %d bytes up and %d down, moves are %d and %d", c.UploadBytes, c.DownloadBytes, r.up, r.down)
 	case r.plan.HostBytes != hostBytes:
 		return fmt.Errorf("plan says %d spilled bytes, moves spill %d", r.plan.HostBytes, hostBytes)
-	case r.req.Unified && r.req.MaxAlloc == 0 && hostBytes > 0:
+	case r.req.Unified && !r.req.HostRest && r.req.MaxAlloc == 0 && hostBytes > 0:
 		return fmt.Errorf("spills %d bytes on a device that shares the host's memory", hostBytes)
 	}
 	return nil
