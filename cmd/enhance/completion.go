@@ -57,12 +57,14 @@ _enhance() {
     while IFS= read -r line; do
         if [[ $line == :files ]]; then
             files=1
-        else
+        elif [[ $line == *$'\t'* ]]; then
             found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+        else
+            found+=("${line//:/\\:}")
         fi
     done < <($words[1] __complete "${(@)words[2,CURRENT]}" 2>/dev/null)
-    (( $#found )) && _describe enhance found
-    [[ -n $files ]] && _files
+    if (( $#found )); then _describe enhance found; fi
+    if [[ -n $files ]]; then _files; fi
 }
 (( $+functions[compdef] )) && compdef _enhance enhance
 `,
