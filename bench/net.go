@@ -124,8 +124,8 @@ func (r *NetReport) runs(ctx context.Context, dev *clrt.Device, m *model.Model, 
 			return nil, nil, nil, err
 		}
 		took, cpu = append(took, time.Since(start).Seconds()), append(cpu, cpuSeconds()-before)
-		if out.rows != r.Output.H {
-			return nil, nil, nil, fmt.Errorf("%d of %d rows were delivered", out.rows, r.Output.H)
+		if rows := int(out.rows.Load()); rows != r.Output.H {
+			return nil, nil, nil, fmt.Errorf("%d of %d rows were delivered", rows, r.Output.H)
 		}
 		r.NonFinite = out.bad.Load()
 	}
@@ -139,43 +139,29 @@ type tensorSource struct {
 	data []float32
 }
 
-func (s tensorSource) Row(y int, planes [][]float32) error {
-	copy(planes, s.row(y))
-	return nil
-}
+// Rows implements exec.Source.
+func (s tensorSource) Rows(int, int) (exec.Rows, error) { return s, nil }
 
-func (s tensorSource) row(y int) [][]float32 {
-	planes := make([][]float32, s.C)
-	for c := range planes {
-		planes[c] = s.data[(c*s.H+y)*s.W:][:s.W]
+func (s tensorSource) Row(y int, planes [][]float32) {
+	for c, line := range planes {
+		copy(line, s.data[(c*s.H+y)*s.W:][:s.W])
 	}
-	return planes
 }
 
-// Rows implements exec.RowsSource.
-func (s tensorSource) Rows(y0, y1 int) (row func(y int, put func(planes [][]float32)), end func(), err error) {
-	return func(y int, put func(planes [][]float32)) { put(s.row(y)) }, func() {}, nil
-}
+func (s tensorSource) End() error { return nil }
 
 // finiteSink counts rows and samples that are not finite.
-type finiteSink struct {
-	rows int
-	bad  atomic.Int64
-}
+type finiteSink struct{ rows, bad atomic.Int64 }
 
-func (s *finiteSink) Row(_ int, planes [][]float32) error {
-	s.rows++
+// Rows implements exec.Sink.
+func (s *finiteSink) Rows(int, int) (exec.Rows, error) { return s, nil }
+
+func (s *finiteSink) Row(_ int, planes [][]float32) {
+	s.rows.Add(1)
 	s.count(planes)
-	return nil
 }
 
-// Rows implements exec.RowsSink.
-func (s *finiteSink) Rows(y0, y1 int) (put func(y int, planes [][]float32), end func() error, err error) {
-	return func(_ int, planes [][]float32) { s.count(planes) }, func() error {
-		s.rows += y1 - y0
-		return nil
-	}, nil
-}
+func (s *finiteSink) End() error { return nil }
 
 func (s *finiteSink) count(planes [][]float32) {
 	for _, line := range planes {

@@ -12,35 +12,37 @@ import (
 	"enhance/model"
 )
 
-// act is a source or sink that does something at one row.
+// act is a source or sink that does something when the range with a row begins, or
+// ends.
 type act struct {
-	source
-	sink
-	row int
-	do  func() error
-}
-
-type actSource struct{ *act }
-
-func (a actSource) Row(y int, planes [][]float32) error {
-	if y == a.row {
-		if err := a.do(); err != nil {
-			return err
-		}
+	of interface {
+		Rows(y0, y1 int) (exec.Rows, error)
 	}
-	return a.source.Row(y, planes)
+	row   int
+	do    func() error
+	atEnd bool
 }
 
-type actSink struct{ *act }
-
-func (a actSink) Row(y int, planes [][]float32) error {
-	if y == a.row {
-		if err := a.do(); err != nil {
-			return err
-		}
+func (a act) Rows(y0, y1 int) (exec.Rows, error) {
+	rows, err := a.of.Rows(y0, y1)
+	switch {
+	case err != nil || a.row < y0 || a.row >= y1:
+		return rows, err
+	case a.atEnd:
+		return actRows{rows, a.do}, nil
 	}
-	return a.sink.Row(y, planes)
+	if err := a.do(); err != nil {
+		return nil, err
+	}
+	return rows, nil
 }
+
+type actRows struct {
+	exec.Rows
+	do func() error
+}
+
+func (r actRows) End() error { return errors.Join(r.Rows.End(), r.do()) }
 
 // TestRunFails stops runs of one engine in every way at the first, a middle and
 // the last row. Each must return the cause, leave no goroutine behind, and leave
@@ -67,18 +69,24 @@ func TestRunFails(t *testing.T) {
 		run  func(ctx context.Context, row int, out *tensor) error
 	}{
 		{"source", ours, func(ctx context.Context, row int, out *tensor) error {
-			return e.Run(ctx, actSource{&act{source: source{in}, row: row, do: func() error { return ours }}}, sink{out}, nil)
+			return e.Run(ctx, act{of: source{in}, row: row, do: func() error { return ours }}, sink{out}, nil)
+		}},
+		{"source at an end", ours, func(ctx context.Context, row int, out *tensor) error {
+			return e.Run(ctx, act{of: source{in}, row: row, do: func() error { return ours }, atEnd: true}, sink{out}, nil)
+		}},
+		{"sink at a beginning", ours, func(ctx context.Context, row int, out *tensor) error {
+			return e.Run(ctx, source{in}, act{of: sink{out}, row: row, do: func() error { return ours }}, nil)
 		}},
 		{"sink", ours, func(ctx context.Context, row int, out *tensor) error {
-			return e.Run(ctx, source{in}, actSink{&act{sink: sink{out}, row: row, do: func() error { return ours }}}, nil)
+			return e.Run(ctx, source{in}, act{of: sink{out}, row: row, do: func() error { return ours }, atEnd: true}, nil)
 		}},
 		{"cancelled by the source", context.Canceled, func(ctx context.Context, row int, out *tensor) error {
 			ctx, cancel := context.WithCancel(ctx)
-			return e.Run(ctx, actSource{&act{source: source{in}, row: row, do: func() error { cancel(); <-ctx.Done(); return nil }}}, sink{out}, nil)
+			return e.Run(ctx, act{of: source{in}, row: row, do: func() error { cancel(); <-ctx.Done(); return nil }}, sink{out}, nil)
 		}},
 		{"cancelled with a cause", ours, func(ctx context.Context, row int, out *tensor) error {
 			ctx, cancel := context.WithCancelCause(ctx)
-			return e.Run(ctx, actSource{&act{source: source{in}, row: row, do: func() error { cancel(ours); return nil }}}, sink{out}, nil)
+			return e.Run(ctx, act{of: source{in}, row: row, do: func() error { cancel(ours); return nil }}, sink{out}, nil)
 		}},
 		{"cancelled before", context.Canceled, func(ctx context.Context, _ int, out *tensor) error {
 			ctx, cancel := context.WithCancel(ctx)
@@ -88,7 +96,7 @@ func TestRunFails(t *testing.T) {
 		{"too late", context.DeadlineExceeded, func(ctx context.Context, row int, out *tensor) error {
 			ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
 			defer cancel()
-			return e.Run(ctx, actSource{&act{source: source{in}, row: row, do: func() error { <-ctx.Done(); return nil }}}, sink{out}, nil)
+			return e.Run(ctx, act{of: source{in}, row: row, do: func() error { <-ctx.Done(); return nil }}, sink{out}, nil)
 		}},
 	} {
 		for _, row := range []int{0, h / 2, h - 1} {
@@ -126,8 +134,8 @@ func TestSinkErrorWhileReading(t *testing.T) {
 	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("fail", "input", 4*h*w)}
 	out := &tensor{c: 3, h: 2 * h, w: 2 * w, v: make([]float32, 3*4*h*w)}
 	ours, failed := errors.New("our own"), make(chan struct{})
-	bad := actSink{&act{sink: sink{out}, do: func() error { close(failed); return ours }}}
-	slow := actSource{&act{source: source{in}, row: h - 1, do: func() error { <-failed; time.Sleep(20 * time.Millisecond); return nil }}}
+	bad := act{of: sink{out}, do: func() error { close(failed); return ours }}
+	slow := act{of: source{in}, row: h - 1, do: func() error { <-failed; time.Sleep(20 * time.Millisecond); return nil }}
 	if err := e.Run(t.Context(), slow, bad, nil); !errors.Is(err, ours) {
 		t.Errorf("error %v, want the sink's", err)
 	}

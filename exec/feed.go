@@ -3,152 +3,115 @@ package exec
 import (
 	"context"
 	"fmt"
-	"math"
-	"runtime"
-	"time"
 
 	"enhance/clrt"
+	"enhance/internal/workers"
 	"enhance/memplan"
 	"enhance/planar"
 	"enhance/trace"
 )
 
-// wakeTime is about how long waking one more goroutine takes. They are woken one
-// after the other, so that k of them do a work of T in k·wakeTime + T/k: least for
-// the square root of T/wakeTime.
-const wakeTime = 8 * time.Microsecond
-
-// Workers is how many goroutines should share n pieces of work of about so long
-// each.
-func Workers(n int, each time.Duration) int {
-	best := math.Sqrt(float64(n) * float64(each) / float64(wakeTime))
-	return max(1, min(runtime.GOMAXPROCS(0), n, int(best)))
-}
-
-// feeder prepares the input's chunks ahead of the uploads, in a goroutine of its
-// own, so that decoding and device work overlap.
+// feeder has the source make the input's chunks ahead of the uploads, so that decoding
+// and device work overlap. One goroutine begins chunks, the pool makes their rows, and
+// another goroutine ends them, in order.
 type feeder struct {
-	ready  chan *chunk
-	sents  []*chunk
-	done   chan struct{}
-	ctx    context.Context
-	rows   planar.Rows
-	crew   *crew
-	memory *staging
-	stages *trace.Stages
-	spare  chan [][]float32 // rows of a Source that makes them one by one
+	pool     *workers.Pool
+	begun    chan *chunk // being made
+	ready    chan *chunk // made
+	uploaded []*chunk    // on their way to the device
+	done     chan struct{}
+	ctx      context.Context
+	rows     planar.Rows
+	row      [][][]float32 // by worker
+	memory   *staging
+	stages   *trace.Stages
 }
 
-func newFeeder(ctx context.Context, e *Engine, crew *crew, src Source) *feeder {
+func newFeeder(ctx context.Context, e *Engine, pool *workers.Pool, src Source) *feeder {
 	in := e.Program.Tensors[e.Program.Input]
-	f := &feeder{ready: make(chan *chunk, inFlight), done: make(chan struct{}), ctx: ctx, crew: crew, memory: e.in, stages: e.opt.Profiler.Stages(),
-		rows: planar.Rows{C: in.C, W: in.W, Precision: e.opt.Precision}}
-	if _, ok := src.(RowsSource); !ok {
-		f.spare = spareRows()
-	}
-	go func() {
-		defer close(f.done)
-		defer close(f.ready)
-		for _, sec := range e.Plan.Sections {
-			for _, m := range sec.Moves {
-				if m.Kind != memplan.Upload || e.Plan.Rings[m.Index].Tensor != e.Program.Input {
-					continue
-				}
-				err := pieces(int(m.Y0), int(m.Y1), func(y0, y1 int) error { return f.push(src, y0, y1) })
-				if err != nil {
-					return
-				}
-			}
-		}
-	}()
+	f := &feeder{pool: pool, begun: make(chan *chunk, inFlight), ready: make(chan *chunk, inFlight), done: make(chan struct{}), ctx: ctx,
+		rows: planar.Rows{C: in.C, W: in.W, Precision: e.opt.Precision}, row: make([][][]float32, pool.Workers()), memory: e.in, stages: e.opt.Profiler.Stages()}
+	go f.begin(e.Plan, e.Program.Input, src)
+	go f.end()
 	return f
 }
 
-// push begins a chunk and hands it on.
-func (f *feeder) push(src Source, y0, y1 int) error {
-	c := &chunk{y0: y0, y1: y1}
-	if c.bytes, c.err = f.memory.take(f.ctx, f.rows.Bytes(y1-y0)); c.err == nil {
-		c.err = f.fill(src, c)
+// begin begins the chunks that the plan uploads of tensor input.
+func (f *feeder) begin(p *memplan.Plan, input int, src Source) {
+	defer close(f.begun)
+	for _, sec := range p.Sections {
+		for _, m := range sec.Moves {
+			if m.Kind != memplan.Upload || p.Rings[m.Index].Tensor != input {
+				continue
+			}
+			err := chunks(int(m.Y0), int(m.Y1), func(y0, y1 int) error {
+				c := &chunk{y0: y0, y1: y1}
+				c.err = f.fill(src, c)
+				f.begun <- c
+				return c.err
+			})
+			if err != nil {
+				return
+			}
+		}
 	}
-	err := c.err
-	select {
-	case f.ready <- c:
+}
+
+// fill has the pool make the rows of a chunk.
+func (f *feeder) fill(src Source, c *chunk) (err error) {
+	if err := context.Cause(f.ctx); err != nil {
 		return err
-	case <-f.ctx.Done():
-		f.giveUp(c)
-		return f.ctx.Err()
 	}
-}
-
-// giveUp takes back a chunk that is not sent.
-func (f *feeder) giveUp(c *chunk) {
-	if c.filled != nil {
-		<-c.filled
+	if c.bytes, err = f.memory.take(f.ctx, f.rows.Bytes(c.y1-c.y0)); err != nil {
+		return err
 	}
-	f.memory.give(c.bytes)
-}
-
-// fill has the crew make the rows of a chunk.
-func (f *feeder) fill(src Source, c *chunk) error {
-	row, end, err := f.open(src, c)
+	rows, err := src.Rows(c.y0, c.y1)
 	if err != nil {
 		return err
 	}
-	stop := f.stages.Begin("pack")
-	c.filled = f.crew.start(c.y0, c.y1, func(_, y int) {
-		row(y, func(planes [][]float32) {
-			stored := c.bytes[f.rows.Bytes(y-c.y0):]
-			for k, line := range planes {
-				f.rows.Put(stored, k, line)
-			}
-		})
-	}, func() {
-		end()
-		stop()
+	endStage := f.stages.Begin("pack")
+	c.end = func() error {
+		endStage()
+		return rows.End()
+	}
+	c.made = f.pool.Start(c.y0, c.y1, func(worker, y int) {
+		row := f.row[worker]
+		if row == nil {
+			row = lines(f.rows.C, f.rows.W)
+			f.row[worker] = row
+		}
+		rows.Row(y, row)
+		stored := c.bytes[f.rows.Bytes(y-c.y0):]
+		for k, line := range row {
+			f.rows.Put(stored, k, line)
+		}
 	})
 	return nil
 }
 
-// open says how a chunk's rows are made.
-func (f *feeder) open(src Source, c *chunk) (row func(y int, put func(planes [][]float32)), end func(), err error) {
-	if s, ok := src.(RowsSource); ok {
-		return s.Rows(c.y0, c.y1)
-	}
-	lines := make([][][]float32, 0, c.y1-c.y0)
-	end = func() {
-		for _, planes := range lines {
-			f.spare <- planes
+// end ends chunks in order and hands them on.
+func (f *feeder) end() {
+	defer close(f.done)
+	defer close(f.ready)
+	for c := range f.begun {
+		if c.made != nil {
+			<-c.made
+			c.err = c.end()
+		}
+		select {
+		case f.ready <- c:
+		case <-f.ctx.Done():
+			f.memory.give(c.bytes)
 		}
 	}
-	for y := c.y0; y < c.y1; y++ {
-		next := <-f.spare
-		if next == nil {
-			next = planes(f.rows.C, f.rows.W)
-		}
-		lines = append(lines, next)
-		if err := src.Row(y, next); err != nil {
-			end()
-			return nil, nil, err
-		}
-	}
-	return func(y int, put func(planes [][]float32)) { put(lines[y-c.y0]) }, end, nil
-}
-
-func planes(c, w int) [][]float32 {
-	ls := make([][]float32, c)
-	all := make([]float32, c*w)
-	for i := range ls {
-		ls[i] = all[i*w : (i+1)*w]
-	}
-	return ls
 }
 
 // next returns the chunk that the plan uploads next.
 func (f *feeder) next(y0, y1 int) (*chunk, error) {
 	// Memory goes back to the goroutine once the device has read it.
-	for len(f.sents) >= inFlight {
-		c := f.sents[0]
-		f.sents = f.sents[1:]
+	for len(f.uploaded) >= inFlight {
+		c := f.uploaded[0]
+		f.uploaded = f.uploaded[1:]
 		err := c.wait()
 		f.memory.give(c.bytes)
 		if err != nil {
@@ -160,28 +123,29 @@ func (f *feeder) next(y0, y1 int) (*chunk, error) {
 	case !ok: // the goroutine ends early only when the run is over
 		return nil, context.Cause(f.ctx)
 	case c.err != nil:
-		f.giveUp(c)
+		f.memory.give(c.bytes)
 		return nil, c.err
 	case c.y0 != y0 || c.y1 != y1:
+		f.memory.give(c.bytes)
 		return nil, fmt.Errorf("exec: rows %d to %d were prepared where %d to %d are due", c.y0, c.y1, y0, y1)
 	}
-	<-c.filled
-	f.sents = append(f.sents, c)
+	f.uploaded = append(f.uploaded, c)
 	return c, nil
 }
 
+// sent takes the event of the upload of a chunk.
 func (f *feeder) sent(c *chunk, ev *clrt.Event) { c.events = append(c.events, ev) }
 
-// wait returns once the goroutine has ended and the device has all that was sent;
+// wait returns once the goroutines have ended and the device has all that was sent;
 // the context must be done, or all chunks have been taken.
 func (f *feeder) wait() {
 	for c := range f.ready {
-		f.giveUp(c)
+		f.memory.give(c.bytes)
 	}
 	<-f.done
-	for _, c := range f.sents {
+	for _, c := range f.uploaded {
 		c.wait()
 		f.memory.give(c.bytes)
 	}
-	f.sents = nil
+	f.uploaded = nil
 }

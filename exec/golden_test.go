@@ -3,6 +3,7 @@ package exec_test
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"os"
 	"testing"
@@ -30,51 +31,65 @@ type tensor struct {
 	c, h, w int
 	v       []float32
 	rows    int
+	begun   int // rows asked for
 }
 
 func (p *tensor) at(c, y int) []float32 { return p.v[(c*p.h+y)*p.w:][:p.w] }
 
+// begin and end hold an engine to the contract of Source and Sink: ranges in order, none
+// left out, and ended in order. Only from row 0 may they begin again.
+func (t *tensor) begin(y0, y1 int) error {
+	if y0 != t.begun && y0 != 0 || y1 <= y0 || y1 > t.h {
+		return fmt.Errorf("rows %d to %d of %d are begun after those to %d", y0, y1, t.h, t.begun)
+	}
+	t.begun = y1
+	return nil
+}
+
+func (t *tensor) end(y0, y1 int) error {
+	if y0 != t.rows && y0 != 0 {
+		return fmt.Errorf("rows %d to %d are ended after those to %d", y0, y1, t.rows)
+	}
+	t.rows = y1
+	return nil
+}
+
+// source and sink are an exec.Source and an exec.Sink.
 type source struct{ *tensor }
 
-func (s source) Row(y int, planes [][]float32) error {
+type sourceRows struct {
+	*tensor
+	y0, y1 int
+}
+
+func (s source) Rows(y0, y1 int) (exec.Rows, error) {
+	return sourceRows{s.tensor, y0, y1}, s.begin(y0, y1)
+}
+
+func (s sourceRows) Row(y int, planes [][]float32) {
 	for c := range planes {
 		copy(planes[c], s.at(c, y))
 	}
-	return nil
 }
 
-// Rows makes rows on all cores.
-func (s source) Rows(y0, y1 int) (row func(y int, put func(planes [][]float32)), end func(), err error) {
-	return func(y int, put func(planes [][]float32)) {
-		planes := make([][]float32, s.c)
-		for c := range planes {
-			planes[c] = s.at(c, y)
-		}
-		put(planes)
-	}, func() {}, nil
-}
+func (s sourceRows) End() error { return s.end(s.y0, s.y1) }
 
 type sink struct{ *tensor }
 
-// Rows takes rows on all cores.
-func (s sink) Rows(y0, y1 int) (put func(y int, planes [][]float32), end func() error, err error) {
-	return func(y int, planes [][]float32) {
-			for c := range planes {
-				copy(s.at(c, y), planes[c])
-			}
-		}, func() error {
-			s.rows += y1 - y0
-			return nil
-		}, nil
+type sinkRows struct {
+	*tensor
+	y0, y1 int
 }
 
-func (s sink) Row(y int, planes [][]float32) error {
+func (s sink) Rows(y0, y1 int) (exec.Rows, error) { return sinkRows{s.tensor, y0, y1}, s.begin(y0, y1) }
+
+func (s sinkRows) Row(y int, planes [][]float32) {
 	for c := range planes {
 		copy(s.at(c, y), planes[c])
 	}
-	s.rows++
-	return nil
 }
+
+func (s sinkRows) End() error { return s.end(s.y0, s.y1) }
 
 func readFloats(t testing.TB, path string) []float32 {
 	t.Helper()

@@ -35,7 +35,7 @@ func (r *run) upload(m memplan.Move) error {
 		return r.reload(t, ring, rowBytes, m, after)
 	}
 	defer r.rose(nil)
-	return pieces(int(m.Y0), int(m.Y1), func(y0, y1 int) error {
+	return chunks(int(m.Y0), int(m.Y1), func(y0, y1 int) error {
 		chunk, err := r.feed.next(y0, y1)
 		if err != nil {
 			return err

@@ -7,40 +7,9 @@ import (
 	"runtime"
 
 	"enhance/clrt"
+	"enhance/internal/workers"
 	"enhance/memplan"
 )
-
-// Source gives the network's input: Row fills planes (one line per channel) with
-// row y. Rows are asked for in ascending order, but a plan may start again from
-// row 0. Calls come from one goroutine at a time.
-type Source interface {
-	Row(y int, planes [][]float32) error
-}
-
-// Sink takes the network's result: planes holds one line per channel of row y,
-// valid during the call. Every row comes once, in ascending order.
-type Sink interface {
-	Row(y int, planes [][]float32) error
-}
-
-// RowsSource is a Source that makes rows on all cores. Rows begins rows [y0,y1):
-// row must be called for each of them once, from any goroutine, and hands its planes,
-// which are the source's own again afterwards, to put; when all are made, end.
-// Ranges are begun one after another, in the order of Source, but the next may
-// begin before the last has ended.
-type RowsSource interface {
-	Source
-	Rows(y0, y1 int) (row func(y int, put func(planes [][]float32)), end func(), err error)
-}
-
-// RowsSink is a Sink that takes rows on all cores. Rows begins rows [y0,y1): put
-// must be called for each of them once, from any goroutine, with planes that are
-// valid during the call, and then end, even after an error. Ranges are begun and
-// ended in ascending order, but the next may begin before the last has ended.
-type RowsSink interface {
-	Sink
-	Rows(y0, y1 int) (put func(y int, planes [][]float32), end func() error, err error)
-}
 
 // Progress is told how many of total floating-point operations are done.
 type Progress func(done, total int64)
@@ -74,10 +43,10 @@ func (e *Engine) RunAhead(ctx context.Context, src Source, sink Sink, progress P
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &run{Engine: e, ctx: ctx, cancel: cancel, progress: progress, total: e.Plan.Cost.FLOPs, free: free, left: make(chan struct{})}
-	crew := newCrew(runtime.GOMAXPROCS(0))
-	defer crew.close()
-	r.feed = newFeeder(ctx, e, crew, src)
-	r.drain = newDrain(e, crew, sink, cancel)
+	pool := workers.NewPool(runtime.GOMAXPROCS(0), inChunks+outChunks)
+	defer pool.Close()
+	r.feed = newFeeder(ctx, e, pool, src)
+	r.drain = newDrain(e, pool, sink, cancel)
 	if before := e.left; before != nil {
 		<-before
 	}

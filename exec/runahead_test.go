@@ -21,12 +21,19 @@ type slowSink struct {
 	fail error // at the end of the first rows
 }
 
-func (s slowSink) Rows(y0, y1 int) (put func(y int, planes [][]float32), end func() error, err error) {
-	put, done, err := s.sink.Rows(y0, y1)
-	return put, func() error {
-		time.Sleep(5 * time.Millisecond)
-		return errors.Join(done(), s.fail)
-	}, err
+func (s slowSink) Rows(y0, y1 int) (exec.Rows, error) {
+	rows, err := s.sink.Rows(y0, y1)
+	return slowRows{rows, s.fail}, err
+}
+
+type slowRows struct {
+	exec.Rows
+	fail error
+}
+
+func (r slowRows) End() error {
+	time.Sleep(5 * time.Millisecond)
+	return errors.Join(r.Rows.End(), r.fail)
 }
 
 // TestRunAhead: runs that begin when those before are still delivering give the same

@@ -12,21 +12,21 @@ import (
 // in each direction.
 const inFlight = 4
 
-// piece is how many rows make a chunk at most: what the host prepares or takes
+// chunkRows is how many rows make a chunk at most: what the host prepares or takes
 // while the one before is on its way.
-const piece = 64
+const chunkRows = 64
 
-// Chunks of the input that are ready, on their way and being filled; chunks of the
-// output that are on their way, being converted and being queued.
+// Chunks of the input that are being made, ready and on their way; chunks of the output
+// that are on their way, being converted and being queued.
 const (
 	inChunks  = 2*inFlight + 1
 	outChunks = inFlight + 8
 )
 
-// pieces calls do for consecutive ranges of at most piece rows.
-func pieces(y0, y1 int, do func(y0, y1 int) error) error {
-	for y := y0; y < y1; y += piece {
-		if err := do(y, min(y+piece, y1)); err != nil {
+// chunks calls do for consecutive ranges of at most chunkRows rows.
+func chunks(y0, y1 int, do func(y0, y1 int) error) error {
+	for y := y0; y < y1; y += chunkRows {
+		if err := do(y, min(y+chunkRows, y1)); err != nil {
 			return err
 		}
 	}
@@ -52,8 +52,8 @@ func (j *Job) chunkSize(kind memplan.MoveKind, t, limit int) (chunks int, size i
 				continue
 			}
 			rows := int(m.Y1 - m.Y0)
-			most = max(most, min(rows, piece))
-			chunks += (rows + piece - 1) / piece
+			most = max(most, min(rows, chunkRows))
+			chunks += (rows + chunkRows - 1) / chunkRows
 		}
 	}
 	return min(chunks, limit), int64(most) * planar.RowBytes(j.Program.Tensors[t], j.opt.Precision)
@@ -120,7 +120,8 @@ func (e *Engine) stage() (err error) {
 type chunk struct {
 	y0, y1 int
 	bytes  []byte
-	filled <-chan struct{} // of the input: closed when its rows are in bytes
+	made   <-chan struct{} // closed when all rows are made or taken; nil: they were not begun
+	end    func() error    // ends the rows at the source or the sink
 	events []*clrt.Event
 	err    error
 }

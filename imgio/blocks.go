@@ -4,9 +4,10 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/klauspost/compress/flate"
+
+	"enhance/internal/workers"
 )
 
 // blockBytes is how much picture is compressed at a time. Blocks share no
@@ -23,83 +24,9 @@ func blockRows(h Header) int {
 	return int(min(max(1, blockBytes/h.rowBytes()), int64(h.Height)))
 }
 
-// inOrder runs jobs side by side and hands their results to emit in the order
-// in which the jobs came, one at a time, from the jobs' goroutines: the caller goes
-// on meanwhile.
-type inOrder[T any] struct {
-	emit    func(T) error
-	pending []chan struct{} // by job: closed when its result is out
-	last    chan struct{}
-	failed  atomic.Pointer[error]
-}
-
-// do starts a job, first waiting for the oldest if too many are in flight. It
-// returns the first error of emit so far; after one nothing is emitted any more.
-func (q *inOrder[T]) do(job func() T) error {
-	for len(q.pending) > min(runtime.GOMAXPROCS(0), maxParallel) {
-		<-q.pending[0]
-		q.pending = q.pending[1:]
-	}
-	if err := q.err(); err != nil {
-		return err
-	}
-	before, out := q.last, make(chan struct{})
-	q.pending, q.last = append(q.pending, out), out
-	go func() {
-		defer close(out)
-		r := job()
-		if before != nil {
-			<-before
-		}
-		if q.err() != nil {
-			return
-		}
-		if err := q.emit(r); err != nil {
-			q.failed.Store(&err)
-		}
-	}()
-	return nil
-}
-
-func (q *inOrder[T]) err() error {
-	if e := q.failed.Load(); e != nil {
-		return *e
-	}
-	return nil
-}
-
-// drain waits for every job.
-func (q *inOrder[T]) drain() error {
-	for _, out := range q.pending {
-		<-out
-	}
-	q.pending = nil
-	return q.err()
-}
-
-// spares is memory for blocks that are free again. The zero value has none.
-type spares[T any] struct {
-	mu   sync.Mutex
-	free [][]T
-}
-
-// take returns a spare, empty, or nil.
-func (s *spares[T]) take() []T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := len(s.free)
-	if n == 0 {
-		return nil
-	}
-	b := s.free[n-1]
-	s.free = s.free[:n-1]
-	return b[:0]
-}
-
-func (s *spares[T]) give(b []T) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.free = append(s.free, b)
+// inOrder compresses blocks side by side and emits them in order.
+func inOrder[T any](emit func(T) error) *workers.Ordered[T] {
+	return workers.NewOrdered(min(runtime.GOMAXPROCS(0), maxParallel), emit)
 }
 
 // deflater compresses blocks. It is an io.Writer for its own flate.Writers.

@@ -8,6 +8,9 @@ import (
 	"image/jpeg"
 	"io"
 	"sync"
+
+	"enhance/internal/buffers"
+	"enhance/internal/workers"
 )
 
 // maxJPEGSide is the most that the 16-bit sides of a frame header hold.
@@ -28,8 +31,8 @@ type jpegWriter struct {
 	bands    int // begun
 	segments []byte
 	pix      []byte // the band's rows so far, RGBA
-	free     spares[byte]
-	queue    inOrder[jpegBand]
+	free     buffers.Slices[byte]
+	queue    *workers.Ordered[jpegBand]
 }
 
 // jpegBand is an encoded band.
@@ -74,7 +77,7 @@ func NewJPEG(w io.Writer, h Header, quality int) (RowWriter, error) {
 		return nil, fmt.Errorf("JPEG: %w", err)
 	}
 	j := &jpegWriter{progress: progress{format: "JPEG", h: h}, w: w, quality: quality, perBand: JPEGBandRows(h.Width)}
-	j.queue.emit = j.emit
+	j.queue = inOrder(j.emit)
 	var parts []jpegSegment
 	if exif != nil {
 		parts = append(parts, jpegSegment{0xe1, append([]byte("Exif\x00\x00"), exif.blob...)})
@@ -106,9 +109,7 @@ func (j *jpegWriter) WriteRow(rgb []uint16) error {
 		return err
 	}
 	if j.pix == nil {
-		if j.pix = j.free.take(); j.pix == nil {
-			j.pix = make([]byte, 0, 4*j.h.Width*min(j.perBand, j.h.Height))
-		}
+		j.pix = j.free.Get(4 * j.h.Width * min(j.perBand, j.h.Height))[:0]
 	}
 	n := len(j.pix)
 	j.pix = j.pix[:n+4*j.h.Width]
@@ -123,7 +124,7 @@ func (j *jpegWriter) WriteRow(rgb []uint16) error {
 	pix, number := j.pix, j.bands
 	j.pix = nil
 	j.bands++
-	return j.fail(j.queue.do(func() jpegBand { return j.encode(number, pix) }))
+	return j.fail(j.queue.Do(func() jpegBand { return j.encode(number, pix) }))
 }
 
 // jpegBuffers hold bands, of one picture after another.
@@ -143,7 +144,7 @@ func (j *jpegWriter) encode(number int, pix []byte) jpegBand {
 // others as what follows a restart marker.
 func (j *jpegWriter) emit(b jpegBand) error {
 	defer jpegBuffers.Put(b.out)
-	j.free.give(b.pix)
+	j.free.Put(b.pix)
 	if b.err != nil {
 		return b.err
 	}
@@ -210,10 +211,10 @@ func splitJPEG(b []byte) (head, scan []byte, err error) {
 
 func (j *jpegWriter) Close() error {
 	if err := j.finish(); err != nil {
-		j.queue.drain() // nothing is written any more
+		j.queue.Wait() // nothing is written any more
 		return err
 	}
-	if err := j.queue.drain(); err != nil {
+	if err := j.queue.Wait(); err != nil {
 		return j.fail(err)
 	}
 	_, err := j.w.Write([]byte{0xff, 0xd9}) // end of image

@@ -7,6 +7,9 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
+
+	"enhance/internal/buffers"
+	"enhance/internal/workers"
 )
 
 // pngBlock is a finished piece of the zlib stream.
@@ -26,8 +29,8 @@ type pngWriter struct {
 	rowBytes int
 	perBlock int
 	rgb      []uint16 // the row before the block, then the block's rows so far
-	free     spares[uint16]
-	queue    inOrder[pngBlock]
+	free     buffers.Slices[uint16]
+	queue    *workers.Ordered[pngBlock]
 	adler    uint32
 	started  bool
 }
@@ -55,7 +58,7 @@ func NewPNG(w io.Writer, h Header) (RowWriter, error) {
 		perBlock: blockRows(h),
 		adler:    1,
 	}
-	p.queue.emit = p.emit
+	p.queue = inOrder(p.emit)
 	p.rgb = p.newBlock(make([]uint16, 3*h.Width))
 	if err := p.writeHead(exif.bytes()); err != nil {
 		return nil, p.fail(err)
@@ -65,10 +68,7 @@ func NewPNG(w io.Writer, h Header) (RowWriter, error) {
 
 // newBlock returns an empty block that follows row prev.
 func (p *pngWriter) newBlock(prev []uint16) []uint16 {
-	if rgb := p.free.take(); rgb != nil {
-		return append(rgb, prev...)
-	}
-	return append(make([]uint16, 0, (1+p.perBlock)*len(prev)), prev...)
+	return append(p.free.Get((1 + p.perBlock) * len(prev))[:0], prev...)
 }
 
 func (p *pngWriter) writeHead(exif []byte) error {
@@ -151,7 +151,7 @@ func (p *pngWriter) WriteRow(rgb []uint16) error {
 	if !last {
 		p.rgb = p.newBlock(block[len(block)-len(rgb):])
 	}
-	return p.fail(p.queue.do(func() pngBlock { return p.encode(block, last) }))
+	return p.fail(p.queue.Do(func() pngBlock { return p.encode(block, last) }))
 }
 
 // encode runs beside the caller: it touches nothing of p that changes.
@@ -172,7 +172,7 @@ func (p *pngWriter) encode(block []uint16, last bool) pngBlock {
 // emit writes a block, behind those before it.
 func (p *pngWriter) emit(b pngBlock) error {
 	defer deflaters.Put(b.d)
-	p.free.give(b.rgb)
+	p.free.Put(b.rgb)
 	p.adler = adlerCombine(p.adler, b.adler, b.n)
 	var head, tail []byte
 	if !p.started {
@@ -187,10 +187,10 @@ func (p *pngWriter) emit(b pngBlock) error {
 
 func (p *pngWriter) Close() error {
 	if err := p.finish(); err != nil {
-		p.queue.drain() // nothing is written any more
+		p.queue.Wait() // nothing is written any more
 		return err
 	}
-	if err := p.queue.drain(); err != nil {
+	if err := p.queue.Wait(); err != nil {
 		return p.fail(err)
 	}
 	if err := p.chunk("IEND"); err != nil {

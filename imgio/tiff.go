@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"enhance/internal/buffers"
+	"enhance/internal/workers"
 	"enhance/raw/tiff"
 )
 
@@ -44,8 +46,8 @@ type tiffWriter struct {
 	compression TIFFCompression
 	perStrip    int
 	raw         []byte
-	free        spares[byte]
-	queue       inOrder[tiffStrip]
+	free        buffers.Slices[byte]
+	queue       *workers.Ordered[tiffStrip]
 
 	dir      *tiff.Dir
 	end      int64    // of the file so far
@@ -94,7 +96,7 @@ func NewTIFF(w io.Writer, h Header, c TIFFCompression) (RowWriter, error) {
 		perStrip:    blockRows(h),
 	}
 	t.totalNum = (h.Height + t.perStrip - 1) / t.perStrip
-	t.queue.emit = t.emit
+	t.queue = inOrder(t.emit)
 	if err := t.writeHead(exif); err != nil {
 		return nil, t.fail(err)
 	}
@@ -192,10 +194,7 @@ func (t *tiffWriter) WriteRow(rgb []uint16) error {
 		return err
 	}
 	if t.raw == nil {
-		t.raw = t.free.take()
-	}
-	if t.raw == nil {
-		t.raw = make([]byte, 0, t.perStrip*int(t.h.rowBytes()))
+		t.raw = t.free.Get(t.perStrip * int(t.h.rowBytes()))[:0]
 	}
 	n := len(t.raw)
 	t.raw = t.raw[:n+int(t.h.rowBytes())]
@@ -210,7 +209,7 @@ func (t *tiffWriter) WriteRow(rgb []uint16) error {
 		t.raw = raw[:0]
 		return t.fail(err)
 	}
-	return t.fail(t.queue.do(func() tiffStrip { return t.deflate(raw) }))
+	return t.fail(t.queue.Do(func() tiffStrip { return t.deflate(raw) }))
 }
 
 // pack stores a row, as differences if it is going to be compressed.
@@ -242,7 +241,7 @@ func (t *tiffWriter) deflate(raw []byte) tiffStrip {
 
 func (t *tiffWriter) emit(s tiffStrip) error {
 	defer deflaters.Put(s.d)
-	t.free.give(s.raw)
+	t.free.Put(s.raw)
 	data, n := s.d.out, len(s.d.out)
 	if len(data)%2 != 0 { // offsets of strips are even, as good manners have it
 		data = append(data, 0)
@@ -258,13 +257,13 @@ func (t *tiffWriter) emit(s tiffStrip) error {
 
 func (t *tiffWriter) Close() error {
 	if err := t.finish(); err != nil {
-		t.queue.drain() // nothing is written any more
+		t.queue.Wait() // nothing is written any more
 		return err
 	}
 	if t.compression == TIFFNone {
 		return nil
 	}
-	if err := t.queue.drain(); err != nil {
+	if err := t.queue.Wait(); err != nil {
 		return t.fail(err)
 	}
 	if err := t.writeTables(); err != nil {

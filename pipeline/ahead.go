@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"enhance/internal/buffers"
 	"enhance/raw"
 	"enhance/trace"
 )
@@ -26,7 +27,7 @@ type ahead struct {
 	photo  *raw.Photo
 	region raw.Rect
 	keep   int
-	pool   *samplePool
+	pool   *buffers.Slices[uint16]
 	stages *trace.Stages
 
 	mu        sync.Mutex
@@ -43,7 +44,7 @@ type ahead struct {
 }
 
 // newAhead starts decoding. Until it is closed nobody else may read the photo.
-func newAhead(ctx context.Context, p *raw.Photo, region raw.Rect, keep int, pool *samplePool, stages *trace.Stages) *ahead {
+func newAhead(ctx context.Context, p *raw.Photo, region raw.Rect, keep int, pool *buffers.Slices[uint16], stages *trace.Stages) *ahead {
 	a := &ahead{ctx: ctx, photo: p, region: region, pool: pool, stages: stages, held: map[int][]uint16{}, used: map[int]int{}, ended: make(chan struct{})}
 	a.keep = aheadKeep(keep, region)
 	a.turn = sync.NewCond(&a.mu)
@@ -183,7 +184,7 @@ func (a *ahead) room() []uint16 {
 		a.free = a.free[:n-1]
 		return b
 	}
-	return a.pool.take(min(blockRows, a.region.Height()) * a.photo.Meta().Width)
+	return a.pool.Get(min(blockRows, a.region.Height()) * a.photo.Meta().Width)
 }
 
 func (a *ahead) decode(n int, b []uint16) error {
@@ -206,7 +207,7 @@ func (a *ahead) close() {
 		a.free = append(a.free, b)
 	}
 	for _, b := range a.free {
-		a.pool.give(b)
+		a.pool.Put(b)
 	}
 	a.held, a.free = nil, nil
 }

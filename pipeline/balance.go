@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"enhance/colour"
+	"enhance/internal/workers"
 	"enhance/raw"
 )
 
@@ -147,7 +148,7 @@ func histograms(a *ahead) (*[3]colour.Histogram, error) {
 		}
 		y0 := a.region.Y0 + n*blockRows
 		first, end := max(y0, m.Crop.Y0), min(y0+blockRows, m.Crop.Y1)
-		inParallel(max(0, end-first), time.Duration(4*m.Width), func(worker, i int) {
+		workers.Each(workers.Count(max(0, end-first), time.Duration(4*m.Width)), max(0, end-first), func(worker, i int) {
 			if parts[worker] == nil {
 				parts[worker], lines[worker] = newHistograms(), make([]float32, m.Crop.Width())
 			}

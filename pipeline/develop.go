@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"enhance/colour"
+	"enhance/exec"
 	"enhance/imgio"
+	"enhance/internal/buffers"
 	"enhance/model"
 	"enhance/trace"
 )
@@ -37,7 +39,7 @@ func (e *NonFiniteError) Error() string {
 	return fmt.Sprintf("the network's result is not a number at row %d, column %d: its weights are damaged or too large for the precision", e.Row, e.Column)
 }
 
-// developer turns the network's rows into sRGB rows: an exec.RowsSink before a
+// developer turns the network's rows into sRGB rows: an exec.Sink before a
 // RowWriter. It develops on all cores; a goroutine of its own encodes.
 type developer struct {
 	geo    geometry
@@ -51,8 +53,8 @@ type developer struct {
 	lens   *lens // nil: none
 
 	w      int
-	pixels sync.Pool // *[]float32: a row, by component
-	pool   *samplePool
+	pixels buffers.Slices[float32] // a row each, by component
+	pool   *buffers.Slices[uint16]
 	free   chan []uint16
 	queue  chan batchOfRows
 	ended  chan struct{}
@@ -70,7 +72,7 @@ type batchOfRows struct {
 
 // newDeveloper makes a developer that holds at most so many batches of rows. The
 // caller must finish or abandon it.
-func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWriter, batches int, pool *samplePool, stages *trace.Stages) *developer {
+func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWriter, batches int, pool *buffers.Slices[uint16], stages *trace.Stages) *developer {
 	d := &developer{geo: g, conv: c, next: next, w: g.out.Width(), pool: pool, stages: stages, ended: make(chan struct{})}
 	d.gain = float32(math.Exp2(b.ev))
 	switch {
@@ -87,7 +89,6 @@ func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWri
 			d.mat[i][j] *= float64(d.gain)
 		}
 	}
-	d.pixels.New = func() any { p := make([]float32, 3*d.w); return &p }
 	d.queue, d.free = make(chan batchOfRows, batches), make(chan []uint16, batches)
 	for range batches {
 		d.free <- nil
@@ -121,58 +122,62 @@ var sameLight = sync.OnceValue(func() *[lightSteps + 1]lightStep {
 	return lightTable(func(v float64) float64 { return v })
 })
 
-// Row implements exec.Sink.
-func (d *developer) Row(y int, planes [][]float32) error {
-	put, end, err := d.Rows(y, y+1)
-	if err != nil {
-		return err
-	}
-	put(y, planes)
-	return end()
-}
-
-// Rows implements exec.RowsSink.
-func (d *developer) Rows(y0, y1 int) (put func(y int, planes [][]float32), end func() error, err error) {
+// Rows implements exec.Sink.
+func (d *developer) Rows(y0, y1 int) (exec.Rows, error) {
 	if err := d.failure(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if d.lens.warps() {
 		return d.warpRows(y0, y1)
 	}
 	out := d.geo.out
-	first, last := max(y0, out.Y0), min(y1, out.Y1)
-	if first >= last {
-		return func(int, [][]float32) {}, func() error { return nil }, nil
+	r := &developRows{developer: d, first: max(y0, out.Y0), last: min(y1, out.Y1)}
+	if r.first >= r.last {
+		return r, nil
 	}
-	n := last - first
-	codes := <-d.free
-	if codes == nil {
-		codes = d.pool.take(3 * d.w * max(n, min(outRows, out.Height())))
+	n := r.last - r.first
+	r.codes = <-d.free
+	if r.codes == nil {
+		r.codes = d.pool.Get(3 * d.w * max(n, min(outRows, out.Height())))
 	}
-	if len(codes) < 3*d.w*n { // larger chunks than before
-		codes = make([]uint16, 3*d.w*n)
+	if len(r.codes) < 3*d.w*n { // larger chunks than before
+		r.codes = make([]uint16, 3*d.w*n)
 	}
-	stop := d.stages.Begin("develop")
+	r.endStage = d.stages.Begin("develop")
 	d.develop.begin()
-	var bad firstBad
-	put = func(y int, planes [][]float32) {
-		if first <= y && y < last {
-			px := d.pixels.Get().(*[]float32)
-			bad.note(y-out.Y0, d.row(y, planes, *px, codes[3*d.w*(y-first):][:3*d.w]))
-			d.pixels.Put(px)
-		}
+	return r, nil
+}
+
+// developRows are rows that are being developed.
+type developRows struct {
+	*developer
+	first, last int      // those in the picture; none if first >= last
+	codes       []uint16 // of them
+	endStage    func()
+	bad         firstBad
+}
+
+func (r *developRows) Row(y int, planes [][]float32) {
+	if r.first <= y && y < r.last {
+		px := r.pixels.Get(3 * r.w)
+		r.bad.note(y-r.geo.out.Y0, r.row(y, planes, px, r.codes[3*r.w*(y-r.first):][:3*r.w]))
+		r.pixels.Put(px)
 	}
-	return put, func() error {
-		stop()
-		d.develop.end()
-		if bad.err != nil {
-			d.fail(bad.err)
-			d.free <- codes // abandon waits for all of them
-			return bad.err
-		}
-		d.queue <- batchOfRows{n, codes}
+}
+
+func (r *developRows) End() error {
+	if r.first >= r.last {
 		return nil
-	}, nil
+	}
+	r.endStage()
+	r.develop.end()
+	if r.bad.err != nil {
+		r.fail(r.bad.err)
+		r.free <- r.codes // abandon waits for all of them
+		return r.bad.err
+	}
+	r.queue <- batchOfRows{r.last - r.first, r.codes}
+	return nil
 }
 
 // firstBad is the first sample of some rows that is not finite.
@@ -315,7 +320,7 @@ func (d *developer) abandon() {
 		<-d.ended
 		d.queue = nil
 		for range cap(d.free) {
-			d.pool.give(<-d.free)
+			d.pool.Put(<-d.free)
 		}
 	}
 }

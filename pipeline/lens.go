@@ -1,9 +1,11 @@
 package pipeline
 
 import (
-	"sync"
 	"time"
 
+	"enhance/exec"
+	"enhance/internal/buffers"
+	"enhance/internal/workers"
 	"enhance/model"
 	"enhance/raw"
 	"enhance/raw/opcode"
@@ -14,12 +16,12 @@ import (
 // (OpcodeList3) to rows of light, between the network and the picture's colours.
 type lens struct {
 	facts  *raw.Lens
-	warper *warp.Warper // nil: pixels stay where they are
-	points bool         // corrections of each pixel are done
-	x0, y0 int          // the view's first pixel, in samples of the active area
-	gains  [3]float64   // of the white balance, which light has and the sensor had not
-	w      int          // of the view
-	rows   sync.Pool    // *[]float32: rows of the view, plane after plane
+	warper *warp.Warper            // nil: pixels stay where they are
+	points bool                    // corrections of each pixel are done
+	x0, y0 int                     // the view's first pixel, in samples of the active area
+	gains  [3]float64              // of the white balance, which light has and the sensor had not
+	w      int                     // of the view
+	rows   buffers.Slices[float32] // rows of the view, plane after plane
 }
 
 // newLens returns nil if there is nothing to do.
@@ -36,7 +38,6 @@ func newLens(f *raw.Lens, g geometry, c *model.Convention, gains [3]float64, rep
 	out := raw.Rect{X0: g.out.X0 - g.view.X0, Y0: g.out.Y0 - g.view.Y0, X1: g.out.X1 - g.view.X0, Y1: g.out.Y1 - g.view.Y0}
 	var err error
 	l.warper, err = f.Warper(raw.Rect{X0: l.x0, Y0: l.y0}, g.view.Width(), g.view.Height(), float64(num)/float64(den), out)
-	l.rows.New = func() any { r := make([]float32, 3*l.w); return &r }
 	return l, err
 }
 
@@ -80,50 +81,65 @@ func (l *lens) correct(chain *opcode.Chain, y, x, c int, light []float32) {
 
 // warpRows is Rows for a picture that is warped: rows of the view are kept as light
 // until the rows of the picture that show them can be made.
-func (d *developer) warpRows(y0, y1 int) (put func(y int, planes [][]float32), end func() error, err error) {
-	view, l := d.geo.view, d.lens
-	first, last := max(y0, view.Y0), min(y1, view.Y1)
-	if first >= last {
-		return func(int, [][]float32) {}, func() error { return nil }, nil
+func (d *developer) warpRows(y0, y1 int) (exec.Rows, error) {
+	view := d.geo.view
+	r := &warpedRows{developer: d, first: max(y0, view.Y0), last: min(y1, view.Y1)}
+	if r.first < r.last {
+		r.light = make([][]float32, r.last-r.first)
+		r.endStage = d.stages.Begin("develop")
+		d.develop.begin()
 	}
-	rows := make([]*[]float32, last-first)
-	stop := d.stages.Begin("develop")
-	d.develop.begin()
-	var bad firstBad
-	put = func(y int, planes [][]float32) {
-		if y < first || y >= last {
+	return r, nil
+}
+
+// warpedRows are rows on their way to the warper.
+type warpedRows struct {
+	*developer
+	first, last int         // those in the view; none if first >= last
+	light       [][]float32 // a row each, plane after plane
+	endStage    func()
+	bad         firstBad
+}
+
+func (r *warpedRows) Row(y int, planes [][]float32) {
+	if y < r.first || y >= r.last {
+		return
+	}
+	view, l := r.geo.view, r.lens
+	row := l.rows.Get(3 * l.w)
+	r.light[y-r.first] = row
+	for c := range 3 {
+		light := row[c*l.w:][:l.w]
+		if x := r.lighten(light, planes[c][view.X0:view.X1]); x >= 0 {
+			r.bad.note(y-view.Y0, x)
 			return
 		}
-		row := l.rows.Get().(*[]float32)
-		rows[y-first] = row
-		for c := range 3 {
-			light := (*row)[c*l.w:][:l.w]
-			if x := d.lighten(light, planes[c][view.X0:view.X1]); x >= 0 {
-				bad.note(y-view.Y0, x)
-				return
-			}
-			l.before(y-view.Y0, 0, c, light)
-		}
+		l.before(y-view.Y0, 0, c, light)
 	}
-	return put, func() error {
-		defer stop()
-		defer d.develop.end()
-		if bad.err != nil {
-			d.fail(bad.err)
-			return bad.err
-		}
-		for _, row := range rows {
-			l.warper.Add(*row)
-		}
-		if err := d.makeWarped(l.warper.Ready()); err != nil {
-			d.fail(err)
-			return err
-		}
-		for _, row := range l.warper.Drop() {
-			l.rows.Put(&row)
-		}
+}
+
+func (r *warpedRows) End() error {
+	if r.first >= r.last {
 		return nil
-	}, nil
+	}
+	defer r.endStage()
+	defer r.develop.end()
+	if r.bad.err != nil {
+		r.fail(r.bad.err)
+		return r.bad.err
+	}
+	l := r.lens
+	for _, row := range r.light {
+		l.warper.Add(row)
+	}
+	if err := r.makeWarped(l.warper.Ready()); err != nil {
+		r.fail(err)
+		return err
+	}
+	for _, row := range l.warper.Drop() {
+		l.rows.Put(row)
+	}
+	return nil
 }
 
 // makeWarped makes rows first to end-1 of the picture and queues them.
@@ -133,13 +149,13 @@ func (d *developer) makeWarped(first, end int) error {
 		n := min(outRows, end-first)
 		codes := <-d.free
 		if codes == nil {
-			codes = d.pool.take(3 * d.w * min(outRows, out.Height()))
+			codes = d.pool.Get(3 * d.w * min(outRows, out.Height()))
 		}
 		errs := make([]error, n)
-		inParallel(n, time.Duration(200*d.w), func(_, i int) {
-			px := d.pixels.Get().(*[]float32)
+		workers.Each(workers.Count(n, time.Duration(200*d.w)), n, func(_, i int) {
+			px := d.pixels.Get(3 * d.w)
 			defer d.pixels.Put(px)
-			light := [3][]float32{(*px)[:d.w], (*px)[d.w:][:d.w], (*px)[2*d.w:][:d.w]}
+			light := [3][]float32{px[:d.w], px[d.w:][:d.w], px[2*d.w:][:d.w]}
 			if errs[i] = d.lens.warper.Make(first+i, light[:]); errs[i] != nil {
 				return
 			}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"enhance/internal/workers"
 	"enhance/raw"
 )
 
@@ -109,7 +110,7 @@ func (b *bands) count(counts *noiseCounts, y, y1 int, stored []uint16) {
 	m := b.meta
 	first := max(y, m.Crop.Y0)
 	n := max(0, min(y1, m.Crop.Y1)-first) / bandRows
-	inParallel(n, time.Millisecond, func(worker, band int) {
+	workers.Each(workers.Count(n, time.Millisecond), n, func(worker, band int) {
 		if b.lines[worker] == nil {
 			b.lines[worker] = make([]float32, bandRows*m.Crop.Width())
 		}

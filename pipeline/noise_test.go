@@ -259,7 +259,12 @@ func TestNoisePlanes(t *testing.T) {
 	for k := range planes {
 		planes[k] = make([]float32, g.w)
 	}
-	if err := src.Row(3, planes); err != nil {
+	rows, err := src.Rows(3, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows.Row(3, planes)
+	if err := rows.End(); err != nil {
 		t.Fatal(err)
 	}
 	for k := range 4 {

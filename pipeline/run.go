@@ -8,6 +8,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/exec"
+	"enhance/internal/workers"
 	"enhance/memplan"
 	"enhance/model"
 	"enhance/model/ref"
@@ -350,18 +351,20 @@ func (r *run) onHost(src *source, dev *developer) error {
 	in := make([]float32, r.planes()*h*w)
 	for y := 0; y < h; y += outRows {
 		last := min(y+outRows, h)
-		row, end, err := src.Rows(y, last)
+		rows, err := src.Rows(y, last)
 		if err != nil {
 			return err
 		}
-		inParallel(last-y, time.Duration(16*w), func(_, i int) {
-			row(y+i, func(planes [][]float32) {
-				for c, line := range planes {
-					copy(in[(c*h+y+i)*w:][:w], line)
-				}
-			})
+		workers.Each(workers.Count(last-y, time.Duration(16*w)), last-y, func(_, i int) {
+			planes := make([][]float32, r.planes())
+			for c := range planes {
+				planes[c] = in[(c*h+y+i)*w:][:w]
+			}
+			rows.Row(y+i, planes)
 		})
-		end()
+		if err := rows.End(); err != nil {
+			return err
+		}
 	}
 	opt := ref.Options{}
 	if r.job.Progress != nil {
@@ -373,18 +376,18 @@ func (r *run) onHost(src *source, dev *developer) error {
 	}
 	for y := 0; y < shape.H; y += outRows {
 		end := min(y+outRows, shape.H)
-		put, done, err := dev.Rows(y, end)
+		rows, err := dev.Rows(y, end)
 		if err != nil {
 			return err
 		}
-		inParallel(end-y, time.Duration(20*shape.W), func(_, i int) {
+		workers.Each(workers.Count(end-y, time.Duration(20*shape.W)), end-y, func(_, i int) {
 			planes := make([][]float32, shape.C)
 			for c := range planes {
 				planes[c] = result[(c*shape.H+y+i)*shape.W:][:shape.W]
 			}
-			put(y+i, planes)
+			rows.Row(y+i, planes)
 		})
-		if err := done(); err != nil {
+		if err := rows.End(); err != nil {
 			return err
 		}
 	}

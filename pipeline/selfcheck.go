@@ -222,7 +222,7 @@ func (s *Session) tryPrecision(ctx context.Context, p Precision) (out []float32,
 	t := &Tensor{Shape: shape, Data: make([]float32, shape.Elems())}
 	before := 0.0
 	for i := range 1 + checkRuns {
-		if err := e.Run(ctx, patch, tensorSink{t}, nil); err != nil {
+		if err := e.Run(ctx, tensorSource{patch}, tensorSink{t}, nil); err != nil {
 			return nil, 0, err
 		}
 		total := clock.Report(nil).Kernels
@@ -254,13 +254,18 @@ func (s *Session) planPatch(p Precision, clock *exec.Profile) (job *exec.Job, h,
 	}
 }
 
-// Row gives the engine a row of the tensor.
-func (t *Tensor) Row(y int, planes [][]float32) error {
+// tensorSource is an exec.Source of a tensor.
+type tensorSource struct{ *Tensor }
+
+func (s tensorSource) Rows(int, int) (exec.Rows, error) { return s, nil }
+
+func (s tensorSource) Row(y int, planes [][]float32) {
 	for c, line := range planes {
-		copy(line, t.Data[(c*t.H+y)*t.W:][:t.W])
+		copy(line, s.Data[(c*s.H+y)*s.W:][:s.W])
 	}
-	return nil
 }
+
+func (s tensorSource) End() error { return nil }
 
 // patchSamples is a scene of planes in 0..1: a ramp from black to white with
 // blocks, thin lines and noise on it; planes after the fourth are those of a

@@ -12,6 +12,7 @@ import (
 	"enhance/conv"
 	"enhance/exec"
 	"enhance/imgio"
+	"enhance/internal/buffers"
 	"enhance/model"
 	"enhance/raw"
 	"enhance/tune"
@@ -49,7 +50,7 @@ type Session struct {
 	// available says how much more there is; memAvailable but in tests.
 	available func() (int64, bool)
 
-	mosaics, pictures samplePool // blocks and batches of rows
+	mosaics, pictures buffers.Slices[uint16] // blocks and batches of rows
 
 	mu      sync.Mutex
 	current map[*target]struct{} // unfinished outputs

@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
 
 	"enhance/colour"
+	"enhance/internal/workers"
 	"enhance/model"
 	"enhance/planar"
 	"enhance/raw"
@@ -50,21 +52,26 @@ func BenchmarkHostStages(b *testing.B) {
 	for _, prec := range []planar.Precision{planar.FP32, planar.FP16} {
 		rows := planar.Rows{C: 4, W: g.w, Precision: prec}
 		buf := make([]byte, rows.Bytes(64))
+		planes := make([][][]float32, runtime.GOMAXPROCS(0)) // by worker
+		for k := range planes {
+			planes[k] = [][]float32{make([]float32, g.w), make([]float32, g.w), make([]float32, g.w), make([]float32, g.w)}
+		}
 		measure("pack "+prec.String(), func() {
 			for y := 0; y < g.h; y += 64 {
 				last := min(y+64, g.h)
-				row, end, err := src.Rows(y, last)
+				made, err := src.Rows(y, last)
 				if err != nil {
 					b.Fatal(err)
 				}
-				inParallel(last-y, time.Duration(16*g.w), func(_, i int) {
-					row(y+i, func(planes [][]float32) {
-						for c, line := range planes {
-							rows.Put(buf[rows.Bytes(i):], c, line)
-						}
-					})
+				workers.Each(workers.Count(last-y, time.Duration(16*g.w)), last-y, func(worker, i int) {
+					made.Row(y+i, planes[worker])
+					for c, line := range planes[worker] {
+						rows.Put(buf[rows.Bytes(i):], c, line)
+					}
 				})
-				end()
+				if err := made.End(); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 		out := planar.Rows{C: 3, W: 2 * g.w, Precision: prec}
@@ -82,18 +89,18 @@ func BenchmarkHostStages(b *testing.B) {
 			d := newDeveloper(g, &m.Convention, bal, nowhere{}, outBatches, nil, nil)
 			for y := 0; y < 2*g.h; y += 64 {
 				end := min(y+64, 2*g.h)
-				put, done, err := d.Rows(y, end)
+				taken, err := d.Rows(y, end)
 				if err != nil {
 					b.Fatal(err)
 				}
-				inParallel(end-y, time.Duration(40*g.w), func(_, i int) {
+				workers.Each(workers.Count(end-y, time.Duration(40*g.w)), end-y, func(_, i int) {
 					planes := [][]float32{make([]float32, 2*g.w), make([]float32, 2*g.w), make([]float32, 2*g.w)}
 					for c, line := range planes {
 						out.Get(made[out.Bytes(i):], c, line)
 					}
-					put(y+i, planes)
+					taken.Row(y+i, planes)
 				})
-				if err := done(); err != nil {
+				if err := taken.End(); err != nil {
 					b.Fatal(err)
 				}
 			}

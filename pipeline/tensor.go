@@ -223,9 +223,7 @@ func (r *tensorRun) onHost(ctx context.Context) error {
 		for c := range planes {
 			planes[c] = in[(c*r.h+y)*r.w:][:r.w]
 		}
-		if err := r.Row(y, planes); err != nil {
-			return err
-		}
+		r.Row(y, planes)
 	}
 	opt := ref.Options{}
 	if r.job.Progress != nil {
@@ -241,15 +239,16 @@ func (r *tensorRun) onHost(ctx context.Context) error {
 		for c := range planes {
 			planes[c] = result[(c*shape.H+y)*shape.W:][:shape.W]
 		}
-		if err := (tensorSink{r.out}).Row(y, planes); err != nil {
-			return err
-		}
+		(tensorSink{r.out}).Row(y, planes)
 	}
 	return nil
 }
 
+// Rows implements exec.Source.
+func (r *tensorRun) Rows(int, int) (exec.Rows, error) { return r, nil }
+
 // Row gives the network a padded row of the input.
-func (r *tensorRun) Row(y int, planes [][]float32) error {
+func (r *tensorRun) Row(y int, planes [][]float32) {
 	in := &r.job.Input
 	for c, line := range planes {
 		src := in.Data[(c*in.H+fuse.Reflect(y, in.H))*in.W:][:in.W]
@@ -257,26 +256,27 @@ func (r *tensorRun) Row(y int, planes [][]float32) error {
 			line[x] = src[fuse.Reflect(x, in.W)]
 		}
 	}
-	return nil
 }
+
+// End implements exec.Rows.
+func (r *tensorRun) End() error { return nil }
 
 // tensorSink keeps what the crop of the result needs.
 type tensorSink struct{ out *Tensor }
 
-func (s tensorSink) Row(y int, planes [][]float32) error {
+// Rows implements exec.Sink.
+func (s tensorSink) Rows(int, int) (exec.Rows, error) { return s, nil }
+
+func (s tensorSink) Row(y int, planes [][]float32) {
 	if y >= s.out.H {
-		return nil
+		return
 	}
 	for c, line := range planes {
 		copy(s.out.Data[(c*s.out.H+y)*s.out.W:][:s.out.W], line)
 	}
-	return nil
 }
 
-// Rows implements exec.RowsSink.
-func (s tensorSink) Rows(int, int) (put func(y int, planes [][]float32), end func() error, err error) {
-	return func(y int, planes [][]float32) { s.Row(y, planes) }, func() error { return nil }, nil
-}
+func (s tensorSink) End() error { return nil }
 
 // nonFinite finds the first sample that is not finite.
 func (r *tensorRun) nonFinite() error {

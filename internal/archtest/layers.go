@@ -4,7 +4,7 @@ package archtest
 // imports only packages of lower layers. ARCHITECTURE.md has the same list; the
 // test compares them.
 var layers = [][]string{
-	{"atomicfile", "clrt", "colour", "conv/kerneltext", "internal/printable", "internal/suggest", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr", "trace"},
+	{"atomicfile", "clrt", "colour", "conv/kerneltext", "internal/buffers", "internal/printable", "internal/suggest", "internal/workers", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr", "trace"},
 	{"clrt/compilers", "conv/gemm", "conv/peak", "model/pickle", "profile", "raw/opcode", "raw/tiff"},
 	{"imgio", "model", "raw/ljpeg", "raw/warp"},
 	{"fuse", "model/modeltest", "model/ref", "raw/dng"},

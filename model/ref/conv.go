@@ -53,11 +53,12 @@ func convBlocked(ctx context.Context, p *pool, dst, src []float32, s model.Shape
 	c.outputs = (len(bias) + groups - 1) / groups
 	groups = (len(bias) + c.outputs - 1) / c.outputs
 
-	return p.eachWorker(ctx, tiles*groups, func() func(int) {
-		t := c.newTask()
-		return func(i int) {
-			p.worked(t.run(i/groups, i%groups))
+	tasks := make([]*task, p.workers)
+	return p.each(ctx, tiles*groups, func(worker, i int) {
+		if tasks[worker] == nil {
+			tasks[worker] = c.newTask()
 		}
+		p.worked(tasks[worker].run(i/groups, i%groups))
 	})
 }
 

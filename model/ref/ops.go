@@ -27,7 +27,7 @@ func Reflect(i, n int) int {
 // convPlain is a k×k convolution of src (shape s) with reflection padding k/2:
 // dst[o,y,x] = bias[o] + sum over c,i,j of weight[o,c,i,j] · src[c, y+i-k/2, x+j-k/2].
 func convPlain[T sample](ctx context.Context, p *pool, dst, src []T, s model.Shape, weight, bias []float32, k int) error {
-	return p.each(ctx, len(bias)*s.H, func(task int) {
+	return p.each(ctx, len(bias)*s.H, func(_, task int) {
 		o, y := task/s.H, task%s.H
 		row := dst[task*s.W:][:s.W]
 		for x := range row {

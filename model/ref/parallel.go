@@ -4,7 +4,8 @@ import (
 	"context"
 	"runtime"
 	"sync"
-	"sync/atomic"
+
+	"enhance/internal/workers"
 )
 
 // pool spreads tasks over goroutines and counts the work they report.
@@ -24,30 +25,14 @@ func newPool(o Options, total int64) *pool {
 	return p
 }
 
-// each calls task(0) ... task(n-1), each once, in no certain order, and stops
-// early with ctx's error when ctx is done.
-func (p *pool) each(ctx context.Context, n int, task func(i int)) error {
-	return p.eachWorker(ctx, n, func() func(int) { return task })
-}
-
-// eachWorker is each for tasks with scratch memory: start is called once in
-// every goroutine and returns its task function.
-func (p *pool) eachWorker(ctx context.Context, n int, start func() func(i int)) error {
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(p.workers, n) {
-		group.Go(func() {
-			task := start()
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				task(i)
-			}
-		})
-	}
-	group.Wait()
+// each calls task for 0 to n-1, each once, in no certain order, with the number of the
+// goroutine, which is below p.workers, and stops early with ctx's error when ctx is done.
+func (p *pool) each(ctx context.Context, n int, task func(worker, i int)) error {
+	workers.Each(p.workers, n, func(worker, i int) {
+		if ctx.Err() == nil {
+			task(worker, i)
+		}
+	})
 	return ctx.Err()
 }
 

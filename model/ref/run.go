@@ -142,5 +142,5 @@ func (e *executor[T]) compute(ctx context.Context, i int, n *model.Node) error {
 	default:
 		return fmt.Errorf("operation %s cannot be run", n.Op)
 	}
-	return e.pool.each(ctx, s.C, task)
+	return e.pool.each(ctx, s.C, func(_, c int) { task(c) })
 }
