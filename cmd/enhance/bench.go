@@ -34,13 +34,13 @@ func (b *benchRun) check() error {
 	if err := b.wantNoArguments(); err != nil {
 		return err
 	}
-	suite := b.cmd.name != "bench net"
+	suite := b.cmd.name == "bench conv" || b.cmd.name == "bench gemm"
 	switch {
 	case b.repeat < 1 || b.repeat > 1000:
 		return usagef("--repeat: %d: want 1 to 1000", b.repeat)
 	case suite && b.set.Precision != pipeline.FP32 && b.set.Precision != pipeline.FP16:
 		return usagef("--precision: %s: want fp32 (the tf32 algorithms are in it) or fp16", b.set.Precision)
-	case suite && (b.scale < 1 || b.scale > 64):
+	case b.cmd.name != "bench net" && (b.scale < 1 || b.scale > 64):
 		return usagef("--scale: %d: want 1 to 64", b.scale)
 	case suite && !(b.limit > 0 && b.limit <= 3600):
 		return usagef("--limit: %g: want seconds, at most 3600", b.limit)

@@ -35,7 +35,7 @@ func init() {
 		{name: "model", summary: "convert weights, describe a network, run one on a tensor"},
 		modelInfoCommand, modelImportCommand, modelRunCommand,
 		{name: "bench", summary: "time networks, convolutions and matrix products"},
-		benchNetCommand, benchConvCommand, benchGEMMCommand,
+		benchNetCommand, benchConvCommand, benchGEMMCommand, benchLadderCommand,
 		evalCommand,
 		helpCommand, versionCommand, completionCommand, manCommand, completeCommand,
 	}

@@ -16,7 +16,7 @@ var (
 	runNetworks  = []string{develop, "model run", "explain", "plan-table", "bench net", "eval"}
 	makeFiles    = []string{develop, "model import", "model run", "bench net", "bench conv", "bench gemm"}
 	runSuites    = []string{"bench conv", "bench gemm"}
-	benchmarks   = []string{"bench net", "bench conv", "bench gemm"}
+	benchmarks   = []string{"bench net", "bench conv", "bench gemm", "bench ladder"}
 )
 
 // flagTable declares every flag, once. Help lists them in this order.
@@ -127,7 +127,7 @@ var flagTable = []flag{
 	{name: "precision", arg: "KIND", def: "fp32", group: groupDevice, commands: []string{"bench conv"}, words: words("fp32", "fp16"),
 		help: "how the device stores samples, fp32 or fp16",
 		to:   func(o *options) any { return &o.precision }},
-	{name: "jobs", short: "j", arg: "N", group: groupDevice, commands: append([]string{"bench conv", "bench gemm"}, runNetworks...), basic: true,
+	{name: "jobs", short: "j", arg: "N", group: groupDevice, commands: append([]string{"bench conv", "bench gemm", "bench ladder"}, runNetworks...), basic: true,
 		help: "use at most N cores (default all)",
 		to:   func(o *options) any { return &o.jobs }},
 	{name: "device-profile", arg: "NAME", group: groupDevice, commands: []string{develop, "model run", "explain", "plan-table"}, files: true, words: profile.Names,
@@ -140,7 +140,7 @@ var flagTable = []flag{
 		help: "print the plan and stop",
 		more: "A dry run refuses what the run would refuse before it begins. It computes nothing but, with --precision auto, the patch that decides, and writes nothing but --plan-svg.",
 		to:   func(o *options) any { return &o.dryRun }},
-	{name: "json", group: groupReport, commands: []string{develop, "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "eval"}, basic: true,
+	{name: "json", group: groupReport, commands: []string{develop, "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
 		help: "print the report as one JSON object",
 		to:   func(o *options) any { return &o.json }},
 	{name: "verbose", short: "v", group: groupReport, commands: []string{develop}, basic: true,
@@ -158,7 +158,7 @@ var flagTable = []flag{
 	{name: "version", group: groupReport, commands: []string{develop}, basic: true,
 		help: "print the version",
 		to:   func(o *options) any { return &o.version }},
-	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "eval", "help", "version", "completion", "man"},
+	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
 		help: "print this help",
 		to:   func(o *options) any { return &o.help }},
 }

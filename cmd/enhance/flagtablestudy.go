@@ -73,11 +73,11 @@ var studyFlags = []flag{
 	{name: "suite", arg: "NAME", group: groupMeasure, commands: []string{"bench conv"}, words: func() []string { return papers.SuiteNames },
 		help: "shapes to time: " + alternatives(papers.SuiteNames),
 		to:   func(o *options) any { return &o.suite }},
-	{name: "suite", arg: "NAME", group: groupMeasure, commands: []string{"bench gemm"}, words: words("edinburgh"),
-		help: "products to time: edinburgh",
+	{name: "suite", arg: "NAME", group: groupMeasure, commands: []string{"bench gemm"}, words: func() []string { return papers.GEMMSuiteNames },
+		help: "products to time: " + alternatives(papers.GEMMSuiteNames),
 		to:   func(o *options) any { return &o.suite }},
-	{name: "scale", arg: "N", def: "1", group: groupMeasure, commands: runSuites,
-		help: "divide the sides of planes or matrices by N",
+	{name: "scale", arg: "N", def: "1", group: groupMeasure, commands: append([]string{"bench ladder"}, runSuites...),
+		help: "divide the sides of planes, matrices or the photo by N",
 		to:   func(o *options) any { return &o.scale }},
 	{name: "limit", arg: "SECONDS", def: "2", group: groupMeasure, commands: runSuites,
 		help: "time for the runs of one measurement",
@@ -92,6 +92,10 @@ var studyFlags = []flag{
 	{name: "svg", arg: "FILE", group: groupReport, commands: runSuites, files: true,
 		help: "also draw the rates side by side",
 		to:   func(o *options) any { return &o.svg }},
+
+	{name: "model", short: "m", arg: "MODEL", def: papers.LadderModel, group: groupDevice, commands: []string{"bench ladder"}, files: true, words: builtinModels,
+		help: "network, as for photos",
+		to:   func(o *options) any { return &o.model }},
 
 	// eval.
 	{name: "model", short: "m", arg: "MODEL", group: groupDevice, commands: []string{"eval"}, files: true, words: builtinModels,
