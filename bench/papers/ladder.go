@@ -33,36 +33,43 @@ type rung struct {
 }
 
 // rungs are the paper's five steps on its GPU, with this project's kernels of the same
-// kinds, and what this project adds.
-func rungs() []rung {
+// kinds, and what this project adds. On a CPU Winograd's tiles stay in the cache from
+// the input to the output: its scratch memory is not to be split, nor its kernels fused.
+func rungs(cpu bool) []rung {
 	all := func(a conv.Algo) func(conv.Shape) conv.Algo {
 		return func(conv.Shape) conv.Algo { return a }
 	}
-	return []rung{
+	paper := []rung{
 		{name: "naive", what: "direct-naive", algo: all(conv.Simple{})},
 		{name: "implicit GEMM", what: "implicit-gemm", algo: all(conv.ImplicitGEMM{})},
 		{name: "Winograd", what: "3x3 by F(4,3), 5x5 by F(4,5), scratch whole; rest implicit-gemm", algo: paperWinograd(winograd.Tiled, math.MaxInt64)},
 		{name: "split", what: "the same, scratch in pieces of 32 MiB", algo: paperWinograd(winograd.Tiled, 0)},
 		{name: "fused", what: "the same, F(4,3) in one kernel", algo: paperWinograd(winograd.Fused, 0)},
+	}
+	if cpu {
+		paper = append(paper[:2], rung{name: "Winograd", what: "3x3 by F(4,3), 5x5 by F(4,5), tiles in the cache; rest implicit-gemm", algo: paperWinograd(winograd.Strips, 0)})
+	}
+	return append(paper, []rung{
 		{name: "automatic", what: "as runs choose"},
 		{name: "fp16", what: "as runs choose, fp16 storage", precision: planar.FP16},
 		{name: "least memory", what: "the same, within the smallest budget", precision: planar.FP16, least: true},
-	}
+	}...)
 }
 
-// paperWinograd is the paper's division of labour: 3×3 in a form, 5×5 with V and M in
-// memory, larger kernels by implicit GEMM.
-func paperWinograd(three winograd.Form, limit int64) func(s conv.Shape) conv.Algo {
+// paperWinograd is the paper's division of labour: 3×3 in a form, 5×5 in the same or, if
+// that is fused, with V and M in memory, larger kernels by implicit GEMM.
+func paperWinograd(form winograd.Form, limit int64) func(s conv.Shape) conv.Algo {
 	return func(s conv.Shape) conv.Algo {
-		switch s.K {
-		case 3:
-			w := winograd.Convolution{Variant: winograd.V4x3, Form: three}
-			if three == winograd.Tiled {
-				w.Cap = limit
-			}
+		w := winograd.Convolution{Variant: winograd.V4x3, Form: form, Cap: limit}
+		switch {
+		case s.K == 3:
 			return w
-		case 5:
-			return winograd.Convolution{Variant: winograd.V4x5, Form: winograd.Tiled, Cap: limit}
+		case s.K == 5 && form == winograd.Fused:
+			w.Form = winograd.Tiled
+			fallthrough
+		case s.K == 5:
+			w.Variant = winograd.V4x5
+			return w
 		}
 		return conv.ImplicitGEMM{}
 	}
@@ -114,7 +121,7 @@ func (l Ladder) Run(ctx context.Context, dev *clrt.Device) (*LadderReport, error
 	}
 	r := &LadderReport{Model: l.Model, Scale: l.Scale, Device: dev.Info(), Rows: (ladderRows + l.Scale - 1) / l.Scale, Cols: (ladderColumns + l.Scale - 1) / l.Scale}
 	h, w := m.Convention.PaddedSides((r.Rows+1)/2, (r.Cols+1)/2)
-	for _, g := range rungs() {
+	for _, g := range rungs(caps.CPU) {
 		s := LadderStep{Name: g.name, What: g.what}
 		if s.Net, err = l.step(ctx, dev, caps, m, h, w, g, peaks.FMA); err != nil {
 			if ctx.Err() != nil {

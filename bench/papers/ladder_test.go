@@ -2,10 +2,12 @@ package papers_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	"enhance/bench/papers"
+	"enhance/clrt"
 )
 
 // TestLadder runs all steps of a small network.
@@ -16,34 +18,29 @@ func TestLadder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Steps) != 8 || told != 8 || r.Rows != 48 || r.Cols != 67 {
+	names := papers.LadderAlgos(dev.Info().Type == clrt.CPU)
+	if len(r.Steps) != len(names) || told != len(names) || r.Rows != 48 || r.Cols != 67 {
 		t.Fatalf("%d steps, told of %d, on %dx%d", len(r.Steps), told, r.Rows, r.Cols)
 	}
-	algos := []string{"direct-naive", "implicit-gemm", "winograd-f4x3-tiled", "winograd-f4x3-tiled", "winograd-f4x3-fused"}
-	for i, s := range r.Steps {
+	for _, s := range r.Steps {
 		if s.Refused != "" || s.Net == nil || !(s.Net.Seconds > 0) || s.Net.NonFinite != 0 || s.Net.PeakBytes != s.Net.PlannedBytes {
-			t.Errorf("%s: %+v", s.Name, s)
-			continue
+			t.Fatalf("%s: %+v", s.Name, s)
 		}
-		if i >= len(algos) {
-			continue
-		}
-		found := false
 		for _, a := range s.Net.Algos {
-			found = found || a.Algo == algos[i]
-		}
-		if !found {
-			t.Errorf("%s: no layer by %s: %+v", s.Name, algos[i], s.Net.Algos)
+			if want := names[s.Name]; len(want) > 0 && !slices.Contains(want, a.Algo) {
+				t.Errorf("%s: layers by %s, want %q", s.Name, a.Algo, want)
+			}
 		}
 	}
-	if half, least := r.Steps[6].Net, r.Steps[7].Net; half.Precision != "fp16" || least.PeakBytes > half.PeakBytes {
+	n := len(r.Steps)
+	if half, least := r.Steps[n-2].Net, r.Steps[n-1].Net; half.Precision != "fp16" || least.PeakBytes > half.PeakBytes {
 		t.Errorf("%s; %d bytes within the smallest budget, %d without one", half.Precision, least.PeakBytes, half.PeakBytes)
 	}
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"mosaic of 48x67 (12 MP with sides 1/60)", "implicit GEMM", "than the first", "scratch in pieces of 32 MiB"} {
+	for _, want := range []string{"mosaic of 48x67 (12 MP with sides 1/60)", "implicit GEMM", "than the first", "5x5 by F(4,5)"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -52,5 +49,26 @@ func TestLadder(t *testing.T) {
 	b.Reset()
 	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "no memory") {
 		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// TestLadderAlgos: the steps of a GPU are the paper's.
+func TestLadderAlgos(t *testing.T) {
+	want := map[string]string{
+		"naive":         "direct-naive direct-naive direct-naive",
+		"implicit GEMM": "implicit-gemm implicit-gemm implicit-gemm",
+		"Winograd":      "winograd-f4x3-tiled winograd-f4x5-tiled implicit-gemm",
+		"split":         "winograd-f4x3-tiled winograd-f4x5-tiled implicit-gemm",
+		"fused":         "winograd-f4x3-fused winograd-f4x5-tiled implicit-gemm",
+		"automatic":     "", "fp16": "", "least memory": "",
+	}
+	got := papers.LadderAlgos(false)
+	for name, algos := range want {
+		if have, ok := got[name]; !ok || strings.Join(have, " ") != algos {
+			t.Errorf("%s: %q, want %q", name, have, algos)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d steps, want %d", len(got), len(want))
 	}
 }

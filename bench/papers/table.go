@@ -3,6 +3,7 @@ package papers
 import (
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"enhance/bench"
@@ -101,18 +102,26 @@ func (c Column) cell(row *ConvRow) string {
 	if m.Rows < row.H {
 		part, whole = "~", float64(row.H)/float64(m.Rows)
 	}
-	runs := m.Runs
+	runs := slices.Clone(m.Runs)
 	switch c.Show {
 	case Memory:
 		return bench.FormatBytes(m.Scratch)
 	case Time:
 		return fmt.Sprintf("%s%.3f", part, m.Seconds*whole*1e3)
 	case TransferTimes:
-		runs = m.TransferRuns
+		runs = slices.Clone(m.TransferRuns)
 	}
+	for i := range runs {
+		runs[i] *= whole
+	}
+	return part + spread(runs)
+}
+
+// spread is the mean and the standard deviation of runs in milliseconds.
+func spread(runs []float64) string {
 	if len(runs) == 0 {
 		return "-"
 	}
 	mean, dev := deviation(runs)
-	return fmt.Sprintf("%s%.3f ± %.3f", part, mean*whole*1e3, dev*whole*1e3)
+	return fmt.Sprintf("%.3f ± %.3f", mean*1e3, dev*1e3)
 }

@@ -33,13 +33,7 @@ var sizes = [][3]int{
 // zeros, blocks beyond the matrix and the guard are noise.
 func place(b *convtest.Bench, l gemm.Layout, rows, cols int, v []float32) []byte {
 	raw := b.Noise(int64(l.Len(rows, cols)+guard)*4, planar.FP32)
-	br, bc := 1, 1
-	if l == gemm.Morton4x2 || l == gemm.Morton4x4 {
-		br, bc = 4, 2
-		if l == gemm.Morton4x4 {
-			bc = 4
-		}
-	}
+	br, bc := gemm.Block(l)
 	for i := range (rows + br - 1) / br * br {
 		for j := range (cols + bc - 1) / bc * bc {
 			x := float32(0)
@@ -129,15 +123,15 @@ func multiply(b *convtest.Bench, p *gemm.Product, m, n, k int, withBias bool) {
 			want[i*n+j], allowed[i*n+j] = sum, 8*math.Sqrt(float64(k+1))*0x1p-24*abs
 		}
 	}
-	ia, ib := place(b, p.Layout, m, k, a), place(b, p.Layout, k, n, x)
-	ic := b.Noise(int64(p.Layout.Len(m, n)+guard)*4, planar.FP32)
+	ia, ib := place(b, p.A, m, k, a), place(b, p.B, k, n, x)
+	ic := b.Noise(int64(p.C.Len(m, n)+guard)*4, planar.FP32)
 	da, db, dc := b.Buffer(ia), b.Buffer(ib), b.Buffer(ic)
 	live := b.Ctx.Live()
 	b.Must(p.Run(b.Queue, m, n, k, da, db, dc, bias))
 	if took := b.Ctx.Live() - live; took > p.Scratch(m, n, k) {
 		b.Errorf("took %d bytes, Scratch says %d", took, p.Scratch(m, n, k))
 	}
-	take(b, dc, ic, p.Layout, m, n, want, allowed)
+	take(b, dc, ic, p.C, m, n, want, allowed)
 	for _, o := range []struct {
 		buf   *clrt.Buffer
 		image []byte
@@ -150,37 +144,10 @@ func multiply(b *convtest.Bench, p *gemm.Product, m, n, k int, withBias bool) {
 	}
 }
 
-// TestConvert moves matrices from every layout to every other.
-func TestConvert(t *testing.T) {
-	d := convtest.Device(t)
-	b := convtest.Open(t, d, planar.FP32, 2)
-	c, err := gemm.NewConverter(b.Ctx)
-	b.Must(err)
-	defer c.Close()
-	layouts := []gemm.Layout{gemm.RowMajor, gemm.ColumnMajor, gemm.Morton4x2, gemm.Morton4x4}
-	for _, s := range [][2]int{{1, 1}, {1, 9}, {9, 1}, {4, 4}, {7, 5}, {33, 130}, {130, 33}, {64, 64}} {
-		v := b.Random(1, s[0], s[1]).V
-		want := make([]float64, len(v))
-		for i, x := range v {
-			want[i] = float64(x)
-		}
-		for _, from := range layouts {
-			for _, to := range layouts {
-				image := b.Noise(int64(to.Len(s[0], s[1])+guard)*4, planar.FP32)
-				src, dst := b.Buffer(place(b, from, s[0], s[1], v)), b.Buffer(image)
-				b.Must(c.Convert(b.Queue, src, from, dst, to, s[0], s[1]))
-				b.Must(b.Queue.Finish())
-				take(b, dst, image, to, s[0], s[1], want, make([]float64, len(v)))
-				b.Release()
-			}
-		}
-	}
-}
-
 // TestIndexIsInjective: a layout gives every element a place of its own within
 // its length, and a block of a Morton layout is contiguous.
 func TestIndexIsInjective(t *testing.T) {
-	for _, l := range []gemm.Layout{gemm.RowMajor, gemm.ColumnMajor, gemm.Morton4x2, gemm.Morton4x4} {
+	for _, l := range []gemm.Layout{gemm.RowMajor, gemm.ColumnMajor, gemm.Morton4x2, gemm.Morton4x4, gemm.Rows2x4, gemm.Columns4x2, gemm.Rows4x4, gemm.Columns4x4} {
 		for _, s := range [][2]int{{1, 1}, {5, 3}, {4, 64}, {64, 4}, {100, 37}} {
 			seen := map[int]bool{}
 			for i := range s[0] {
@@ -202,6 +169,30 @@ func TestIndexIsInjective(t *testing.T) {
 	}
 }
 
+// TestTiles holds the layouts of tiles against the recursion of Rovder's report: the
+// number of the tile by the outer base times its size, and the place inside by the same.
+func TestTiles(t *testing.T) {
+	base := func(name byte, rows, cols, i, j int) int {
+		if name == 'R' {
+			return i*cols + j
+		}
+		return j*rows + i
+	}
+	for _, l := range []gemm.Layout{gemm.Rows2x4, gemm.Columns4x2, gemm.Rows4x4, gemm.Columns4x4} {
+		name := l.String()
+		h, w := int(name[2]-'0'), int(name[4]-'0')
+		const rows, cols = 8, 12
+		for i := range rows {
+			for j := range cols {
+				want := base(name[0], rows/h, cols/w, i/h, j/w)*h*w + base(name[6], h, w, i%h, j%w)
+				if at := l.Index(rows, cols, i, j); at != want {
+					t.Fatalf("%s: (%d,%d) is at %d, want %d", name, i, j, at, want)
+				}
+			}
+		}
+	}
+}
+
 // TestRunRefuses what would read or write outside a buffer.
 func TestRunRefuses(t *testing.T) {
 	d := convtest.Device(t)
@@ -211,7 +202,7 @@ func TestRunRefuses(t *testing.T) {
 	for _, v := range gemm.Variants(capsOf(d)) {
 		p := v.Open(b.Ctx)
 		for _, s := range [][3]int{{0, 1, 1}, {1, -1, 1}, {3, 2, 1}, {1, 3, 2}, {2, 1, 3}} {
-			if v.Layout != gemm.RowMajor && s[0] > 0 && s[1] > 0 {
+			if v.A != gemm.RowMajor && s[0] > 0 && s[1] > 0 {
 				continue
 			}
 			if err := p.Run(b.Queue, s[0], s[1], s[2], four, four, four, nil); err == nil {
@@ -232,7 +223,7 @@ func BenchmarkGEMM(b *testing.B) {
 				defer bench.Release()
 				p := v.Open(bench.Ctx)
 				defer p.Close()
-				zeros := make([]float32, v.Layout.Len(n, n))
+				zeros := make([]float32, max(v.A.Len(n, n), v.B.Len(n, n), v.C.Len(n, n)))
 				x, y, z := bench.Floats(zeros), bench.Floats(zeros), bench.Floats(zeros)
 				run := func() {
 					bench.Must(p.Run(bench.Queue, n, n, n, x, y, z, nil))

@@ -2,8 +2,7 @@
 // any M×K by K×N, in float32.
 //
 // [Layout] says where the elements of a matrix lie: by rows, by columns, or in
-// blocks along a Morton curve; [Converter] moves matrices between layouts on the
-// device. [Variants] lists the kernels, from one work-item an element to the tiles
+// blocks that follow each other along a Morton curve, by rows or by columns. [Variants] lists the kernels, from one work-item an element to the tiles
 // that convolutions use: [Local] multiplies through local memory, for GPUs, and
 // [Panel] through packed panels, for CPUs. Those two take [Hooks], so that
 // package conv puts its own bias, activation and store around the same product.
@@ -27,22 +26,32 @@ const (
 	Morton4x2
 	// Morton4x4 is the same with blocks of 4×4.
 	Morton4x4
+	// Rows2x4 has blocks of 2 rows and 4 columns, by rows inside, one row of blocks
+	// after another; sides are rounded up to whole blocks, which are zero beyond the
+	// matrix. In the notation of Rovder's report it is R 2 4 R.
+	Rows2x4
+	// Columns4x2 has blocks of 4 rows and 2 columns, by columns inside, one column of
+	// blocks after another: C 4 2 C.
+	Columns4x2
+	// Rows4x4 is R 4 4 R.
+	Rows4x4
+	// Columns4x4 is C 4 4 C.
+	Columns4x4
 )
 
-func (l Layout) String() string {
-	return [...]string{"row-major", "column-major", "morton-4x2", "morton-4x4"}[l]
+// layouts says of each how large its blocks are, 0 where there are none.
+var layouts = [...]struct {
+	name       string
+	rows, cols int
+}{
+	{"row-major", 0, 0}, {"column-major", 0, 0}, {"morton-4x2", 4, 2}, {"morton-4x4", 4, 4},
+	{"R 2 4 R", 2, 4}, {"C 4 2 C", 4, 2}, {"R 4 4 R", 4, 4}, {"C 4 4 C", 4, 4},
 }
 
+func (l Layout) String() string { return layouts[l].name }
+
 // block is the size of the blocks, 0 where there are none.
-func (l Layout) block() (rows, cols int) {
-	switch l {
-	case Morton4x2:
-		return 4, 2
-	case Morton4x4:
-		return 4, 4
-	}
-	return 0, 0
-}
+func (l Layout) block() (rows, cols int) { return layouts[l].rows, layouts[l].cols }
 
 // grid is the binary logarithm of the sides of the grid of blocks.
 func (l Layout) grid(rows, cols int) (logRows, logCols int) {
@@ -57,6 +66,9 @@ func (l Layout) Len(rows, cols int) int {
 	if br == 0 {
 		return rows * cols
 	}
+	if l >= Rows2x4 {
+		return round(rows, br) * round(cols, bc)
+	}
 	lr, lc := l.grid(rows, cols)
 	return br * bc << (lr + lc)
 }
@@ -70,6 +82,12 @@ func (l Layout) Index(rows, cols, i, j int) int {
 		return j*rows + i
 	}
 	br, bc := l.block()
+	switch l {
+	case Rows2x4, Rows4x4:
+		return (i/br*(round(cols, bc)/bc)+j/bc)*br*bc + i%br*bc + j%bc
+	case Columns4x2, Columns4x4:
+		return (j/bc*(round(rows, br)/br)+i/br)*br*bc + j%bc*br + i%br
+	}
 	lr, lc := l.grid(rows, cols)
 	return zOrder(i/br, j/bc, min(lr, lc))*br*bc + i%br*bc + j%bc
 }

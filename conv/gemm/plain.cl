@@ -18,6 +18,16 @@ __kernel void gemm_naive(__global const float *a, __global const float *b, int m
     c[(size_t)i * n + j] = sum;
 }
 
+// The same where B lies by columns.
+__kernel void gemm_naive_columns(__global const float *a, __global const float *b, int m, int n, int k,
+                                 __global float *c, __global const float *bias, int bias_axis) {
+    const int j = get_global_id(0), i = get_global_id(1);
+    if (i >= m || j >= n) return;
+    float sum = GEMM_BIAS(i, j);
+    for (int t = 0; t < k; t++) sum = fma(a[(size_t)i * k + t], b[(size_t)j * k + t], sum);
+    c[(size_t)i * n + j] = sum;
+}
+
 // Up to four floats of a line from column j on, zeros past its end.
 static float4 gemm_load4(__global const float *line, int j, int n) {
     if (j + 3 < n) return vload4(0, line + j);

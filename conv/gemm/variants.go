@@ -14,12 +14,13 @@ var plainCL string
 //go:embed morton.cl
 var mortonCL string
 
-// Variant is a way to multiply matrices of one layout.
+// Variant is a way to multiply matrices in given layouts.
 type Variant struct {
-	Name   string
-	Layout Layout // of A, B and C
-	kind   kind
-	caps   Caps
+	Name    string
+	A, B, C Layout
+	kind    kind
+	side    int // of the square of C that a work-item makes; dot only
+	caps    Caps
 }
 
 type kind uint8
@@ -30,6 +31,8 @@ const (
 	local
 	panel
 	morton
+	naiveRC
+	dot
 )
 
 // Variants lists what a device does: every kernel works on every size, those for
@@ -38,7 +41,7 @@ func Variants(c Caps) []*Variant {
 	var all []*Variant
 	for _, l := range []Layout{RowMajor, ColumnMajor} {
 		add := func(name string, k kind) {
-			all = append(all, &Variant{Name: l.String() + "-" + name, Layout: l, kind: k, caps: c})
+			all = append(all, &Variant{Name: l.String() + "-" + name, A: l, B: l, C: l, kind: k, caps: c})
 		}
 		add("naive", naive)
 		add("vector", vector)
@@ -49,9 +52,9 @@ func Variants(c Caps) []*Variant {
 		}
 	}
 	for _, l := range []Layout{Morton4x2, Morton4x4} {
-		all = append(all, &Variant{Name: l.String(), Layout: l, kind: morton, caps: c})
+		all = append(all, &Variant{Name: l.String(), A: l, B: l, C: l, kind: morton, caps: c})
 	}
-	return all
+	return append(all, dotVariants(c)...)
 }
 
 // Product is a variant compiled on a device. Its Run is not for concurrent use.
@@ -90,15 +93,15 @@ func (p *Product) Scratch(m, n, k int) int64 {
 	if p.kind != panel {
 		return 0
 	}
-	if p.Layout == ColumnMajor {
+	if p.C == ColumnMajor {
 		m, n = n, m
 	}
 	return int64(NewPanel(p.caps, m).PackedLen(m, k)) * 4
 }
 
-// Run queues C = A·B + bias: A is m×k, B k×n and C m×n in the variant's layout,
+// Run queues C = A·B + bias: A is m×k, B k×n and C m×n in the variant's layouts,
 // bias one value a row of C or nil. The buffers hold at least Layout.Len elements;
-// the padding of partial Morton blocks of A and B must be zero.
+// the padding of partial blocks of A and B must be zero.
 func (p *Product) Run(q *clrt.Queue, m, n, k int, a, b, c, bias *clrt.Buffer) error {
 	if err := p.check(m, n, k, a, b, c, bias); err != nil {
 		return err
@@ -106,14 +109,17 @@ func (p *Product) Run(q *clrt.Queue, m, n, k int, a, b, c, bias *clrt.Buffer) er
 	if p.kind == morton {
 		return p.runMorton(q, m, n, k, a, b, c, bias)
 	}
-	axis := int32(0)
-	if p.Layout == ColumnMajor {
-		// By columns, C = A·B lies in memory as Cᵀ = Bᵀ·Aᵀ does by rows.
-		m, n, a, b, axis = n, m, b, a, 1
-	}
 	var arg any // an untyped nil is the null pointer
 	if bias != nil {
 		arg = bias
+	}
+	if p.kind == dot {
+		return p.runDot(q, m, n, k, a, b, c, arg)
+	}
+	axis := int32(0)
+	if p.C == ColumnMajor {
+		// By columns, C = A·B lies in memory as Cᵀ = Bᵀ·Aᵀ does by rows.
+		m, n, a, b, axis = n, m, b, a, 1
 	}
 	dims := []any{a, b, int32(m), int32(n), int32(k), c, arg, axis}
 	switch p.kind {
@@ -131,8 +137,11 @@ func (p *Product) Run(q *clrt.Queue, m, n, k int, a, b, c, bias *clrt.Buffer) er
 		lx := min(16, p.caps.MaxWorkGroup)
 		return p.launch(q, "gemm_vector", "", []int{round((n+3)/4, lx), (m + 3) / 4}, []int{lx, 1}, dims...)
 	}
-	lx := min(64, p.caps.MaxWorkGroup)
-	return p.launch(q, "gemm_naive", "", []int{round(n, lx), m}, []int{lx, 1}, dims...)
+	name, lx := "gemm_naive", min(64, p.caps.MaxWorkGroup)
+	if p.kind == naiveRC {
+		name = "gemm_naive_columns"
+	}
+	return p.launch(q, name, "", []int{round(n, lx), m}, []int{lx, 1}, dims...)
 }
 
 func round(n, to int) int { return (n + to - 1) / to * to }
@@ -144,10 +153,11 @@ func (p *Product) check(m, n, k int, a, b, c, bias *clrt.Buffer) error {
 	for _, o := range []struct {
 		what       string
 		buf        *clrt.Buffer
+		layout     Layout
 		rows, cols int
-	}{{"A", a, m, k}, {"B", b, k, n}, {"C", c, m, n}} {
-		if need := int64(p.Layout.Len(o.rows, o.cols)) * 4; o.buf.Size() < need {
-			return fmt.Errorf("gemm: %s of %d×%d, %s, takes %d bytes, its buffer has %d", o.what, o.rows, o.cols, p.Layout, need, o.buf.Size())
+	}{{"A", a, p.A, m, k}, {"B", b, p.B, k, n}, {"C", c, p.C, m, n}} {
+		if need := int64(o.layout.Len(o.rows, o.cols)) * 4; o.buf.Size() < need {
+			return fmt.Errorf("gemm: %s of %d×%d, %s, takes %d bytes, its buffer has %d", o.what, o.rows, o.cols, o.layout, need, o.buf.Size())
 		}
 	}
 	if bias != nil && bias.Size() < int64(m)*4 {
@@ -207,10 +217,10 @@ func (p *Product) runPanel(q *clrt.Queue, m, n, k int, args []any) error {
 }
 
 func (p *Product) runMorton(q *clrt.Queue, m, n, k int, a, b, c, bias *clrt.Buffer) error {
-	_, bc := p.Layout.block()
+	_, bc := p.A.block()
 	name := fmt.Sprintf("gemm_morton_4x%d", bc)
-	ar, ac := p.Layout.grid(m, k)
-	br, bcols := p.Layout.grid(k, n)
+	ar, ac := p.A.grid(m, k)
+	br, bcols := p.A.grid(k, n)
 	var arg any
 	if bias != nil {
 		arg = bias

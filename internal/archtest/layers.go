@@ -32,7 +32,7 @@ var external = map[string][]string{
 	"golang.org/x/image":                {"imgio", "scripts/quality-crops"}, // there: letters
 	"golang.org/x/sys":                  {"atomicfile", "clrt"},             // unnamed files, memory of the system
 	"golang.org/x/term":                 {"cmd/enhance"},
-	"gonum.org/v1/gonum":                {"model/ref"}, // its product of matrices
+	"gonum.org/v1/gonum":                {"bench/papers", "model/ref"}, // its product of matrices
 }
 
 // hostOnly lists packages that must not reach OpenCL, however indirectly: they
