@@ -33,8 +33,19 @@ func (s *sectioning) quickest(k, rows int) (pace, measured) {
 }
 
 // plan chooses homes and paces such that what is live in every section fits
-// limit, as far as it can.
+// limit, as far as it can: as if any buffer could be allocated, and, if that makes one that
+// cannot, such that all can.
 func (s *sectioning) plan(limit int64) *Plan {
+	s.bounded = false
+	p := s.choose(limit)
+	if !s.req.allocates(p.Largest) {
+		s.bounded = true
+		p = s.choose(limit)
+	}
+	return p
+}
+
+func (s *sectioning) choose(limit int64) *Plan {
 	s.begin(true)
 	room := limit - s.fixed - s.waiting()
 	paces := make([]pace, s.n)
@@ -57,7 +68,7 @@ func (s *sectioning) plan(limit int64) *Plan {
 // or has nothing left to give.
 func (s *sectioning) fit(paces []pace, room int64) {
 	for k := range s.n {
-		for !s.req.allocates(s.measure(k, paces[k]).largest) && paces[k].rows > heights[len(heights)-1] {
+		for !s.allocates(s.measure(k, paces[k]).largest) && paces[k].rows > heights[len(heights)-1] {
 			paces[k] = s.lower(k, paces[k])
 		}
 	}
@@ -98,7 +109,7 @@ func (s *sectioning) waiting() (n int64) {
 
 // holds reports whether section k may be as it was measured, beside what crosses it.
 func (s *sectioning) holds(k int, m measured, room int64) bool {
-	return s.kept[k]+m.bytes <= room && s.req.allocates(m.largest)
+	return s.kept[k]+m.bytes <= room && s.allocates(m.largest)
 }
 
 // comforts are the comfortable paces of all sections, found on all cores.

@@ -125,7 +125,7 @@ func (s *sectioning) repace(k int, paces []pace, room int64) {
 		}
 		for _, ease := range []bool{false, true} {
 			set(state{p: pace{rows: h, ease: ease}})
-			if s.load(k, paces) > room || !s.req.allocates(s.measure(k, paces[k]).largest) {
+			if s.load(k, paces) > room || !s.allocates(s.measure(k, paces[k]).largest) {
 				continue
 			}
 			s.tryJoin(k, paces, room)

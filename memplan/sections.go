@@ -17,6 +17,7 @@ type sectioning struct {
 	n        int
 	streamed bool
 	level    int      // see draft
+	bounded  bool     // nothing is tried that needs more than the largest allocation in one buffer
 	fixed    int64    // bytes on the device besides tensors and scratch
 	weights  []int64  // per section: bytes of parameters to load
 	keep     []bool   // see set
@@ -65,8 +66,11 @@ func (s *sectioning) begin(all bool) {
 // one buffer then. Statistics and scales are read whole, so they have to.
 func (s *sectioning) keeps(t int) bool {
 	p := s.req.Program
-	return t != p.Input && t != p.Output && (s.req.allocates(s.bytes(t)) || p.Tensors[t].Storage != fuse.Activation)
+	return t != p.Input && t != p.Output && (s.allocates(s.bytes(t)) || p.Tensors[t].Storage != fuse.Activation)
 }
+
+// allocates reports whether n bytes in one buffer are tried.
+func (s *sectioning) allocates(n int64) bool { return !s.bounded || s.req.allocates(n) }
 
 // set says whether tensor t stays on the device.
 func (s *sectioning) set(t int, keep bool) {
@@ -204,6 +208,7 @@ func (s *sectioning) squeezed(budget int64) *Plan {
 // smallest returns the first plan that fits of those that spill whatever can be, at paces
 // from the middling to the slowest; or the nearest to that.
 func (s *sectioning) smallest() *Plan {
+	s.bounded = true
 	s.begin(!s.req.spills())
 	var best *Plan
 	for _, rows := range []int{32, 8, 2, 1} {
