@@ -205,28 +205,6 @@ func (s *sectioning) squeezed(budget int64) *Plan {
 	}
 }
 
-// smallest returns the first plan that fits of those that spill whatever can be, at paces
-// from the middling to the slowest; or the nearest to that.
-func (s *sectioning) smallest() *Plan {
-	s.bounded = true
-	s.begin(!s.req.spills())
-	var best *Plan
-	for _, rows := range []int{32, 8, 2, 1} {
-		d := s.draft()
-		for k := range d.paces {
-			d.paces[k].rows = rows
-		}
-		p := d.finish("sections")
-		if best == nil || s.req.nearer(p, best) {
-			best = p
-		}
-		if s.req.fits(best) {
-			break
-		}
-	}
-	return best
-}
-
 func (s *sectioning) draft() *draft {
 	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), joined: append([]bool(nil), s.joined...), streamed: s.streamed, level: s.level,
 		lastRead: s.lastRead, frames: s.frames, flow: s.flow}
