@@ -18,10 +18,12 @@ func (s *sectioning) smallest() *Plan {
 	paces := make([]pace, s.n)
 	var best *Plan
 	var at []pace
-	for _, rows := range []int{32, 8, 2, 1, 0} {
+	for i := range len(slowHeights) + 1 {
 		for k := range paces {
-			if paces[k].rows = rows; rows == 0 {
+			if i == len(slowHeights) {
 				paces[k] = s.least(k)
+			} else {
+				paces[k].rows = slowHeights[i]
 			}
 		}
 		if p := s.finish(paces); best == nil || s.req.nearer(p, best) {
@@ -34,6 +36,9 @@ func (s *sectioning) smallest() *Plan {
 	return s.exchange(best, at)
 }
 
+// slowHeights are the tick heights that smallest tries, those that fit most plans first.
+var slowHeights = []int{32, 8, 2, 1}
+
 // finish makes the plan with these paces.
 func (s *sectioning) finish(paces []pace) *Plan {
 	d := s.draft()
@@ -41,11 +46,11 @@ func (s *sectioning) finish(paces []pace) *Plan {
 	return d.finish("sections")
 }
 
-// least is the pace at which section k takes the fewest bytes, none of them in a buffer that
-// cannot be allocated; the highest of such.
+// least is the pace of slowHeights at which section k takes the fewest bytes, none of them in a
+// buffer that cannot be allocated; the highest of such.
 func (s *sectioning) least(k int) (best pace) {
 	var least measured
-	for i, h := range heights {
+	for i, h := range slowHeights {
 		p := pace{rows: min(h, s.frames[k].highest)}
 		m := s.measure(k, p)
 		over := func(m measured) int64 {
@@ -62,8 +67,8 @@ func (s *sectioning) least(k int) (best pace) {
 }
 
 // exchangeWork bounds the steps of all plans that exchange makes: small programs are searched
-// well, large ones, whose sections differ far more than any exchange saves, hardly.
-const exchangeWork = 8192
+// well, large ones, whose sections differ by far more than an exchange saves, hardly.
+const exchangeWork = 2048
 
 // exchange changes the pace of a section, or whether a tensor stays, one at a time, the
 // fullest sections first, as long as that brings the plan nearer to the limits.

@@ -61,10 +61,11 @@ func (r *Request) exchange(rows, level int, all []use, n int, best *Plan) *Plan 
 	for _, u := range all[:n] {
 		spilled[u] = true
 	}
+	tries := exchangeWork / len(r.Program.Steps)
 	for better := true; better; {
 		better = false
 		for _, u := range all {
-			if r.fits(best) {
+			if tries--; tries < 0 || r.fits(best) {
 				return best
 			}
 			was := spilled[u]
