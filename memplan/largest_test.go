@@ -36,7 +36,7 @@ func smallRequest(t *testing.T, rng *rand.Rand) *memplan.Request {
 			r.LessScratch = func(i int) []int64 { return []int64{scratch[i], scratch[i] / 2} }
 		}
 		r.Weights = func(i int) int64 { return int64(i%3) * 3000 }
-		r.Unified = rng.IntN(2) == 0
+		r.Unified, r.HostRest = rng.IntN(2) == 0, rng.IntN(2) == 0
 		if memplan.Exhaust(r, mostPlans, func(*memplan.Plan) bool { return false }) && memplan.Exhaust(r, mostPlans, func(*memplan.Plan) bool { return true }) {
 			return r
 		}
