@@ -83,7 +83,7 @@ func (i *Info) WriteText(w io.Writer, layers bool) error {
 	line("convolutions", "%d", len(i.Layers))
 	line("parameters", "%d (%s fp32, %s fp16)", i.Parameters, binaryBytes(4*i.Parameters), binaryBytes(2*i.Parameters))
 	line("photo", "%d×%d, %.1f MP", i.PhotoW, i.PhotoH, float64(i.PhotoW)*float64(i.PhotoH)/1e6)
-	line("network input", "%s", i.Input)
+	line("network input", "%s (channels×rows×columns)", i.Input)
 	line("network output", "%s", i.Output)
 	line("work", "%.2f TFLOP", float64(i.FLOPs)/1e12)
 	line("activations", "%s fp32, %s fp16 at most, at %s", binaryBytes(4*i.PeakActivations), binaryBytes(2*i.PeakActivations), i.PeakNode)

@@ -64,9 +64,17 @@ func writeExplanation(w io.Writer, x *pipeline.Explanation) error {
 		fmt.Fprintf(w, "(%s) %s\n", whys[why], why)
 	}
 	for _, a := range x.Algos {
-		fmt.Fprintf(w, "%-24s %3d convolutions, %5.1f %% of the work\n", a.Algo, a.Steps, 100*a.Share)
+		fmt.Fprintf(w, "%-24s %3d %-13s %5.1f %% of the work\n", a.Algo, a.Steps, plural(a.Steps, "convolution")+",", 100*a.Share)
 	}
 	return nil
+}
+
+// plural is a word for n things.
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
 }
 
 // algoOf names a step's algorithm with the number of the reason, which is printed once

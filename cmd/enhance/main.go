@@ -17,8 +17,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"golang.org/x/term"
@@ -41,8 +43,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	code := e.dispatch(args)
 	if out.err != nil && code == exitOK {
-		fmt.Fprintf(e.stderr, "enhance: cannot write to standard output: %v\n", out.err)
-		return exitIO
+		return e.exit(out.err)
 	}
 	return code
 }
@@ -67,8 +68,24 @@ type checkedWriter struct {
 
 func (c *checkedWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
-	if err != nil && c.err == nil {
-		c.err = err
+	if err == nil {
+		return n, nil
 	}
-	return n, err
+	if c.err == nil {
+		c.err = &stdoutError{err}
+	}
+	return n, &stdoutError{err}
+}
+
+// stdoutError says that standard output took no more.
+type stdoutError struct{ err error }
+
+func (e *stdoutError) Unwrap() error { return e.err }
+
+func (e *stdoutError) Error() string {
+	why := e.err
+	if at := (*fs.PathError)(nil); errors.As(why, &at) {
+		why = at.Err
+	}
+	return fmt.Sprintf("cannot write to standard output: %v", why)
 }

@@ -208,7 +208,7 @@ func writeTensorPlanned(w io.Writer, r *pipeline.TensorReport) {
 	fmt.Fprintf(w, "%-8s%s, %s\n", "model", r.Model.Name, precisionLine(&r.Plan))
 	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&r.Plan))
 	for _, a := range r.Algos {
-		fmt.Fprintf(w, "%-8s%d convolutions by %s, %.1f %% of the work\n", "", a.Steps, a.Algo, 100*a.Share)
+		fmt.Fprintf(w, "%-8s%d %s by %s, %.1f %% of the work\n", "", a.Steps, plural(a.Steps, "convolution"), a.Algo, 100*a.Share)
 	}
 }
 

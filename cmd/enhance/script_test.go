@@ -282,7 +282,8 @@ func cmdAtmost(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// weights FILE nan|inf|shape|huge: the embedded model, damaged in that way.
+// weights FILE nan|inf|shape|huge|escape: the embedded model, damaged in that way, or
+// with a terminal escape in its metadata.
 func cmdWeights(ts *testscript.TestScript, neg bool, args []string) {
 	f, err := safetensors.ReadFile("../../model/weights/pynet-s.safetensors")
 	check(ts, err)
@@ -292,6 +293,8 @@ func cmdWeights(ts *testscript.TestScript, neg bool, args []string) {
 		t.Data[7] = float32(math.NaN())
 	case "inf":
 		t.Data[7] = float32(math.Inf(1))
+	case "escape":
+		f.Meta["train.note"] = "\x1b[2Jnote"
 	case "shape":
 		t.Shape = []int{len(t.Data)}
 	case "huge": // finite, but not what comes of it

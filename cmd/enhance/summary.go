@@ -128,10 +128,7 @@ func (b *batch) abandon() bool {
 
 // photos counts them.
 func photos(n int) string {
-	if n == 1 {
-		return "1 photo"
-	}
-	return fmt.Sprintf("%d photos", n)
+	return fmt.Sprintf("%d %s", n, plural(n, "photo"))
 }
 
 // delivered reports whether a photo's picture was written.

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/pipeline"
+)
+
+// TestForeignText: what a photo, a file name or a driver says is printed on one line and
+// without escapes.
+func TestForeignText(t *testing.T) {
+	const evil = "A\x1b[2J\nB"
+	const want = `A\x1b[2J\nB`
+	r := &pipeline.Report{Input: evil, Warnings: []string{evil}}
+	r.Photo.Make, r.Photo.Model = evil, "X"
+	r.Device = pipeline.DeviceFacts{Name: evil, Index: 0, Info: &clrt.DeviceInfo{Name: evil}}
+	r.Output.Path = evil
+	for name, write := range map[string]func(*bytes.Buffer){
+		"short": func(b *bytes.Buffer) { writePlannedShort(b, r); writeDoneShort(b, r, nil) },
+		"lines": func(b *bytes.Buffer) { newPhotoLines().done(b, r) },
+	} {
+		var b bytes.Buffer
+		write(&b)
+		if !strings.Contains(b.String(), want) || strings.Contains(b.String(), "\nB") || strings.Contains(b.String(), "\x1b") {
+			t.Errorf("%s: %q", name, b.String())
+		}
+	}
+}
+
+func TestCameraName(t *testing.T) {
+	for _, c := range []struct{ maker, model, want string }{
+		{"Canon", "Canon EOS 5D", "Canon EOS 5D"},
+		{"SONY", "ILCE-7M3", "SONY ILCE-7M3"},
+		{"", "Pixel", "Pixel"},
+		{"", " ", "unknown camera"},
+	} {
+		if got := cameraName(&pipeline.PhotoFacts{Make: c.maker, Model: c.model}); got != c.want {
+			t.Errorf("%q %q: %q, want %q", c.maker, c.model, got, c.want)
+		}
+	}
+}
