@@ -19,16 +19,15 @@ type balance struct {
 }
 
 // decideBalance settles white balance, exposure and the camera matrix, and writes
-// to the report what was decided and why.
-func decideBalance(a *ahead, j *Job, display bool, rep *Report) (*balance, error) {
-	m := a.photo.Meta()
+// to the report what was decided and why. count makes the photo's histograms.
+func decideBalance(m *raw.Meta, count func() (*[3]colour.Histogram, error), j *Job, display bool, rep *Report) (*balance, error) {
 	b := &balance{gains: [3]float64{1, 1, 1}, matrix: colour.Identity()}
 	facts := &rep.Colour
 	var hist *[3]colour.Histogram
 	histogram := func() (*[3]colour.Histogram, error) {
 		var err error
 		if hist == nil {
-			hist, err = histograms(a)
+			hist, err = count()
 		}
 		return hist, err
 	}

@@ -47,6 +47,7 @@ type PhotoFacts struct {
 	Height      int        `json:"height"`
 	Crop        [4]int     `json:"crop"` // x0, y0, x1, y1
 	CFA         string     `json:"cfa"`
+	Linear      bool       `json:"linear,omitempty"` // demosaiced: no network is run
 	Black       []float32  `json:"black"`
 	White       [3]float32 `json:"white"`
 	Orientation int        `json:"orientation"`
@@ -154,10 +155,14 @@ func (r *Report) warn(format string, args ...any) {
 }
 
 func photoFacts(m *raw.Meta) PhotoFacts {
+	cfa := m.CFA.String()
+	if m.Linear {
+		cfa = "no filter array"
+	}
 	return PhotoFacts{
 		Make: m.Make, Model: m.Model, DateTime: m.DateTime, Format: m.Format,
 		Width: m.Width, Height: m.Height, Crop: [4]int{m.Crop.X0, m.Crop.Y0, m.Crop.X1, m.Crop.Y1},
-		CFA: m.CFA.String(), Black: m.Black, White: m.White, Orientation: m.Orientation,
+		CFA: cfa, Linear: m.Linear, Black: m.Black, White: m.White, Orientation: m.Orientation,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"enhance/clrt"
+	"enhance/colour"
 	"enhance/exec"
 	"enhance/internal/workers"
 	"enhance/memplan"
@@ -66,10 +67,19 @@ func (r *run) do() (err error) {
 			r.dropCurrent(out)
 		}()
 	}
+	if r.job.Reference != "" {
+		if r.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
+			return err
+		}
+	}
+	if r.meta.Linear {
+		return r.withoutNetwork(out, w, h)
+	}
 	r.ahead = newAhead(r.ctx, r.photo, r.geo.region, r.blocks, &r.mosaics, r.stages())
 	defer r.ahead.close()
 	display := r.model.Convention.Output == model.OutputDisplaySRGB
-	if r.balance, err = decideBalance(r.ahead, r.job, display, r.report); err != nil {
+	count := func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }
+	if r.balance, err = decideBalance(r.meta, count, r.job, display, r.report); err != nil {
 		return r.photoError(err)
 	}
 	if r.lens, err = newLens(r.photo.Lens(), r.geo, &r.model.Convention, r.balance.gains, r.report); err != nil {
@@ -77,11 +87,6 @@ func (r *run) do() (err error) {
 	}
 	if r.report.Noise, err = r.decideNoise(); err != nil {
 		return r.photoError(err)
-	}
-	if r.job.Reference != "" {
-		if r.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
-			return err
-		}
 	}
 	if err := r.awaitTurn(); err != nil {
 		return err
@@ -227,17 +232,23 @@ func (r *run) make(out *target, w, h int) error {
 	case err != nil:
 		return err
 	}
+	return r.deliver(dev, out)
+}
+
+// deliver finishes the picture and its file.
+func (r *run) deliver(dev *developer, out *target) error {
 	finish := time.Now()
 	defer r.stages().Begin("finish")()
 	if err := dev.finish(); err != nil {
 		return err
 	}
 	end := r.stages().Begin("flush")
-	err = out.commit()
+	err := out.commit()
 	end()
 	if err != nil {
 		return err
 	}
+	sec := &r.report.Seconds
 	sec.Finish = time.Since(finish).Seconds()
 	sec.Develop, sec.Encode = dev.develop.sum.Seconds(), dev.encode.Seconds()
 	return r.judge()

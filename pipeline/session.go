@@ -168,11 +168,15 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 		return nil, optionErrorf("plan-svg", "%s is where the picture goes: choose another name", d)
 	}
 	var err error
+	j.Raw.Linear = true
 	if r.photo, err = openPhoto(&j); err != nil {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	r.meta = r.photo.Meta()
 	r.geo = layout(r.meta, &s.model.Convention)
+	if r.meta.Linear {
+		r.geo = linearLayout(r.meta)
+	}
 	r.report = s.newReport(&j, r.meta)
 	r.place = s.turns.take()
 	return r, nil

@@ -35,6 +35,9 @@ func writeDoneShort(w io.Writer, r *pipeline.Report, said map[string]bool) {
 // peakLine is a photo's peak, or its plan's where nothing is measured.
 func peakLine(r *pipeline.Report) string {
 	m := &r.Memory
+	if r.Photo.Linear {
+		return "none on the device"
+	}
 	if !m.Measured {
 		return fmt.Sprintf("about %s of activations in the host's memory", pipeline.Bytes(r.Plan.Peak))
 	}
@@ -247,6 +250,9 @@ func upToRows(n int) string {
 
 func budgetLine(r *pipeline.Report) string {
 	p := &r.Plan
+	if r.Photo.Linear {
+		return "nothing on the device"
+	}
 	if p.Full == nil {
 		return fmt.Sprintf("about %s of activations in the host's memory (%s)", pipeline.Bytes(p.Peak), p.BudgetWhy)
 	}
