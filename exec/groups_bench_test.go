@@ -19,7 +19,7 @@ import (
 
 // BenchmarkWorkGroups searches the work-groups' shapes of PyNET's convolutions in a
 // 12 MP photo on a GPU, without matrix units so that all are by the portable
-// kernels, for 150 s, and prints each kind's best shape beside the rule's. The metric
+// kernels, for 110 s, and prints each kind's best shape beside the rule's. The metric
 // is the geometric mean of the gains.
 func BenchmarkWorkGroups(b *testing.B) {
 	dev := device(b)
@@ -49,7 +49,7 @@ func BenchmarkWorkGroups(b *testing.B) {
 		}
 		logs, kinds := 0.0, 0
 		fmt.Printf("\n%-28s %10s  %-48s %s\n", "C,H,W,k,K", "GFLOP/s", "best shape (times as fast as the rule's)", "the rule's, GFLOP/s of the default")
-		_, err = meter.Run(b.Context(), tasks, tune.Options{Until: time.Now().Add(150 * time.Second), Groups: 16, Done: func(o *tune.Outcome) {
+		_, err = meter.Run(b.Context(), tasks, tune.Options{Until: time.Now().Add(110 * time.Second), Groups: 16, Done: func(o *tune.Outcome) {
 			if best, rule := bestShape(o); best != nil {
 				gain := rule.Seconds / best.Seconds
 				logs, kinds = logs+math.Log(gain), kinds+1
