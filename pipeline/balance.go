@@ -65,7 +65,7 @@ func (b *balance) whiteBalance(m *raw.Meta, j *Job, histogram func() (*[3]colour
 		mode = WBAsShot
 		if m.AsShot == nil {
 			mode = WBAuto
-			rep.warn("the file records no white balance: estimated from the picture (--wb gives one)")
+			rep.warn("the file records no white balance, so it is estimated from the picture; --wb sets it")
 		}
 	}
 	rep.Colour.WhiteBalance = mode.String()
@@ -87,7 +87,7 @@ func (b *balance) whiteBalance(m *raw.Meta, j *Job, histogram func() (*[3]colour
 		g, err := colour.AutoWB(*h)
 		switch {
 		case errors.Is(err, colour.ErrNoStatistics):
-			rep.warn("white balance cannot be estimated (%v): all gains are 1", err)
+			rep.warn("the white balance cannot be estimated (%v), so all gains are 1; --wb sets them", err)
 		case err != nil:
 			return err
 		default:
@@ -125,7 +125,7 @@ func (b *balance) exposure(m *raw.Meta, j *Job, display bool, histogram func() (
 	rep.Colour.AutoExposure = true
 	b.ev, err = colour.AutoExposure(balanced(h[raw.Green], b.gains[raw.Green]))
 	if errors.Is(err, colour.ErrNoStatistics) {
-		rep.warn("exposure cannot be estimated (%v): left as it is", err)
+		rep.warn("the exposure cannot be estimated (%v) and stays as it is; --exposure sets it", err)
 		b.ev, err = 0, nil
 	}
 	return err

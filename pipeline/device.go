@@ -40,7 +40,7 @@ func Choose(selector string) (Choice, error) {
 		return chooseBest(devices, err), nil
 	}
 	if err != nil {
-		return Choice{}, &DeviceError{Selector: selector, Problem: "there is no OpenCL device (host needs none)", Err: err}
+		return Choice{}, &DeviceError{Selector: selector, Problem: "no OpenCL device was found; the device host needs none", Err: err}
 	}
 	var infos []*clrt.DeviceInfo
 	for _, d := range devices {
@@ -77,7 +77,7 @@ func chooseBest(devices []*clrt.Device, err error) Choice {
 			}
 			why := "the first " + kind.String()
 			if kind != clrt.GPU {
-				why = fmt.Sprintf("there is no GPU; the first OpenCL %s device", kind)
+				why = fmt.Sprintf("no GPU found; the first OpenCL %s device", kind)
 			}
 			return Choice{Device: d, Index: i, Why: why}
 		}

@@ -120,7 +120,7 @@ func (r *run) decideNoise() (*NoiseFacts, error) {
 		f.Levels, f.Blocks, err = estimateNoise(r.ahead)
 		if errors.Is(err, errNoFlatBlocks) {
 			f.Source = noiseNone
-			r.report.warn("the noise cannot be estimated (%v): taken as none (--noise gives it)", err)
+			r.report.warn("the noise level cannot be estimated (%v) and is taken as 0; --noise sets it", err)
 			err = nil
 		}
 		if err != nil {

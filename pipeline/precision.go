@@ -112,7 +112,7 @@ func (s *Session) decidePrecision(ctx context.Context) error {
 		s.chosen = &precisionChoice{precision: p}
 		return nil
 	case s.choice.Device == nil || s.set.Profile != nil:
-		return optionErrorf("precision", "auto measures on the device itself and cannot be planned for a profile: choose one of fp32, tf32, fp16")
+		return optionErrorf("precision", "auto measures on the device, and a profile has none: choose one of fp32, tf32, fp16")
 	}
 	c, err := s.peers.choose(func() (*precisionChoice, error) { return s.selfCheck(ctx) })
 	if err != nil {

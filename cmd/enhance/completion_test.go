@@ -16,7 +16,7 @@ func TestComplete(t *testing.T) {
 		"model i":                       "info import",
 		"model info ":                   "best fast pynet-s :files",
 		"bench conv --su":               "--suite",
-		"bench gemm --suite ":           "edinburgh",
+		"bench gemm --suite e":          "edinburgh",
 		"bench gemm ":                   "",
 		"photo.dng --pre":               "--precision",
 		"photo.dng --precision f":       "fp32 fp16",

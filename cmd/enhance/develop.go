@@ -73,7 +73,7 @@ type batch struct {
 	ordered  *ordered
 	lines    *photoLines // nil: every photo has a paragraph
 	progress *overall
-	said     []map[string]bool
+	printed  []map[string]bool
 	start    time.Time
 
 	mu       sync.Mutex // of the rest: an interrupt may end the program at any time
@@ -89,7 +89,7 @@ func (b *batch) run(ctx context.Context) int {
 	b.progress = newOverall(b.newMeter(), n)
 	b.ordered = newOrdered(b.progress.clear)
 	b.start = time.Now()
-	b.said = make([]map[string]bool, n)
+	b.printed = make([]map[string]bool, n)
 	if b.many && !b.verbose && !b.dryRun {
 		b.lines = newPhotoLines()
 	}
@@ -138,8 +138,8 @@ func (b *batch) job(i int) (pipeline.Job, bool) {
 	job := o.job
 	job.Input, job.Output = t.in, o.outputTo(t)
 	job.Progress = func(done, total int64) { b.progress.set(i, done, total) }
-	said := map[string]bool{}
-	b.said[i] = said
+	printed := map[string]bool{}
+	b.printed[i] = printed
 	if b.lines != nil {
 		if i == 0 { // while it runs, what is printed of the others waits
 			job.Planned = func(r *pipeline.Report) { b.lines.head(b.ordered.of(i, b.sayTo()), r) }
@@ -154,11 +154,11 @@ func (b *batch) job(i int) (pipeline.Job, bool) {
 			writePlannedShort(to, r)
 		}
 		for _, text := range r.Warnings {
-			said[text] = true
+			printed[text] = true
 		}
 	}
 	job.Say = func(text string) {
-		said[text] = true
+		printed[text] = true
 		if !o.quiet {
 			fmt.Fprintf(b.ordered.of(i, b.stderr), "%-8s%s\n", "note", printable.Line(text))
 		}
@@ -191,9 +191,9 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 		case b.lines != nil:
 			b.lines.done(to, rep)
 		case o.verbose:
-			writeDone(to, rep, b.said[i])
+			writeDone(to, rep, b.printed[i])
 		default:
-			writeDoneShort(to, rep, b.said[i])
+			writeDoneShort(to, rep, b.printed[i])
 		}
 	}
 	if err == nil {

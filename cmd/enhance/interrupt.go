@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// patience is how long a cancelled run may take to stop by itself. A device
+// stopTime is how long a cancelled run may take to stop by itself. A device
 // cannot be stopped in the middle of a kernel, but the program can end.
-const patience = 800 * time.Millisecond
+const stopTime = 800 * time.Millisecond
 
 // interruptible returns a context that ends with the first Ctrl-C, a request to
 // terminate, or the terminal's end unless that is ignored (nohup). If the run does
@@ -42,16 +42,16 @@ func interruptibleWith(e *env, abandon func() bool) (ctx context.Context, stop f
 		case <-done:
 			return
 		case <-signals:
-		case <-time.After(patience):
+		case <-time.After(stopTime):
 		}
 		gone := make(chan bool, 1)
 		go func() { gone <- abandon() }()
-		said := false
+		printed := false
 		select { // a write that hangs must not hold the exit up
-		case said = <-gone:
-		case <-time.After(patience / 8):
+		case printed = <-gone:
+		case <-time.After(stopTime / 8):
 		}
-		if !said {
+		if !printed {
 			fmt.Fprintln(e.stderr, "\nenhance: interrupted")
 		}
 		os.Exit(exitInterrupted)

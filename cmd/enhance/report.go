@@ -24,12 +24,12 @@ func writePlannedShort(w io.Writer, r *pipeline.Report) {
 
 // writeDoneShort prints the output, the time and the peak, after the work, and the
 // warnings that were not printed before.
-func writeDoneShort(w io.Writer, r *pipeline.Report, said map[string]bool) {
+func writeDoneShort(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 	fmt.Fprintf(w, "%-8s%s\n", "output", outputName(r))
 	fmt.Fprintf(w, "%-8s%.2f s\n", "time", r.Seconds.Total)
 	fmt.Fprintf(w, "%-8s%s\n", "memory", peakLine(r))
 	writeComparison(w, r)
-	writeWarnings(w, r, said)
+	writeWarnings(w, r, printed)
 }
 
 // peakLine is a photo's peak, or its plan's where nothing is measured.
@@ -182,7 +182,7 @@ func colourLine(c *pipeline.ColourFacts) string {
 
 // noiseLine is the noise level and its source.
 func noiseLine(n *pipeline.NoiseFacts) string {
-	s := map[string]string{"none": "taken as none", "given": "given", "file": "from the file", "estimated": "estimated from the photo"}[n.Source]
+	s := map[string]string{"none": "taken as 0", "given": "given", "file": "from the file", "estimated": "estimated from the photo"}[n.Source]
 	if n.Source == "none" {
 		return s
 	}
@@ -264,7 +264,7 @@ func budgetLine(r *pipeline.Report) string {
 
 // writeDone prints every measurement, after the work, and the warnings that were not
 // printed before.
-func writeDone(w io.Writer, r *pipeline.Report, said map[string]bool) {
+func writeDone(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 	s := &r.Seconds
 	wait := ""
 	if s.Wait >= 0.005 { // for photos before
@@ -290,7 +290,7 @@ func writeDone(w io.Writer, r *pipeline.Report, said map[string]bool) {
 		fmt.Fprintf(w, "%-8s%s\n", "memory", strings.TrimPrefix(h, "; "))
 	}
 	writeComparison(w, r)
-	writeWarnings(w, r, said)
+	writeWarnings(w, r, printed)
 }
 
 // writeComparison prints the distance to --reference.
@@ -301,10 +301,10 @@ func writeComparison(w io.Writer, r *pipeline.Report) {
 	}
 }
 
-// writeWarnings prints those that were not said before.
-func writeWarnings(w io.Writer, r *pipeline.Report, said map[string]bool) {
+// writeWarnings prints the warnings that were not printed before.
+func writeWarnings(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 	for _, text := range r.Warnings {
-		if !said[text] {
+		if !printed[text] {
 			fmt.Fprintf(w, "%-8s%s\n", "note", printable.Line(text))
 		}
 	}
