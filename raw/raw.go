@@ -87,6 +87,7 @@ type Photo struct {
 
 	opcodes [3][]opcode.Operation
 	lens    *Lens        // what of list 3 waits for demosaicing
+	waiting int          // how many operations of it that are
 	frame   opcode.Frame // what TrimBounds left of the active area
 }
 

@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"time"
 
+	"enhance/internal/workers"
 	"enhance/raw/mosaic"
 	"enhance/raw/rawerr"
 )
@@ -123,7 +125,7 @@ func (im *Image) ReadLinear(y0, n int, dst []float32) error {
 		return fmt.Errorf("dng: %w", err)
 	}
 	w := a.Width()
-	eachRow(n, func(r int) {
+	workers.Each(workers.Count(n, time.Duration(6*w)), n, func(_, r int) {
 		for p := range linearPlanes {
 			im.normalise(y0+r, p, dst[(r*linearPlanes+p)*w:][:w])
 		}

@@ -1,9 +1,9 @@
 package dng
 
 import (
-	"runtime"
-	"sync"
+	"time"
 
+	"enhance/internal/workers"
 	"enhance/raw/tiff"
 )
 
@@ -34,7 +34,7 @@ func (p *packedRows) readRows(y0, n, x0, x1 int, dst []uint16) error {
 				return err
 			}
 			left, right := max(x0, tx*p.cw), min(x1, (tx+1)*p.cw)
-			eachRow(rows, func(r int) {
+			workers.Each(workers.Count(rows, time.Duration(right-left)), rows, func(_, r int) {
 				out := dst[(y-y0+r)*(x1-x0):][left-x0 : right-x0]
 				unpack(b[int64(r)*rowBytes:][:rowBytes], left-tx*p.cw, p.bits, p.file.Order(), out)
 			})
@@ -42,26 +42,6 @@ func (p *packedRows) readRows(y0, n, x0, x1 int, dst []uint16) error {
 		y += rows
 	}
 	return nil
-}
-
-// eachRow calls do for rows 0 to n-1, on all cores.
-func eachRow(n int, do func(r int)) {
-	workers := min(runtime.GOMAXPROCS(0), n/4) // fewer rows are not worth a goroutine
-	if workers <= 1 {
-		for r := range n {
-			do(r)
-		}
-		return
-	}
-	var wg sync.WaitGroup
-	for k := range workers {
-		wg.Go(func() {
-			for r := n * k / workers; r < n*(k+1)/workers; r++ {
-				do(r)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // unpack decodes len(dst) samples of a row from column x on. Samples of 16 bits

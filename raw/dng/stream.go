@@ -1,10 +1,12 @@
 package dng
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
-	"sync"
+
+	"enhance/internal/workers"
 )
 
 // rowStream yields the rows of a chunk from the top: samples of a pixel lie side by
@@ -73,26 +75,16 @@ func (s *streamRows) readChunks(k, r, rows, x0, x1 int, dst []float32) error {
 	if s.k != k {
 		s.k, s.chunks = k, make([]*openChunk, s.across)
 	}
-	errs := make([]error, s.across)
-	var wg sync.WaitGroup
-	limit := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for t := x0 / s.cw; t*s.cw < x1; t++ {
-		limit <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-limit }()
-			if err := s.readChunk(k, t, r, rows, x0, x1, dst); err != nil {
-				errs[t] = fmt.Errorf("%s %d: %w", s.unit, k*s.across+t, err)
-				s.chunks[t] = nil
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
+	first := x0 / s.cw
+	errs := make([]error, (x1+s.cw-1)/s.cw-first)
+	workers.Each(runtime.GOMAXPROCS(0), len(errs), func(_, i int) {
+		t := first + i
+		if err := s.readChunk(k, t, r, rows, x0, x1, dst); err != nil {
+			errs[i] = fmt.Errorf("%s %d: %w", s.unit, k*s.across+t, err)
+			s.chunks[t] = nil
 		}
-	}
-	return nil
+	})
+	return cmp.Or(errs...)
 }
 
 func (s *streamRows) readChunk(k, t, r, rows, x0, x1 int, dst []float32) error {

@@ -2,9 +2,9 @@ package opcode
 
 import (
 	"fmt"
-	"runtime"
-	"sync"
+	"time"
 
+	"enhance/internal/workers"
 	"enhance/raw/rawerr"
 )
 
@@ -125,7 +125,7 @@ func (c *Chain) eval(k, y0, n int, dst []float32) error {
 
 // apply does the pointwise steps first to end-1 to n rows.
 func (c *Chain) apply(first, end, y0, n int, rows []float32) {
-	eachRow(n, func(r int) {
+	eachRow(n, c.width, func(r int) {
 		for p := range c.planes {
 			pointwise(c.steps[first:end], y0+r, 0, p, rows[(r*c.planes+p)*c.width:][:c.width])
 		}
@@ -168,7 +168,7 @@ func (c *Chain) repairRows(s *step, k, y0, n int, dst []float32) error {
 	bad := c.bad[:len(rows)]
 	s.mark(top, end-top, c.width, rows, bad)
 	copy(dst, rows[(y0-top)*c.width:][:n*c.width])
-	eachRow(n, func(r int) {
+	eachRow(n, c.width, func(r int) {
 		at := (y0 - top + r) * c.width
 		for x, b := range bad[at:][:c.width] {
 			if b {
@@ -208,22 +208,7 @@ func (c *Chain) take(n int) []float32 {
 
 func (c *Chain) give(b []float32) { c.spare = append(c.spare, b) }
 
-// eachRow calls do for rows 0 to n-1, on all cores.
-func eachRow(n int, do func(r int)) {
-	workers := min(runtime.GOMAXPROCS(0), n/4) // fewer rows are not worth a goroutine
-	if workers <= 1 {
-		for r := range n {
-			do(r)
-		}
-		return
-	}
-	var wg sync.WaitGroup
-	for k := range workers {
-		wg.Go(func() {
-			for r := n * k / workers; r < n*(k+1)/workers; r++ {
-				do(r)
-			}
-		})
-	}
-	wg.Wait()
+// eachRow calls do for rows 0 to n-1 of some width, on as many cores as that is worth.
+func eachRow(n, width int, do func(r int)) {
+	workers.Each(workers.Count(n, time.Duration(5*width)), n, func(_, r int) { do(r) })
 }

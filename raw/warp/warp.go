@@ -17,9 +17,10 @@ package warp
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"sync"
+	"time"
 
+	"enhance/internal/workers"
 	"enhance/raw/opcode"
 	"enhance/raw/rawerr"
 )
@@ -99,7 +100,8 @@ func (w *Warper) plan() error {
 	n := w.spec.Bottom - w.spec.Top
 	w.low, w.high = make([]int32, n), make([]int32, n)
 	bad := make([]bool, n)
-	eachRow(n, func(i int) { bad[i] = !w.planRow(i) })
+	each := time.Duration(5 * (w.spec.Right - w.spec.Left)) // a pixel in eight is looked at
+	workers.Each(workers.Count(n, each), n, func(_, i int) { bad[i] = !w.planRow(i) })
 	for i, b := range bad {
 		if b {
 			return rawerr.Formatf("OpcodeList3", "the lens correction leads to no place in row %d", i)
@@ -248,18 +250,4 @@ func cubic(t float32) [4]float32 {
 // String says how many warps there are, and how many rows they hold.
 func (w *Warper) String() string {
 	return fmt.Sprintf("%d warps, %d rows held", len(w.spec.Warps), w.Held())
-}
-
-// eachRow calls do for rows 0 to n-1, on all cores.
-func eachRow(n int, do func(r int)) {
-	var wg sync.WaitGroup
-	workers := max(1, min(runtime.GOMAXPROCS(0), n))
-	for k := range workers {
-		wg.Go(func() {
-			for r := n * k / workers; r < n*(k+1)/workers; r++ {
-				do(r)
-			}
-		})
-	}
-	wg.Wait()
 }
