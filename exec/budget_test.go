@@ -26,12 +26,12 @@ func TestPyNETUnderBudgets(t *testing.T) {
 		for _, opt := range []exec.Options{{}, {Discrete: true}, {HostRest: true}} {
 			opt.Precision, opt.Poison = p, true
 			least := minimum(t, m, h, w, opt)
-			for _, budget := range []int64{least, least + least/4, 2 * least, 0} {
+			for _, budget := range []memplan.Budget{memplan.Limit(least), memplan.Limit(least + least/4), memplan.Limit(2 * least), memplan.Unlimited()} {
 				opt.Budget = budget
 				got := run(t, m, in, opt)
 				for i := range want.v {
 					if got.v[i] != want.v[i] {
-						t.Errorf("%s, discrete %v, rest of the host's %v, budget %d: sample %d is %g, whole planes give %g",
+						t.Errorf("%s, discrete %v, rest of the host's %v, budget %v: sample %d is %g, whole planes give %g",
 							p, opt.Discrete, opt.HostRest, budget, i, got.v[i], want.v[i])
 						break
 					}
@@ -68,7 +68,8 @@ func TestLeastScratch(t *testing.T) {
 			t.Fatal(err)
 		}
 		opt.WholePlanes = false
-		opt.Budget = minimum(t, m, h, w, opt)
+		within := minimum(t, m, h, w, opt)
+		opt.Budget = memplan.Limit(within)
 		job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
 		if err != nil {
 			t.Fatal(err)
@@ -79,14 +80,14 @@ func TestLeastScratch(t *testing.T) {
 		sizes := map[int64]bool{}
 		for _, more := range []int64{0, 1, 2, 4, 8, 16} {
 			opt := opt
-			opt.Budget += opt.Budget * more / 16
+			opt.Budget = memplan.Limit(within + within*more/16)
 			if job, err = exec.Prepare(m, h, w, device(t).Info(), opt); err != nil {
 				t.Fatal(err)
 			}
 			sizes[job.Plan.Scratch] = true
 			for i, v := range run(t, m, in, opt).v {
 				if v != want.v[i] {
-					t.Errorf("%s within %d bytes: sample %d is %g, whole planes give %g", algos, opt.Budget, i, v, want.v[i])
+					t.Errorf("%s within %d bytes: sample %d is %g, whole planes give %g", algos, opt.Budget.Bytes(), i, v, want.v[i])
 					break
 				}
 			}
@@ -104,12 +105,20 @@ func minimum(t *testing.T, m *model.Model, h, w int, opt exec.Options) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.Budget = least - 1
+	opt.Budget = memplan.Limit(least - 1)
 	var be *memplan.BudgetError
 	if _, err := exec.Prepare(m, h, w, device(t).Info(), opt); !errors.As(err, &be) || be.Minimum != least {
 		t.Errorf("one byte less than the smallest budget of %d gives %v", least, err)
 	}
 	return least
+}
+
+// budgetOf is a budget of so many MiB, and of 0 none.
+func budgetOf(mib int64) memplan.Budget {
+	if mib == 0 {
+		return memplan.Unlimited()
+	}
+	return memplan.Limit(mib << 20)
 }
 
 // gpu is a GPU with memory of its own, for plans that are not run.
@@ -132,12 +141,12 @@ func TestMinimumIsLeast(t *testing.T) {
 			t.Fatalf("%s: %v", p, err)
 		}
 		for _, percent := range []int64{100, 102, 105, 108, 115, 130} {
-			opt.Budget = least * percent / 100
+			opt.Budget = memplan.Limit(least * percent / 100)
 			job, err := exec.Prepare(m, 1440, 1984, info, opt)
 			if err != nil {
 				t.Errorf("%s, %d %% of the smallest budget: %v", p, percent, err)
 			} else if job.Plan.Peak*101/100 < least {
-				t.Errorf("%s: a budget of %d has a plan of %d, but %d is named as the smallest", p, opt.Budget, job.Plan.Peak, least)
+				t.Errorf("%s: a budget of %d has a plan of %d, but %d is named as the smallest", p, opt.Budget.Bytes(), job.Plan.Peak, least)
 			}
 		}
 	}
@@ -181,7 +190,7 @@ func BenchmarkPrepare(b *testing.B) {
 		b.Run(fmt.Sprintf("%dM", mib), func(b *testing.B) {
 			start := cpuSeconds()
 			for b.Loop() {
-				if _, err := exec.Prepare(m, 1440, 1984, gpu, exec.Options{Precision: planar.FP16, Matrix: true, Budget: mib << 20}); err != nil {
+				if _, err := exec.Prepare(m, 1440, 1984, gpu, exec.Options{Precision: planar.FP16, Matrix: true, Budget: budgetOf(mib)}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -202,9 +211,11 @@ func TestSharedMemoryHoldsWeightsOnce(t *testing.T) {
 	shared.Unified = true
 	for _, matrix := range []bool{false, true} {
 		opt := exec.Options{Precision: planar.FP16, Matrix: matrix}
-		if opt.Budget, err = exec.Minimum(m, 720, 992, &shared, opt); err != nil {
+		least, err := exec.Minimum(m, 720, 992, &shared, opt)
+		if err != nil {
 			t.Fatal(err)
 		}
+		opt.Budget = memplan.Limit(least)
 		job, err := exec.Prepare(m, 720, 992, &shared, opt)
 		if err != nil {
 			t.Fatal(err)

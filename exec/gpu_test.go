@@ -137,7 +137,7 @@ func tableOptions(t *testing.T, ctx *clrt.Context, prec string, mib int64) exec.
 	t.Helper()
 	info := ctx.Device().Info()
 	var err error
-	opt := exec.Options{Budget: mib << 20, Matrix: mma.Probe(ctx)}
+	opt := exec.Options{Budget: budgetOf(mib), Matrix: mma.Probe(ctx)}
 	switch prec {
 	case "fp16":
 		opt.Precision, opt.Warpgroup = planar.FP16, wgmma.Probe(ctx)
@@ -157,7 +157,7 @@ func tableOptions(t *testing.T, ctx *clrt.Context, prec string, mib int64) exec.
 			t.Fatal(err)
 		}
 	}
-	if opt.Rates, err = exec.MeasureRates(ctx, info.Unified || info.Type == clrt.CPU, opt.Budget); err != nil {
+	if opt.Rates, err = exec.MeasureRates(ctx, info.Unified || info.Type == clrt.CPU, opt.Budget.Bytes()); err != nil {
 		t.Fatal(err)
 	}
 	return opt

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"enhance/exec"
+	"enhance/memplan"
 	"enhance/model"
 	"enhance/planar"
 )
@@ -23,7 +24,7 @@ func TestJoinedSections(t *testing.T) {
 	want := run(t, m, in, opt)
 	least, joined := minimum(t, m, h, w, opt), 0
 	for _, budget := range []int64{least, least * 3 / 2, least * 2} {
-		opt.Budget = budget
+		opt.Budget = memplan.Limit(budget)
 		job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
 		if err != nil {
 			t.Fatal(err)

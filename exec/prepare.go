@@ -21,7 +21,7 @@ import (
 // Options are the user's choices.
 type Options struct {
 	Precision planar.Precision
-	Budget    int64 // device bytes; 0: no limit
+	Budget    memplan.Budget
 	// Rows forces ticks of that many rows of the output, WholePlanes one step
 	// after another over whole planes. Neither changes the result.
 	Rows        int

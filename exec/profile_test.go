@@ -60,7 +60,7 @@ func TestProfileSums(t *testing.T) {
 		"whole planes": {WholePlanes: true},
 		"strips":       {Rows: 8},
 		"discrete":     {Rows: 8, Discrete: true},
-		"least memory": {Discrete: true, Budget: 7500 << 10},
+		"least memory": {Discrete: true, Budget: memplan.Limit(7500 << 10)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, want := profiled(t, opt, 1)

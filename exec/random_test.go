@@ -291,7 +291,7 @@ func (p *picture) plans(rng *rand.Rand) {
 		return
 	}
 	for _, b := range []int64{least, least + rng.Int64N(max(0, free.Peak-least)+1)} {
-		plan := p.run(fmt.Sprintf("budget %d", b), func(o *exec.Options) { o.Budget = b })
+		plan := p.run(fmt.Sprintf("budget %d", b), func(o *exec.Options) { o.Budget = memplan.Limit(b) })
 		if plan.Peak > b {
 			p.Errorf("%s: a peak of %d for a budget of %d", p.name, plan.Peak, b)
 		}
@@ -309,7 +309,7 @@ func (p *picture) spills(rng *rand.Rand) {
 		p.Errorf("%s: no smallest budget: %v", p.name, err)
 		return
 	}
-	p.run(fmt.Sprintf("%d rows, budget %d", o.Rows, least), func(q *exec.Options) { q.Rows, q.Budget = o.Rows, least })
+	p.run(fmt.Sprintf("%d rows, budget %d", o.Rows, least), func(q *exec.Options) { q.Rows, q.Budget = o.Rows, memplan.Limit(least) })
 }
 
 // run computes the picture under one plan, twice with one engine.

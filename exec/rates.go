@@ -46,13 +46,11 @@ kernel void rates_copy(global const float4 *a, global float4 *b) { b[get_global_
 `
 
 // MeasureRates measures the device of ctx, in about a tenth of a second, holding
-// at most budget bytes there (0: no limit). On a device that shares the host's memory all is
+// at most budget bytes there. On a device that shares the host's memory all is
 // in one queue, as it is in a run.
 func MeasureRates(ctx *clrt.Context, shared bool, budget int64) (r *Rates, err error) {
 	m := &rateMeter{shared: shared, n: 16 << 20}
-	if budget > 0 {
-		m.n = max(min(m.n, budget/4), 64<<10) / 16 * 16
-	}
+	m.n = max(min(m.n, budget/4), 64<<10) / 16 * 16
 	defer func() { err = errors.Join(err, m.close()) }()
 	if err := m.open(ctx); err != nil {
 		return nil, err

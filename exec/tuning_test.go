@@ -10,6 +10,7 @@ import (
 	"enhance/conv"
 	"enhance/exec"
 	"enhance/fuse"
+	"enhance/memplan"
 	"enhance/model"
 	"enhance/planar"
 	"enhance/tune"
@@ -232,7 +233,7 @@ func TestTunedBytes(t *testing.T) {
 	least := minimum(t, m, h, w, opt)
 	for _, budget := range []int64{least, 2 * least} {
 		opt := opt
-		opt.Budget = budget
+		opt.Budget = memplan.Limit(budget)
 		got := run(t, m, in, opt)
 		for i := range want.v {
 			if got.v[i] != want.v[i] {

@@ -10,6 +10,7 @@ import (
 	"enhance/conv/mma"
 	"enhance/conv/wgmma"
 	"enhance/exec"
+	"enhance/memplan"
 	"enhance/model"
 	"enhance/planar"
 )
@@ -77,14 +78,14 @@ func TestUnitsGolden(t *testing.T) {
 					t.Errorf("PSNR %.2f dB, want %g at least", psnr, c.psnr)
 				}
 				whole, rows, few := opt, opt, opt
-				whole.WholePlanes, rows.Rows, few.Budget = true, 16, job.Plan.Peak*3/4
+				whole.WholePlanes, rows.Rows, few.Budget = true, 16, memplan.Limit(job.Plan.Peak*3/4)
 				for _, other := range []exec.Options{whole, rows, few} {
 					if _, err := exec.Prepare(m, c.h, c.w, dev.Info(), other); err != nil {
-						t.Logf("budget %d, rows %d: %v", other.Budget, other.Rows, err)
+						t.Logf("budget %d, rows %d: %v", other.Budget.Bytes(), other.Rows, err)
 						continue
 					}
 					if got := run(t, m, in, other).v; !slices.Equal(got, first) {
-						t.Errorf("whole planes %v, rows %d, budget %d: other results", other.WholePlanes, other.Rows, other.Budget)
+						t.Errorf("whole planes %v, rows %d, budget %d: other results", other.WholePlanes, other.Rows, other.Budget.Bytes())
 					}
 				}
 			})

@@ -113,8 +113,8 @@ func (p *Plan) String() string {
 		recomputed += f.Recomputed
 	}
 	fmt.Fprintf(&b, "%s: peak %s", p.Strategy, size(p.Peak))
-	if p.Budget > 0 {
-		fmt.Fprintf(&b, " of %s", size(p.Budget))
+	if p.Budget.Limited() {
+		fmt.Fprintf(&b, " of %s", size(p.Budget.Bytes()))
 	}
 	fmt.Fprintf(&b, ", host %s, %d launches, %.4g GFLOP (recomputed %s), %s up, %s down, predicted %s\n", size(p.HostBytes),
 		p.Cost.Launches, float64(p.Cost.FLOPs)/1e9, share(recomputed, p.Cost.FLOPs), size(p.Cost.UploadBytes), size(p.Cost.DownloadBytes), seconds(p.Cost.Seconds))

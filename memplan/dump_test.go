@@ -43,7 +43,7 @@ func described(t *testing.T) map[string]*memplan.Plan {
 	add("rows", plain, func(r *memplan.Request) { r.Rows = 8 })
 	add("planes", plain, func(r *memplan.Request) { r.WholePlanes = true })
 	add("sections", normed, func(r *memplan.Request) {
-		r.Budget = minimum(t, r)
+		r.Budget = memplan.Limit(minimum(t, r))
 	})
 	return plans
 }
@@ -117,7 +117,7 @@ func TestTable(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		req := randomRequest(t, rng)
 		if rng.IntN(2) == 0 {
-			req.Budget = minimum(t, req)
+			req.Budget = memplan.Limit(minimum(t, req))
 		}
 		p, err := memplan.Make(req)
 		if err != nil {

@@ -53,7 +53,7 @@ func (r *Request) allocates(n int64) bool { return r.MaxAlloc == 0 || n <= r.Max
 
 // fits reports whether a plan keeps within both limits.
 func (r *Request) fits(p *Plan) bool {
-	return r.allocates(p.Largest) && (r.Budget == 0 || p.Held() <= r.Budget)
+	return r.allocates(p.Largest) && p.Held() <= r.Budget.Bytes()
 }
 
 // nearer reports whether plan p is nearer to both limits than q: to the largest

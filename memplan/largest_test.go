@@ -80,16 +80,18 @@ func TestLimitsExhaustively(t *testing.T) {
 				return true
 			})
 			for _, budget := range []int64{0, least, least - 1, least + rng.Int64N(free.Peak)} {
-				r.Budget = max(budget, 0)
+				if r.Budget = memplan.Unlimited(); budget > 0 {
+					r.Budget = memplan.Limit(budget)
+				}
 				p, err := memplan.Make(&r)
 				switch {
 				case err == nil:
 					found++
 					if err := plantest.Check(p, &r); err != nil {
-						t.Errorf("seed %d, buffers of %d, budget %d (%s): %v", seed, r.MaxAlloc, r.Budget, p.Strategy, err)
+						t.Errorf("seed %d, buffers of %d, budget %v (%s): %v", seed, r.MaxAlloc, r.Budget, p.Strategy, err)
 					}
-				case least >= 0 && (r.Budget == 0 || r.Budget >= least):
-					t.Errorf("seed %d, buffers of %d, budget %d: %v, but there is a plan of %d (unified %v)", seed, r.MaxAlloc, r.Budget, err, least, r.Unified)
+				case least >= 0 && r.Budget.Bytes() >= least:
+					t.Errorf("seed %d, buffers of %d, budget %v: %v, but there is a plan of %d (unified %v)", seed, r.MaxAlloc, r.Budget, err, least, r.Unified)
 				default:
 					refused++
 					checkRemedy(t, &r, err)
@@ -119,17 +121,17 @@ func checkRemedy(t *testing.T, req *memplan.Request, err error) {
 	}
 	switch {
 	case errors.As(err, &budget):
-		if err := works(func(r *memplan.Request) { r.Budget = budget.Minimum }); err != nil {
+		if err := works(func(r *memplan.Request) { r.Budget = memplan.Limit(budget.Minimum) }); err != nil {
 			t.Errorf("buffers of %d: the budget of %d that is said to work: %v", req.MaxAlloc, budget.Minimum, err)
 		}
-		if err := works(func(r *memplan.Request) { r.Budget = budget.Minimum - 1 }); !errors.As(err, &budget) {
+		if err := works(func(r *memplan.Request) { r.Budget = memplan.Limit(budget.Minimum - 1) }); !errors.As(err, &budget) {
 			t.Errorf("buffers of %d: a budget of one byte less than the smallest: %v", req.MaxAlloc, err)
 		}
 	case errors.As(err, &alloc):
-		if err := works(func(r *memplan.Request) { r.MaxAlloc, r.Budget = alloc.Bytes, 0 }); err != nil {
+		if err := works(func(r *memplan.Request) { r.MaxAlloc, r.Budget = alloc.Bytes, memplan.Unlimited() }); err != nil {
 			t.Errorf("buffers of %d that are said to work: %v", alloc.Bytes, err)
 		}
-		if err := works(func(r *memplan.Request) { r.MaxAlloc, r.Budget = alloc.Bytes-1, 0 }); !errors.As(err, &alloc) {
+		if err := works(func(r *memplan.Request) { r.MaxAlloc, r.Budget = alloc.Bytes-1, memplan.Unlimited() }); !errors.As(err, &alloc) {
 			t.Errorf("buffers of one byte less than %d: %v", alloc.Bytes, err)
 		}
 	default:

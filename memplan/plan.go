@@ -109,9 +109,9 @@ type Plan struct {
 	// one after another, where one would be larger than the largest allocation. The
 	// parameters of a step are in one of them.
 	ResidentParts, LoadedParts []int64
-	Unified                    bool  // the device shares the host's memory
-	HostRest                   bool  // what waits there does not count against the budget all the same
-	Budget                     int64 // 0: none
+	Unified                    bool // the device shares the host's memory
+	HostRest                   bool // what waits there does not count against the budget all the same
+	Budget                     Budget
 	Peak                       int64 // bytes of all device buffers together; nothing else is ever allocated
 	Largest                    int64 // bytes of the largest of them
 	// HostBytes is the host memory for tensors spilled there; HostOffset[t] is the
@@ -189,7 +189,7 @@ type Request struct {
 	Weights func(step int) int64
 
 	Fixed    []Fixed
-	Budget   int64 // bytes; 0: no limit
+	Budget   Budget
 	MaxAlloc int64 // largest single buffer; 0: no limit
 	Align    int64 // alignment of rings inside an arena; 0: 64
 	// Unified says that the device shares the host's memory: transfers are copies in it, which

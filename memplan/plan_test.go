@@ -126,7 +126,7 @@ func TestRandomPlans(t *testing.T) {
 		}
 		for range 4 {
 			budget := least + rng.Int64N(max(free.Peak-least, 0)+1)
-			try(fmt.Sprintf("budget %d", budget), func(r *memplan.Request) { r.Budget = budget })
+			try(fmt.Sprintf("budget %d", budget), func(r *memplan.Request) { r.Budget = memplan.Limit(budget) })
 		}
 	}
 	if joined == 0 || streamed == 0 {
@@ -172,13 +172,13 @@ func TestJoinedSections(t *testing.T) {
 	least := minimum(t, req)
 	joined := 0
 	for i := range int64(2) {
-		req.Budget = least + least*i
+		req.Budget = memplan.Limit(least + least*i)
 		plan, err := memplan.Make(req)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := plantest.Check(plan, req); err != nil {
-			t.Errorf("budget %d: %v", req.Budget, err)
+			t.Errorf("budget %d: %v", req.Budget.Bytes(), err)
 		}
 		for k := range plan.Sections {
 			if plan.Sections[k].Joined {
@@ -188,7 +188,7 @@ func TestJoinedSections(t *testing.T) {
 			}
 		}
 		if err := plantest.Check(plan, req); err == nil {
-			t.Errorf("budget %d: sections that do not wait for what they must are not noticed", req.Budget)
+			t.Errorf("budget %d: sections that do not wait for what they must are not noticed", req.Budget.Bytes())
 		}
 	}
 	if joined < 2 {
@@ -219,7 +219,7 @@ func TestBudget(t *testing.T) {
 			req.WholePlanes = true
 		}
 		least := minimum(t, req)
-		req.Budget = least
+		req.Budget = memplan.Limit(least)
 		p, err := memplan.Make(req)
 		if err != nil {
 			t.Errorf("seed %d: the named minimum of %d does not work: %v", seed, least, err)
@@ -229,11 +229,11 @@ func TestBudget(t *testing.T) {
 			t.Errorf("seed %d: %v", seed, err)
 		}
 		for _, b := range []int64{least - 1, 1 + rng.Int64N(least-1)} {
-			req.Budget = b
+			req.Budget = memplan.Limit(b)
 			var be *memplan.BudgetError
 			if _, err := memplan.Make(req); !errors.As(err, &be) {
 				t.Errorf("seed %d: budget %d below the minimum of %d gives %v", seed, b, least, err)
-			} else if be.Minimum != least || be.Budget != b {
+			} else if be.Minimum != least || be.Budget != req.Budget {
 				t.Errorf("seed %d: budget %d: error names %+v, want the minimum %d", seed, b, *be, least)
 			}
 		}
@@ -273,7 +273,7 @@ func TestDeterminism(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		req := randomRequest(t, rng)
 		req.Unified = false
-		req.Budget = minimum(t, req) * int64(10+rng.IntN(10)) / 10
+		req.Budget = memplan.Limit(minimum(t, req) * int64(10+rng.IntN(10)) / 10)
 		a, err := memplan.Make(req)
 		if err != nil {
 			t.Fatal(err)
@@ -308,7 +308,7 @@ func TestSpilling(t *testing.T) {
 		t.Errorf("minimum %d with spilling to the rest of the host's memory, %d without", n, shared)
 	}
 	for _, budget := range []int64{minimum(t, req), shared - 1, shared, 2 * shared} {
-		req.Budget = budget
+		req.Budget = memplan.Limit(budget)
 		plan, err := memplan.Make(req)
 		if err != nil {
 			t.Fatal(err)
@@ -320,7 +320,7 @@ func TestSpilling(t *testing.T) {
 			t.Errorf("a budget of %d, where %d work without spilling: %d bytes are spilled", budget, shared, plan.HostBytes)
 		}
 	}
-	req.Unified, req.HostRest, req.Budget = false, false, least
+	req.Unified, req.HostRest, req.Budget = false, false, memplan.Limit(least)
 	plan, err := memplan.Make(req)
 	if err != nil {
 		t.Fatal(err)
@@ -347,10 +347,10 @@ func BenchmarkMake(b *testing.B) {
 	for _, c := range []struct {
 		name    string
 		p       *fuse.Program
-		budget  int64
+		budget  memplan.Budget
 		unified bool
-	}{{"pynet/free", p, 0, false}, {"pynet/unified-smallest", p, 1, true}, {"pynet/smallest", p, 1, false}, {"pynet/1GiB", p, 1 << 30, false},
-		{"pynet-s/free", pixels, 0, false}, {"pynet-s/smallest", pixels, 1, false}} {
+	}{{"pynet/free", p, memplan.Unlimited(), false}, {"pynet/unified-smallest", p, memplan.Limit(0), true}, {"pynet/smallest", p, memplan.Limit(0), false},
+		{"pynet/1GiB", p, memplan.Limit(1 << 30), false}, {"pynet-s/free", pixels, memplan.Unlimited(), false}, {"pynet-s/smallest", pixels, memplan.Limit(0), false}} {
 		b.Run(c.name, func(b *testing.B) {
 			req := request(c.p)
 			req.Budget, req.Unified = c.budget, c.unified

@@ -7,7 +7,7 @@ import (
 
 // BudgetError reports that no plan fits the budget.
 type BudgetError struct {
-	Budget  int64
+	Budget  Budget
 	Minimum int64 // the smallest budget that works for this program and device
 	// Kept is how many of these bytes are whole maps that later sections read, at
 	// the step Where, where all rings together are largest.
@@ -16,7 +16,7 @@ type BudgetError struct {
 }
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("memory budget of %d bytes is too small: this photo and model need at least %d bytes on this device", e.Budget, e.Minimum)
+	return fmt.Sprintf("memory budget of %d bytes is too small: this photo and model need at least %d bytes on this device", e.Budget.Bytes(), e.Minimum)
 }
 
 // Make returns the plan with the least expected time that keeps within the budget and the
@@ -38,7 +38,7 @@ func Make(req *Request) (*Plan, error) {
 // request; the request's own budget does not matter. The error is Make's.
 func Minimum(req *Request) (int64, error) {
 	r := *req
-	r.Budget = 1 // which no plan fits
+	r.Budget = Limit(0) // which no plan fits
 	_, nearest := r.search()
 	if err := r.allocError(nearest); err != nil {
 		return 0, err
@@ -172,14 +172,14 @@ func (r *Request) considerWeights(s *sectioning, heavy, squeeze bool, consider f
 			continue
 		}
 		s.stream(streamed)
-		if !streamed && r.spills() && r.Budget > 0 && s.fixed > r.Budget/8 {
+		if !streamed && r.spills() && s.fixed > r.Budget.Bytes()/8 {
 			continue // loading them again takes less time than the room they take would cost
 		}
 		var p *Plan
 		if squeeze {
-			p = s.squeezed(r.Budget)
+			p = s.squeezed()
 		} else {
-			p = s.within(r.Budget, 0, min(1, r.facts.levels-1))
+			p = s.within(0, min(1, r.facts.levels-1))
 		}
 		if consider(p); r.fits(p) {
 			return // loading parameters again would hardly make room

@@ -1,8 +1,6 @@
 package memplan
 
 import (
-	"math"
-
 	"enhance/fuse"
 )
 
@@ -155,13 +153,14 @@ func (s *sectioning) forget() {
 	}
 }
 
-// within plans for a budget (0: none) as well as it can, with as much scratch of those
+// within plans for the budget as well as it can, with as much scratch of those
 // levels as fits. What a budget allows is decided by the smallest plans alone, so that
 // all budgets above one that works do too, and all below name it.
-func (s *sectioning) within(budget int64, most, least int) *Plan {
-	if budget == 0 {
+func (s *sectioning) within(most, least int) *Plan {
+	budget := s.req.Budget.Bytes()
+	if !s.req.Budget.Limited() {
 		for s.level = most; s.level <= least; s.level++ {
-			if p := s.plan(math.MaxInt64); s.req.fits(p) {
+			if p := s.plan(budget); s.req.fits(p) {
 				return p
 			}
 		}
@@ -191,7 +190,7 @@ func (s *sectioning) within(budget int64, most, least int) *Plan {
 
 // squeezed is within for limits that need less scratch than level 1: of the levels
 // below, the first whose smallest plan fits.
-func (s *sectioning) squeezed(budget int64) *Plan {
+func (s *sectioning) squeezed() *Plan {
 	last := s.req.facts.levels - 1
 	s.level = last
 	p := s.smallest()
@@ -199,7 +198,7 @@ func (s *sectioning) squeezed(budget int64) *Plan {
 		return p
 	}
 	for level := 2; ; level++ {
-		if p = s.within(budget, level, level); s.req.fits(p) || level == last {
+		if p = s.within(level, level); s.req.fits(p) || level == last {
 			return p
 		}
 	}

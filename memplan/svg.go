@@ -85,8 +85,8 @@ func newCanvas(p *Plan, w io.Writer) *canvas {
 		c.height += svgGap + svgHost
 	}
 	c.most = p.Peak + p.Peak/40
-	if c.showBudget = p.Budget > 0 && p.Budget <= p.Peak*3/2; c.showBudget {
-		c.most = max(c.most, p.Budget+p.Budget/40)
+	if b := p.Budget.Bytes(); b <= p.Peak*3/2 {
+		c.showBudget, c.most = true, max(c.most, b+b/40)
 	}
 	c.uses()
 	return c
@@ -157,8 +157,8 @@ func (c *canvas) head(title string) {
 	fmt.Fprintln(c, `<rect width="100%" height="100%" fill="white"/>`)
 	c.text(svgLeft, 24, `font-size="16" font-weight="bold"`, title)
 	facts := fmt.Sprintf("%s: peak %s", p.Strategy, size(p.Peak))
-	if p.Budget > 0 {
-		facts += fmt.Sprintf(" of %s", size(p.Budget))
+	if p.Budget.Limited() {
+		facts += fmt.Sprintf(" of %s", size(p.Budget.Bytes()))
 	}
 	sections := "1 section"
 	if n := len(p.Sections); n != 1 {
@@ -218,7 +218,7 @@ func (c *canvas) device() {
 	}
 	c.limit(p.Peak, "peak", "#333", "", svgLeft+c.field-4, "end")
 	if c.showBudget {
-		c.limit(p.Budget, "budget", "#c00", `stroke-dasharray="6 4"`, svgLeft+4, "start")
+		c.limit(p.Budget.Bytes(), "budget", "#c00", `stroke-dasharray="6 4"`, svgLeft+4, "start")
 	}
 }
 

@@ -27,8 +27,8 @@ func (s *Session) chooseAlgos() (err error) {
 }
 
 // prepare plans a run of m, which is the session's model or part of it, within
-// budget bytes.
-func (s *Session) prepare(m *model.Model, h, w int, budget int64) (*exec.Job, error) {
+// a budget.
+func (s *Session) prepare(m *model.Model, h, w int, budget Budget) (*exec.Job, error) {
 	if err := s.probe(); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *Session) prepare(m *model.Model, h, w int, budget int64) (*exec.Job, er
 
 // minimum is the smallest budget that works for m.
 func (s *Session) minimum(m *model.Model, h, w int) (int64, error) {
-	least, err := exec.Minimum(m, h, w, s.info, s.engineOptions(0))
+	least, err := exec.Minimum(m, h, w, s.info, s.engineOptions(Budget{}))
 	return least, s.algoError(err)
 }
 
@@ -63,10 +63,10 @@ func (s *Session) algoError(err error) error {
 	return &DeviceError{Selector: s.set.Device, Problem: s.deviceFacts().Name + " cannot run the network", Err: err}
 }
 
-// engineOptions are for a plan within budget bytes, 0 for no limit but the device's.
-func (s *Session) engineOptions(budget int64) exec.Options {
+// engineOptions are for a plan within a budget.
+func (s *Session) engineOptions(budget Budget) exec.Options {
 	return exec.Options{
-		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: s.withinDevice(budget), Algo: s.algo,
+		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: budget, Algo: s.algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
 		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), HostRest: s.hostRest(), Profiler: s.set.Profiler,
 		Frugal: s.frugal(),
@@ -79,8 +79,8 @@ const scarce = 2 << 30
 
 // frugal reports whether the host's memory is bounded or nearly full.
 func (s *Session) frugal() bool {
-	if s.set.HostMemory != DefaultMemory {
-		return s.set.HostMemory > 0
+	if s.set.HostMemory.Decided() {
+		return s.set.HostMemory.Limited()
 	}
 	avail, ok := s.available()
 	return ok && avail < scarce
@@ -143,7 +143,7 @@ func (s *Session) mayUseWarpgroups() bool {
 // newContext makes a context that compiles as the settings say.
 func (s *Session) newContext() (*clrt.Context, error) {
 	c, err := clrt.NewContext(s.choice.Device)
-	if err == nil && s.set.Compiler != nil && s.set.HostMemory <= 0 {
+	if err == nil && s.set.Compiler != nil && !s.set.HostMemory.Limited() {
 		c.CompileWith(s.set.Compiler)
 	}
 	return c, err
@@ -192,7 +192,7 @@ func (s *Session) ready(ctx context.Context) error {
 func (s *Session) EngineOptions(ctx context.Context, rows, cols int) (o exec.Options, h, w int, err error) {
 	h, w = s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
 	if err = s.ready(ctx); err == nil {
-		_, err = s.prepareWithin(s.model, h, w)
+		_, err = s.prepareWithin(s.model, h, w, s.allowed())
 	}
-	return s.engineOptions(s.budget), h, w, withoutPhoto(err, h, w)
+	return s.engineOptions(s.allowed()), h, w, withoutPhoto(err, h, w)
 }

@@ -33,17 +33,17 @@ func TestAlgoError(t *testing.T) {
 // ask for no bound does not.
 func TestFrugal(t *testing.T) {
 	for _, c := range []struct {
-		asked  Memory
+		asked  Budget
 		avail  int64
 		known  bool
 		frugal bool
 	}{
-		{DefaultMemory, scarce, true, false}, {DefaultMemory, scarce - 1, true, true}, {DefaultMemory, 0, false, false},
-		{NoLimit, 1, true, false}, {64 << 30, 1 << 40, true, true},
+		{Budget{}, scarce, true, false}, {Budget{}, scarce - 1, true, true}, {Budget{}, 0, false, false},
+		{Unlimited(), 1, true, false}, {Limit(64 << 30), 1 << 40, true, true},
 	} {
 		s := &Session{set: Settings{HostMemory: c.asked}, available: func() (int64, bool) { return c.avail, c.known }}
 		if got := s.frugal(); got != c.frugal {
-			t.Errorf("--host-mem %d, %d available (known: %v): frugal %v", c.asked, c.avail, c.known, got)
+			t.Errorf("--host-mem %v, %d available (known: %v): frugal %v", c.asked, c.avail, c.known, got)
 		}
 	}
 }

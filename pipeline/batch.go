@@ -21,8 +21,8 @@ import (
 // would make on the same device.
 type Batch struct {
 	sessions []*Session
-	depth    int // photos under way on each device
-	total    int64
+	depth    int    // photos under way on each device
+	asked    Budget // for the host's memory
 }
 
 // AllDevices selects all devices of the kind that [Choose] takes without a selector.
@@ -97,7 +97,7 @@ func NewBatch(set Settings, profiler func(n int, name string, d *clrt.Device) *e
 	}
 	b.shareBudgets()
 	b.depth = max(3, min(8, 2+cores()/(2*len(b.sessions))))
-	b.total = max(0, int64(set.HostMemory))
+	b.asked = set.HostMemory
 	return b, nil
 }
 
@@ -150,16 +150,12 @@ func (set *Settings) serialise() {
 
 // shareBudgets divides the budget of a device that several sessions use.
 func (b *Batch) shareBudgets() {
-	users := map[*clrt.Device]int64{}
+	users := map[*clrt.Device]int{}
 	for _, s := range b.sessions {
 		users[s.choice.Device]++
 	}
 	for _, s := range b.sessions {
-		if n := users[s.choice.Device]; n > 1 && s.budget > 0 {
-			s.budget = max(1, s.budget/n) // 0 would be none
-			s.budgetWhy = fmt.Sprintf("%s, divided by %d", s.budgetWhy, n)
-			s.whole.sharers = n
-		}
+		s.budget = s.budget.SharedBy(users[s.choice.Device])
 	}
 }
 
@@ -203,11 +199,7 @@ func (b *Batch) Note() string {
 func (b *Batch) Run(ctx context.Context, n int, job func(i int) (j Job, ok bool), done func(i int, r *Report, err error)) {
 	w := &walk{Batch: b, photos: n, done: done, times: b.deviceTimes(), results: map[int]outcome{}}
 	w.free = sync.NewCond(&w.mu)
-	fixed := int64(-1)
-	if b.total == 0 {
-		fixed = 0
-	}
-	w.ledger = newLedger(b.bound(), fixed)
+	w.ledger = newLedger(b.bound(), !b.asked.Limited())
 	var wg sync.WaitGroup
 	for i := range n {
 		j, ok := job(i)
@@ -238,8 +230,8 @@ func (b *Batch) Run(ctx context.Context, n int, job func(i int) (j Job, ok bool)
 // bound is how many bytes the photos under way may hold together: what was asked
 // for, else a quarter of what the host can spare.
 func (b *Batch) bound() int64 {
-	if b.total > 0 {
-		return b.total
+	if b.asked.Limited() {
+		return b.asked.Bytes()
 	}
 	if avail, ok := memAvailable(); ok {
 		return max(1, avail/4)

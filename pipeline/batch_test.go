@@ -75,10 +75,10 @@ func TestBatchSameBytes(t *testing.T) {
 	for name, set := range map[string]pipeline.Settings{
 		"one device":       {Device: "0"},
 		"two sessions":     {Device: "0,0"},
-		"three, budgeted":  {Device: "0,0,0", Memory: 96 << 20},
+		"three, budgeted":  {Device: "0,0,0", Memory: pipeline.Limit(96 << 20)},
 		"all":              {Device: pipeline.AllDevices},
-		"host memory":      {Device: "0", HostMemory: 900 << 20},
-		"hardly any of it": {Device: "0,0", HostMemory: 700 << 20, Memory: 64 << 20},
+		"host memory":      {Device: "0", HostMemory: pipeline.Limit(900 << 20)},
+		"hardly any of it": {Device: "0,0", HostMemory: pipeline.Limit(700 << 20), Memory: pipeline.Limit(64 << 20)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i, got := range together(t, set, cs) {

@@ -12,20 +12,15 @@ import (
 )
 
 // BudgetError says that the memory budget is too small for a photo, a model and
-// a device, and what would need less.
+// a device, and what would need less. Its text is what a reader is told: nobody else
+// composes it.
 type BudgetError struct {
-	Budget  int64 // of all photos that are on the device at a time
-	Minimum int64 // the smallest that works
-	// Why says where Budget comes from, "" if it was asked for; Default, that nobody
-	// asked for one.
-	Why     string
-	Default bool
-	// Sharers is how many photos are on the device at a time, within one budget.
-	Sharers   int
-	Input     string // what the network was to run on, "" for a photo
-	Model     string
-	Precision string
-	Device    string
+	Budget  Budget // of all photos that are on the device at a time
+	Minimum int64  // the smallest that works, in bytes
+	Default bool   // nobody asked for a budget
+	// Input is what the network was to run on, "" for a photo.
+	Input                    string
+	Model, Precision, Device string
 	// Maps says what holds most of the minimum, where that is whole maps between
 	// sections of the network; "" otherwise.
 	Maps string
@@ -43,36 +38,44 @@ type Remedy struct {
 }
 
 func (e *BudgetError) Error() string {
-	s := fmt.Sprintf("%s, which needs at least %d bytes", e.Problem(), e.Minimum)
+	s := fmt.Sprintf("%s is too small by %s for %s on %s: the smallest that works is --mem %d (%s)",
+		e.budget(), Bytes(e.Minimum-e.Budget.Whole().Bytes()), e.work(), e.Device, e.Minimum, Bytes(e.Minimum))
+	before := "; "
 	if e.DeviceMem > 0 {
-		s = fmt.Sprintf("%s has %s of memory, too little for %s with %s (%s), which needs at least %s",
-			e.Device, Bytes(e.DeviceMem), e.Subject(), e.Model, e.Precision, Bytes(e.Minimum))
-		if e.Sharers > 1 {
-			s += fmt.Sprintf(" for the %d photos that are on it at a time", e.Sharers)
+		s = fmt.Sprintf("%s has %s of memory, too little for %s, which needs at least %s", e.Device, Bytes(e.DeviceMem), e.work(), Bytes(e.Minimum))
+		if n := e.Budget.Sharers(); n > 1 {
+			s += fmt.Sprintf(" for the %d photos that are on it at a time", n)
 		}
+		before = ": "
 	}
 	if e.Maps != "" {
 		s += ", " + e.Maps
 	}
-	if less := e.Remedies(); less != "" {
-		s += ": less would do with " + less
+	if less := remedies(e.Lower); less != "" {
+		s += before + "less would do with " + less
 	}
 	return s
 }
 
-// Problem says which budget is too small, by how much, and for what.
-func (e *BudgetError) Problem() string {
-	s := "a budget of " + exactly(e.Budget)
-	if e.Why != "" {
-		s = fmt.Sprintf("the budget of %s (%s)", Bytes(e.Budget), e.Why)
+// work is what is to be computed, and how.
+func (e *BudgetError) work() string {
+	return fmt.Sprintf("%s with %s (%s)", subject(e.Input), e.Model, e.Precision)
+}
+
+// budget says which budget is too small.
+func (e *BudgetError) budget() string {
+	whole := e.Budget.Whole()
+	s := "a budget of " + exactly(whole.Bytes())
+	if !whole.AskedFor() {
+		s = fmt.Sprintf("the budget of %s (%s)", Bytes(whole.Bytes()), whole.Why())
 	}
 	if e.Default {
 		s = strings.Replace(s, "the budget", "the default budget", 1)
 	}
-	if e.Sharers > 1 {
-		s += fmt.Sprintf(", shared by the %d photos that are on the device at a time,", e.Sharers)
+	if n := e.Budget.Sharers(); n > 1 {
+		s += fmt.Sprintf(", shared by the %d photos that are on the device at a time,", n)
 	}
-	return fmt.Sprintf("%s is too small by %s for %s with %s (%s) on %s", s, Bytes(e.Minimum-e.Budget), e.Subject(), e.Model, e.Precision, e.Device)
+	return s
 }
 
 // exactly prints bytes with their unit, an odd number in bytes too.
@@ -84,9 +87,6 @@ func exactly(n int64) string {
 }
 
 func (e *BudgetError) Unwrap() error { return e.Err }
-
-// Subject is what the budget is too small for: "this photo", or the input.
-func (e *BudgetError) Subject() string { return subject(e.Input) }
 
 func subject(input string) string {
 	if input == "" {
@@ -110,9 +110,7 @@ func withoutPhoto(err error, h, w int) error {
 	return err
 }
 
-// Remedies lists what would lower the minimum, "" if nothing is known to.
-func (e *BudgetError) Remedies() string { return remedies(e.Lower) }
-
+// remedies lists what would lower the minimum, "" if nothing is known to.
 func remedies(lower []Remedy) string {
 	var all []string
 	for _, r := range lower {
@@ -143,10 +141,9 @@ func (e *BufferError) Error() string {
 
 func (e *BufferError) Unwrap() error { return e.Err }
 
-// prepareWithin plans for the session's budget. If that is too small the error is
-// a *BudgetError.
-func (s *Session) prepareWithin(m *model.Model, h, w int) (*exec.Job, error) {
-	job, err := s.prepare(m, h, w, s.budget)
+// prepareWithin plans for a budget. If that is too small the error is a *BudgetError.
+func (s *Session) prepareWithin(m *model.Model, h, w int, b Budget) (*exec.Job, error) {
+	job, err := s.prepare(m, h, w, b)
 	return job, s.explainBudget(err, m, h, w)
 }
 
@@ -162,29 +159,19 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 	if !errors.As(err, &small) {
 		return err
 	}
-	e := &BudgetError{Budget: s.forSharers(small.Budget), Minimum: s.forSharers(small.Minimum), Sharers: int(s.forSharers(1)),
+	e := &BudgetError{Budget: small.Budget, Minimum: small.Budget.ForAll(small.Minimum), Default: !s.set.Memory.Decided() && small.Budget == s.budget,
 		Model: s.modelName, Precision: s.precision().String(), Device: s.deviceFacts().Name, Err: err}
-	if small.Budget == s.budget {
-		e.Why = s.budgetWhy
-		if s.whole.sharers > 1 { // what was divided may not have been a multiple
-			e.Budget, e.Why = s.whole.budget, s.whole.why
-		}
-		e.Default = s.set.Memory == DefaultMemory && e.Why == s.whole.why
-		if e.Why == askedFor {
-			e.Why = ""
-		}
-	}
 	if s.info == nil {
 		e.Precision = "fp32"
 		return e
 	}
 	if small.Kept > small.Minimum/2 {
-		e.Maps = fmt.Sprintf("%s of them for whole maps between sections (at %s)", Bytes(s.forSharers(small.Kept)), small.Where)
+		e.Maps = fmt.Sprintf("%s of them for whole maps between sections (at %s)", Bytes(small.Budget.ForAll(small.Kept)), small.Where)
 		if s.shared() && !s.hostRest() {
 			e.Maps += ", which cannot wait in host memory because the device shares it"
 		}
 	}
-	if most := s.withinDevice(0); most > 0 && most < e.Minimum {
+	if most := s.info.GlobalMem; most > 0 && most < e.Minimum {
 		e.DeviceMem = most
 	}
 	e.Lower = s.cheaper(m, h, w, small.Minimum)
@@ -193,14 +180,14 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 
 // cheaper lists what would need less than so many bytes, and no more than the device has.
 func (s *Session) cheaper(m *model.Model, h, w int, than int64) (lower []Remedy) {
-	if most := s.withinDevice(0); most > 0 {
-		than = min(than, most/s.forSharers(1)+1)
+	if most := s.info.GlobalMem; most > 0 {
+		than = min(than, most/int64(s.budget.Sharers())+1)
 	}
 	try := func(change string, m *model.Model, p Precision) {
-		opt := s.engineOptions(0)
+		opt := s.engineOptions(Budget{})
 		opt.Precision, opt.TF32 = p.Storage(), p == TF32
 		if least, err := exec.Minimum(m, h, w, s.info, opt); err == nil && least < than {
-			lower = append(lower, Remedy{change, s.forSharers(least)})
+			lower = append(lower, Remedy{change, s.budget.ForAll(least)})
 		}
 	}
 	if s.precision() != FP16 {

@@ -43,10 +43,11 @@ func (r *run) describePlan(overwrite bool) error {
 }
 
 func (r *run) budgetTitle() string {
-	if r.budget == 0 {
+	b := r.plan.Plan.Budget
+	if !b.Limited() {
 		return "no budget"
 	}
-	return "budget " + Bytes(r.budget)
+	return "budget " + Bytes(b.Bytes())
 }
 
 // sectionTable describes the sections of a job's plan.

@@ -31,7 +31,7 @@ func testChart(t *testing.T, name string) {
 		Exposure: pipeline.Exposure{EV: 2},
 		Output:   pipeline.Output{Writer: &out, Bits: 16},
 	}
-	im, rep := develop(t, session(t, pipeline.Settings{Model: name, Memory: 128 << 20}), j)
+	im, rep := develop(t, session(t, pipeline.Settings{Model: name, Memory: pipeline.Limit(128 << 20)}), j)
 	if im.Width != 1734 || im.Height != 1156 {
 		t.Fatalf("picture of %dx%d", im.Width, im.Height)
 	}
@@ -86,19 +86,19 @@ func grid(pix []uint16, width, x0, y0, n, step int) float64 {
 func TestSameBytes(t *testing.T) {
 	needOpenCL(t)
 	c := nikon(t).crop(300, 200, 201, 143)
-	_, err := session(t, pipeline.Settings{Memory: 1}).Enhance(context.Background(), c.job(0, 0, new(bytes.Buffer)))
+	_, err := session(t, pipeline.Settings{Memory: pipeline.Limit(1)}).Enhance(context.Background(), c.job(0, 0, new(bytes.Buffer)))
 	var least *memplan.BudgetError
 	if !errors.As(err, &least) || pipeline.Classify(err) != pipeline.ClassBudget {
 		t.Fatalf("a budget of 1 byte: %v", err)
 	}
 	var want []byte
 	for _, set := range []pipeline.Settings{
-		{Memory: pipeline.NoLimit}, {Memory: pipeline.Memory(least.Minimum)}, {Memory: 64 << 20}, {Memory: 256 << 20}, {},
+		{Memory: pipeline.Unlimited()}, {Memory: pipeline.Limit(least.Minimum)}, {Memory: pipeline.Limit(64 << 20)}, {Memory: pipeline.Limit(256 << 20)}, {},
 		{StripRows: 2}, {StripRows: 6}, {StripRows: 32}, {WholePlanes: true},
 	} {
 		var out bytes.Buffer
 		_, rep := develop(t, session(t, set), c.job(0, 0, &out))
-		if set.Memory > 0 && rep.Memory.Peak > int64(set.Memory) {
+		if rep.Memory.Peak > set.Memory.Bytes() {
 			t.Errorf("%+v: peak %d", set, rep.Memory.Peak)
 		}
 		if want == nil {
@@ -107,7 +107,7 @@ func TestSameBytes(t *testing.T) {
 			t.Errorf("%+v: other bytes than without limit", set)
 		}
 	}
-	below := pipeline.Settings{Memory: pipeline.Memory(least.Minimum - 1)}
+	below := pipeline.Settings{Memory: pipeline.Limit(least.Minimum - 1)}
 	if _, err := session(t, below).Enhance(context.Background(), c.job(0, 0, new(bytes.Buffer))); pipeline.Classify(err) != pipeline.ClassBudget {
 		t.Errorf("a byte below the minimum: %v", err)
 	}
@@ -205,7 +205,7 @@ func TestNoLeak(t *testing.T) {
 	needOpenCL(t)
 	a, b := nikon(t).crop(64, 64, 40, 32), nikon(t).crop(64, 64, 24, 70)
 	round := func(n int) {
-		s, err := pipeline.NewSession(pipeline.Settings{Memory: 64 << 20})
+		s, err := pipeline.NewSession(pipeline.Settings{Memory: pipeline.Limit(64 << 20)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestNoLeak(t *testing.T) {
 // TestCancel: a cancelled run says so and leaves the session usable.
 func TestCancel(t *testing.T) {
 	needOpenCL(t)
-	s := session(t, pipeline.Settings{Memory: 64 << 20, StripRows: 4})
+	s := session(t, pipeline.Settings{Memory: pipeline.Limit(64 << 20), StripRows: 4})
 	c := nikon(t).crop(0, 0, 256, 256)
 	ctx, cancel := context.WithCancel(context.Background())
 	j := c.job(0, 0, new(bytes.Buffer))

@@ -46,13 +46,13 @@ func (s *Session) explain(input string, h, w int) (*Explanation, error) {
 	if err := s.ready(context.Background()); err != nil {
 		return nil, err
 	}
-	job, err := s.prepareWithin(s.model, h, w)
+	job, err := s.prepareWithin(s.model, h, w, s.allowed())
 	if err != nil {
 		return nil, err
 	}
 	x := &Explanation{Input: input, Steps: job.Explain()}
 	x.Model, x.Device = s.facts()
-	x.Plan = PlanFacts{PrecisionWhy: s.precisionWhy(), Packed: [2]int{h, w}, Budget: s.budget, BudgetWhy: s.budgetWhy}
+	x.Plan = PlanFacts{PrecisionWhy: s.precisionWhy(), Packed: [2]int{h, w}}
 	x.Plan.fill(job)
 	x.Algos = exec.SumAlgos(x.Steps)
 	return x, nil

@@ -10,7 +10,10 @@ func OpenWith(s *Session, do func(*exec.Job, *clrt.Context) (*exec.Engine, error
 
 // BoundHost bounds the host's memory of a session that knows what the process held
 // before, which another session would find changed.
-func BoundHost(s *Session, bytes int64) { s.set.HostMemory = Memory(bytes) }
+func BoundHost(s *Session, bytes int64) { s.set.HostMemory = Limit(bytes) }
 
 // HostHas makes a session believe that so many more bytes are available.
 func HostHas(s *Session, bytes int64) { s.available = func() (int64, bool) { return bytes, true } }
+
+// TableRows is how many rows a table of plans has: one for each budget and one for the smallest.
+var TableRows = len(tableBudgets) + 1

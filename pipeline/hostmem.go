@@ -55,22 +55,24 @@ func (e *HostMemoryError) Error() string {
 		parts = append(parts, fmt.Sprintf("%s %s", Bytes(u.Bytes), u.Purpose))
 	}
 	if e.Available > 0 {
-		return fmt.Sprintf("this run needs about %s of host memory (%s), but only %s are available, %s of which the process holds",
+		return fmt.Sprintf("this run needs about %s of host memory (%s), but only %s are available, %s of which the process holds; --host-mem 0 skips this check",
 			Bytes(e.Need), strings.Join(parts, ", "), Bytes(e.Budget), Bytes(e.Budget-e.Available))
 	}
 	if e.Owner != "" {
-		return fmt.Sprintf("this run needs about %s of host memory (%s), but the host of %s has %s", Bytes(e.Need), strings.Join(parts, ", "), e.Owner, Bytes(e.Budget))
+		return fmt.Sprintf("this run needs about %s of host memory (%s), but the host of %s has %s; --host-mem 0 skips this check",
+			Bytes(e.Need), strings.Join(parts, ", "), e.Owner, Bytes(e.Budget))
 	}
-	return fmt.Sprintf("%s of host memory is too little: this run needs about %s (%s)", Bytes(e.Budget), Bytes(e.Need), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s of host memory is too little: this run needs about %s (%s); try --host-mem %dM",
+		Bytes(e.Budget), Bytes(e.Need), strings.Join(parts, ", "), e.enough()>>20)
 }
 
 // drift is by how much what the process holds before a run differs from one run to
 // the next at least, by when its garbage is collected: 8 MiB were seen.
 const drift = 12 << 20
 
-// Enough is a budget that works, where none is too small for the run itself: Need and
+// enough is a budget that works, where none is too small for the run itself: Need and
 // what it may be more the next time, as a round number of MiB.
-func (e *HostMemoryError) Enough() int64 {
+func (e *HostMemoryError) enough() int64 {
 	n, round := e.Need+max(drift, e.Need/16), int64(10<<20)
 	if n > 1000<<20 {
 		round *= 10
@@ -82,7 +84,9 @@ func (e *HostMemoryError) Enough() int64 {
 // against the budget.
 func (r *run) hostNeeds() error {
 	f := &r.report.Host
-	f.Budget = max(0, int64(r.set.HostMemory))
+	if f.Budget = 0; r.set.HostMemory.Limited() {
+		f.Budget = r.set.HostMemory.Bytes()
+	}
 	f.Planned, f.Need = nil, 0
 	add := func(purpose string, bytes int64) {
 		if bytes > 0 {
@@ -117,7 +121,7 @@ func (r *run) hostNeeds() error {
 	if f.Budget > 0 && f.Need > f.Budget {
 		return &HostMemoryError{Budget: f.Budget, Need: f.Need, Planned: f.Planned}
 	}
-	if p := r.set.Profile; p != nil && r.choice.Device == nil && p.HostMem > 0 && r.set.HostMemory != NoLimit && f.Need > p.HostMem {
+	if p := r.set.Profile; p != nil && r.choice.Device == nil && p.HostMem > 0 && r.set.HostMemory != Unlimited() && f.Need > p.HostMem {
 		return &HostMemoryError{Budget: p.HostMem, Owner: p.Name, Need: f.Need, Planned: f.Planned}
 	}
 	return r.hostAvailable()
@@ -129,7 +133,7 @@ func (r *run) hostNeeds() error {
 func (r *run) hostAvailable() error {
 	f := &r.report.Host
 	f.Available = 0
-	if r.set.HostMemory != DefaultMemory || r.job.DryRun {
+	if r.set.HostMemory.Decided() || r.job.DryRun {
 		return nil
 	}
 	avail, ok := r.available()
@@ -156,19 +160,19 @@ func (r *run) fitHost() error {
 		return err
 	}
 	limit := r.plan.Plan.Held() - (host.Need - host.Budget)
-	job, perr := r.prepare(r.model, r.geo.h, r.geo.w, max(1, limit)) // 0 would be none
+	within := func(bytes int64) (*exec.Job, error) {
+		return r.prepare(r.model, r.geo.h, r.geo.w, r.budget.Lowered(bytes, "what the host's memory leaves"))
+	}
+	job, perr := within(limit)
 	var least *memplan.BudgetError
 	if errors.As(perr, &least) && least.Minimum < r.plan.Plan.Held() { // its rows on their way are fewer, too
-		limit = least.Minimum
-		job, perr = r.prepare(r.model, r.geo.h, r.geo.w, limit)
+		job, perr = within(least.Minimum)
 	}
 	if perr != nil {
 		return err
 	}
 	r.plan = job
 	r.report.Plan.fill(job)
-	r.budget, r.budgetWhy = limit, "what the host's memory leaves"
-	r.report.Plan.Budget, r.report.Plan.BudgetWhy = r.budget, r.budgetWhy
 	return r.hostNeeds()
 }
 

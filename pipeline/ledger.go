@@ -9,18 +9,19 @@ import (
 // way. A photo always gets what it asks for when no other is under way: whether
 // that is too much is for hostNeeds to say.
 type ledger struct {
-	total int64 // bytes; 0: no bound
+	total int64
 
 	mu    sync.Mutex
 	turn  *sync.Cond
 	used  int64
-	fixed int64 // what is held whatever is under way; -1: not known yet, and one photo at a time
+	fixed int64 // what is held whatever is under way
+	known bool  // whether fixed is; until then there is one photo at a time
 }
 
-// newLedger makes a ledger. If fixed is -1, setFixed must be called before a
-// second photo is let in.
-func newLedger(total, fixed int64) *ledger {
-	l := &ledger{total: total, fixed: fixed}
+// newLedger makes a ledger. Unless known says that nothing is held whatever is under way,
+// setFixed must be called before a second photo is let in.
+func newLedger(total int64, known bool) *ledger {
+	l := &ledger{total: total, known: known}
 	l.turn = sync.NewCond(&l.mu)
 	return l
 }
@@ -32,7 +33,7 @@ func (l *ledger) setFixed(n int64) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.fixed = max(l.fixed, n)
+	l.fixed, l.known = max(l.fixed, n), true
 	l.turn.Broadcast()
 }
 
@@ -40,7 +41,7 @@ func (l *ledger) setFixed(n int64) {
 func (l *ledger) affords(n int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.total == 0 || l.fixed >= 0 && l.fixed+3*n <= l.total
+	return l.known && l.fixed+3*n <= l.total
 }
 
 // take waits for n bytes.
@@ -65,9 +66,9 @@ func (l *ledger) take(ctx context.Context, n int64) error {
 
 func (l *ledger) fits(n int64) bool {
 	switch {
-	case l.used == 0 || l.total == 0:
+	case l.used == 0:
 		return true
-	case l.fixed < 0:
+	case !l.known:
 		return false
 	}
 	return l.fixed+l.used+n <= l.total

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ func TestBudgetRemedies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := pipeline.Settings{Model: "pynet-random:x,width=8", Profile: phone, PlanOnly: true, Memory: 1}
+	set := pipeline.Settings{Model: "pynet-random:x,width=8", Profile: phone, PlanOnly: true, Memory: pipeline.Limit(1)}
 	var out bytes.Buffer
 	j := order(nikon(t).crop(0, 0, 256, 256), &out)
 	j.DryRun = true
@@ -38,7 +39,7 @@ func TestBudgetRemedies(t *testing.T) {
 	if !strings.Contains(small.Error(), "Adreno") {
 		t.Errorf("the device is not named: %v", small)
 	}
-	set.Precision, set.Memory = pipeline.FP16, pipeline.Memory(small.Lower[0].Minimum)
+	set.Precision, set.Memory = pipeline.FP16, pipeline.Limit(small.Lower[0].Minimum)
 	rep, err := session(t, set).Enhance(context.Background(), j)
 	if err != nil || rep.Plan.Peak != small.Lower[0].Minimum {
 		t.Errorf("with what the error named: %v", err)
@@ -54,32 +55,32 @@ func TestBudgetWithinDevice(t *testing.T) {
 	}
 	toy := *phone
 	toy.Name = "toy"
-	explain := func(memory pipeline.Memory) (*pipeline.Explanation, error) {
+	explain := func(memory pipeline.Budget) (*pipeline.Explanation, error) {
 		s := session(t, pipeline.Settings{Profile: &toy, PlanOnly: true, Memory: memory})
 		return s.ExplainSize(512, 512)
 	}
-	free, err := explain(pipeline.NoLimit)
+	free, err := explain(pipeline.Unlimited())
 	if err != nil || free.Plan.Budget != phone.GlobalMem {
 		t.Fatalf("%v: budget %d", err, free.Plan.Budget)
 	}
 	toy.GlobalMem = free.Plan.Peak - 1
 	toy.MaxAlloc = toy.GlobalMem
 	for _, c := range []struct {
-		memory pipeline.Memory
+		memory pipeline.Budget
 		budget int64
 		why    string
 	}{
-		{pipeline.NoLimit, toy.GlobalMem, "all that toy has; no limit was asked for"},
-		{pipeline.Memory(toy.GlobalMem + 1), toy.GlobalMem, "all that toy has; " + pipeline.Bytes(toy.GlobalMem+1) + " were asked for"},
-		{pipeline.Memory(toy.GlobalMem), toy.GlobalMem, "as asked for"},
-		{pipeline.Memory(toy.GlobalMem - 1), toy.GlobalMem - 1, "as asked for"},
-		{pipeline.DefaultMemory, toy.GlobalMem / 5 * 4, "80 % of the " + pipeline.Bytes(toy.GlobalMem) + " of toy"},
+		{pipeline.Unlimited(), toy.GlobalMem, "all that toy has; no limit was asked for"},
+		{pipeline.Limit(toy.GlobalMem + 1), toy.GlobalMem, "all that toy has; " + pipeline.Bytes(toy.GlobalMem+1) + " were asked for"},
+		{pipeline.Limit(toy.GlobalMem), toy.GlobalMem, "as asked for"},
+		{pipeline.Limit(toy.GlobalMem - 1), toy.GlobalMem - 1, "as asked for"},
+		{pipeline.Budget{}, toy.GlobalMem / 5 * 4, "80 % of the " + pipeline.Bytes(toy.GlobalMem) + " of toy"},
 	} {
 		x, err := explain(c.memory)
 		if err != nil {
-			t.Errorf("%d: %v", c.memory, err)
+			t.Errorf("%v: %v", c.memory, err)
 		} else if x.Plan.Budget != c.budget || x.Plan.BudgetWhy != c.why || x.Plan.Peak > c.budget {
-			t.Errorf("%d: peak %d of %d (%s), want %d (%s)", c.memory, x.Plan.Peak, x.Plan.Budget, x.Plan.BudgetWhy, c.budget, c.why)
+			t.Errorf("%s: peak %d of %d (%s), want %d (%s)", c.memory, x.Plan.Peak, x.Plan.Budget, x.Plan.BudgetWhy, c.budget, c.why)
 		}
 	}
 	table, err := session(t, pipeline.Settings{Profile: &toy, PlanOnly: true}).PlanTableSize(512, 512)
@@ -95,7 +96,7 @@ func TestBudgetWithinDevice(t *testing.T) {
 	least := table.Rows[0].Peak
 	toy.GlobalMem = least - 1
 	var small *pipeline.BudgetError
-	if _, err := explain(pipeline.Memory(2 * least)); !errors.As(err, &small) || small.DeviceMem != least-1 || small.Minimum != least || strings.Contains(err.Error(), "--mem") {
+	if _, err := explain(pipeline.Limit(2 * least)); !errors.As(err, &small) || small.DeviceMem != least-1 || small.Minimum != least || strings.Contains(err.Error(), "--mem") {
 		t.Errorf("a device of %d bytes: %v", least-1, err)
 	}
 	if len(small.Lower) != 1 || small.Lower[0].Change != "--precision fp16" || small.Lower[0].Minimum > toy.GlobalMem {
@@ -196,7 +197,7 @@ func TestHostMemory(t *testing.T) {
 	needOpenCL(t)
 	var out bytes.Buffer
 	j := nikon(t).crop(100, 100, 200, 144).job(0, 0, &out)
-	_, err := session(t, pipeline.Settings{HostMemory: 1 << 20}).Enhance(context.Background(), j)
+	_, err := session(t, pipeline.Settings{HostMemory: pipeline.Limit(1 << 20)}).Enhance(context.Background(), j)
 	var host *pipeline.HostMemoryError
 	if !errors.As(err, &host) || pipeline.Classify(err) != pipeline.ClassBudget || out.Len() > 0 {
 		t.Fatalf("error %v, %d bytes written", err, out.Len())
@@ -208,7 +209,7 @@ func TestHostMemory(t *testing.T) {
 	if sum != host.Need || host.Need <= host.Budget || !strings.Contains(err.Error(), "device buffers, which share the host's memory") {
 		t.Errorf("%d of %d bytes named in %v", sum, host.Need, err)
 	}
-	_, rep := develop(t, session(t, pipeline.Settings{HostMemory: 8 << 30}), j)
+	_, rep := develop(t, session(t, pipeline.Settings{HostMemory: pipeline.Limit(8 << 30)}), j)
 	if runtime.GOOS == "linux" && (rep.Host.PeakRSS < rep.Plan.Peak || rep.Host.PeakRSS > 8<<30 || rep.Host.StartRSS == 0) {
 		t.Errorf("resident: %d at the start, %d at most", rep.Host.StartRSS, rep.Host.PeakRSS)
 	}
@@ -239,11 +240,11 @@ func TestHostAvailable(t *testing.T) {
 		if _, err := none.Enhance(context.Background(), dry); err != nil {
 			t.Errorf("%q: a dry run: %v", device, err)
 		}
-		for _, asked := range []pipeline.Memory{pipeline.NoLimit, 8 << 30} {
+		for _, asked := range []pipeline.Budget{pipeline.Unlimited(), pipeline.Limit(8 << 30)} {
 			s := session(t, pipeline.Settings{Device: device, HostMemory: asked})
 			pipeline.HostHas(s, 100<<10)
 			if _, rep := develop(t, s, j); rep.Host.Available != 0 {
-				t.Errorf("%q: with %d asked for, %d are available", device, asked, rep.Host.Available)
+				t.Errorf("%q: with %v asked for, %d are available", device, asked, rep.Host.Available)
 			}
 		}
 		// Enough for one photo is enough for the next, whose memory is there already.
@@ -364,7 +365,7 @@ func TestPlanTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(table.Rows) != len(pipeline.TableBudgets)+1 || table.Rows[len(table.Rows)-1].Budget != 0 {
+	if len(table.Rows) != pipeline.TableRows || table.Rows[len(table.Rows)-1].Budget != 0 {
 		t.Fatalf("%d rows", len(table.Rows))
 	}
 	found := false
@@ -400,19 +401,19 @@ func TestBudgetProblem(t *testing.T) {
 		err  pipeline.BudgetError
 		want string
 	}{
-		"asked":    {pipeline.BudgetError{Budget: 1 << 10, Minimum: 1 << 20}, "a budget of 1.0 KiB is too small by 1023.0 KiB" + of},
-		"odd":      {pipeline.BudgetError{Budget: 15001023, Minimum: 15001024}, "a budget of 15001023 bytes (14.3 MiB) is too small by 1 byte" + of},
-		"one byte": {pipeline.BudgetError{Budget: 1, Minimum: 3}, "a budget of 1 byte is too small by 2 bytes" + of},
-		"default": {pipeline.BudgetError{Budget: 3435973836, Minimum: 3470716160, Default: true, Why: "80 % of the 4.0 GiB of adreno-660"},
+		"asked":    {pipeline.BudgetError{Budget: pipeline.Limit(1 << 10), Minimum: 1 << 20}, "a budget of 1.0 KiB is too small by 1023.0 KiB" + of},
+		"odd":      {pipeline.BudgetError{Budget: pipeline.Limit(15001023), Minimum: 15001024}, "a budget of 15001023 bytes (14.3 MiB) is too small by 1 byte" + of},
+		"one byte": {pipeline.BudgetError{Budget: pipeline.Limit(1), Minimum: 3}, "a budget of 1 byte is too small by 2 bytes" + of},
+		"default": {pipeline.BudgetError{Budget: pipeline.Limit(3435973836).Because("80 % of the 4.0 GiB of adreno-660"), Minimum: 3470716160, Default: true},
 			"the default budget of 3.2 GiB (80 % of the 4.0 GiB of adreno-660) is too small by 33.1 MiB" + of},
-		"found": {pipeline.BudgetError{Budget: 1 << 20, Minimum: 2 << 20, Why: "what the device was found to have"},
+		"found": {pipeline.BudgetError{Budget: pipeline.Limit(1 << 20).Because("what the device was found to have"), Minimum: 2 << 20},
 			"the budget of 1.0 MiB (what the device was found to have) is too small by 1.0 MiB" + of},
-		"shared": {pipeline.BudgetError{Budget: 2 << 20, Minimum: 4 << 20, Sharers: 2},
+		"shared": {pipeline.BudgetError{Budget: pipeline.Limit(2 << 20).SharedBy(2), Minimum: 4 << 20},
 			"a budget of 2.0 MiB, shared by the 2 photos that are on the device at a time, is too small by 2.0 MiB" + of},
 	} {
 		c.err.Model, c.err.Precision, c.err.Device = "fast", "fp32", "D"
-		if got := c.err.Problem(); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+		if want := fmt.Sprintf("%s: the smallest that works is --mem %d (%s)", c.want, c.err.Minimum, pipeline.Bytes(c.err.Minimum)); c.err.Error() != want {
+			t.Errorf("%s: %q, want %q", name, &c.err, want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/exec"
+	"enhance/memplan"
 	"enhance/profile"
 	"enhance/raw"
 )
@@ -31,12 +32,14 @@ type Settings struct {
 	// Cores bounds how many of a CPU device's are used; 0 is no bound. Those of the
 	// host's own stages, and of the host executor, are GOMAXPROCS.
 	Cores int
-	// Memory bounds the bytes of all device buffers together.
-	Memory Memory
+	// Memory bounds the bytes of all device buffers together; the zero Budget leaves it
+	// to what the device reports. Neither that nor any other is more than the device's
+	// memory, or its profile's.
+	Memory Budget
 	// HostMemory bounds the bytes of the host's memory that a run is planned to
 	// hold, device buffers among them where the device shares it; the default is what
 	// is available, where the system tells.
-	HostMemory Memory
+	HostMemory Budget
 	// Profiler, if not nil, gathers where the time of all runs goes.
 	Profiler *exec.Profile
 	// Profile limits the device to what a device of that profile has.
@@ -69,15 +72,14 @@ type Settings struct {
 	WholePlanes bool
 }
 
-// Memory is a budget in bytes. [DefaultMemory], the zero value, leaves it to
-// what the device reports. No budget of a device, and neither is NoLimit, is more than the
-// device's memory, or its profile's.
-type Memory int64
+// Budget is a bound on bytes; the zero Budget says that nobody gave one.
+type Budget = memplan.Budget
 
-const (
-	DefaultMemory Memory = 0
-	NoLimit       Memory = -1
-)
+// Limit is a budget of so many bytes.
+func Limit(bytes int64) Budget { return memplan.Limit(bytes) }
+
+// Unlimited is the wish for no limit.
+func Unlimited() Budget { return memplan.Unlimited() }
 
 // Job is one photo.
 type Job struct {

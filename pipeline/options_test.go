@@ -16,17 +16,22 @@ import (
 )
 
 func TestParseMemory(t *testing.T) {
-	for s, want := range map[string]Memory{
-		"0": NoLimit, "0G": NoLimit, "1": 1, "4096": 4096, "64k": 64 << 10, "64K": 64 << 10, "256M": 256 << 20,
+	for s, want := range map[string]int64{
+		"1": 1, "4096": 4096, "64k": 64 << 10, "64K": 64 << 10, "256M": 256 << 20,
 		"256m": 256 << 20, "256MB": 256 << 20, "256MiB": 256 << 20, "1.5g": 3 << 29, "2G": 2 << 30, " 8m ": 8 << 20, "0.1": 1,
 	} {
-		if got, err := ParseMemory(s); err != nil || got != want {
-			t.Errorf("%q: %d, %v; want %d", s, got, err, want)
+		if got, err := ParseMemory(s); err != nil || got != Limit(want) {
+			t.Errorf("%q: %v, %v; want %d", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"0", "0G", "0.0"} {
+		if got, err := ParseMemory(s); err != nil || got != Unlimited() {
+			t.Errorf("%q: %v, %v; want no limit", s, got, err)
 		}
 	}
 	for _, s := range []string{"", "m", "-1", "1x", "1mm", "NaN", "inf", "1e9", "0x10", "9999999999T", "1_0", "12 34"} {
 		if got, err := ParseMemory(s); Classify(err) != ClassOption {
-			t.Errorf("%q: %d, %v; want a refusal", s, got, err)
+			t.Errorf("%q: %v, %v; want a refusal", s, got, err)
 		}
 	}
 }
@@ -130,8 +135,8 @@ func FuzzOptions(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		m, err := ParseMemory(s)
-		if err == nil && m <= 0 && m != NoLimit || err != nil && Classify(err) != ClassOption {
-			t.Errorf("memory %q: %d, %v", s, m, err)
+		if err == nil && m.Bytes() <= 0 || err != nil && Classify(err) != ClassOption {
+			t.Errorf("memory %q: %v, %v", s, m, err)
 		}
 		if n, err := ParseNoise(s); err == nil && n.Mode == NoiseGiven {
 			for _, l := range n.Levels {

@@ -67,7 +67,7 @@ func TestTurns(t *testing.T) {
 
 // TestLedger: what is taken never passes the total, except by one alone.
 func TestLedger(t *testing.T) {
-	l := newLedger(100, -1)
+	l := newLedger(100, false)
 	if err := l.take(context.Background(), 250); err != nil { // alone
 		t.Fatal(err)
 	}

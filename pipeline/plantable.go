@@ -5,14 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"enhance/exec"
 	"enhance/memplan"
 )
 
-// TableBudgets are the budgets of a table of plans, 0 for none.
-var TableBudgets = []int64{64 << 20, 128 << 20, 256 << 20, 512 << 20, 1 << 30, 2 << 30, 4 << 30, 0}
+// tableBudgets are the budgets of a table of plans, the last for all that there is.
+var tableBudgets = []int64{64 << 20, 128 << 20, 256 << 20, 512 << 20, 1 << 30, 2 << 30, 4 << 30, math.MaxInt64}
+
+// tableBudget is a budget of so many bytes, as far as the device has them.
+func (s *Session) tableBudget(bytes int64) Budget {
+	b := Unlimited()
+	if most := s.info.GlobalMem; most > 0 {
+		bytes = min(bytes, most)
+	}
+	if bytes < math.MaxInt64 {
+		b = Limit(bytes)
+	}
+	return b.Because("of the table")
+}
 
 // TableRow is the plan for one budget.
 type TableRow struct {
@@ -35,7 +48,7 @@ type PlanTable struct {
 	Rows   []TableRow  `json:"rows"`
 }
 
-// PlanTable plans the photo of j for each of TableBudgets and for the smallest
+// PlanTable plans the photo of j for each of tableBudgets and for the smallest
 // budget that works. If measure is set it develops the photo within each, to
 // nowhere.
 func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTable, error) {
@@ -72,28 +85,23 @@ func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
 	}
 	t := &PlanTable{Input: input, Packed: [2]int{h, w}}
 	t.Model, t.Device = s.facts()
-	budgets := slices.Clone(TableBudgets)
+	budgets := slices.Clone(tableBudgets)
 	least, err := s.minimum(s.model, h, w)
 	if err != nil {
 		return nil, s.explainBudget(err, s.model, h, w)
 	}
-	if most := s.withinDevice(0); most > 0 && least > most {
-		_, err := s.prepareWithin(s.model, h, w)
+	if most := s.info.GlobalMem; most > 0 && least > most {
+		_, err := s.prepareWithin(s.model, h, w, s.budget)
 		return nil, err
 	}
 	budgets = append(budgets, least)
-	slices.SortFunc(budgets, func(a, b int64) int { // none is the most
-		switch {
-		case a == b:
-			return 0
-		case b == 0 || a != 0 && a < b:
-			return -1
-		}
-		return 1
-	})
+	slices.Sort(budgets)
 	for _, b := range slices.Compact(budgets) {
-		row := TableRow{Budget: b, Smallest: b == least}
-		job, err := s.prepare(s.model, h, w, b)
+		row := TableRow{Smallest: b == least}
+		if b < math.MaxInt64 {
+			row.Budget = b
+		}
+		job, err := s.prepare(s.model, h, w, s.tableBudget(b))
 		switch {
 		case errors.As(err, new(*memplan.BudgetError)):
 			row.TooSmall = true
@@ -108,7 +116,7 @@ func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
 }
 
 func (r *TableRow) fillRow(s *Session, job *exec.Job, h, w int) {
-	r.PlanFacts = PlanFacts{PrecisionWhy: s.precisionWhy(), Packed: [2]int{h, w}, Budget: r.Budget}
+	r.PlanFacts = PlanFacts{PrecisionWhy: s.precisionWhy(), Packed: [2]int{h, w}}
 	r.fill(job)
 }
 
@@ -116,8 +124,6 @@ func (r *TableRow) fillRow(s *Session, job *exec.Job, h, w int) {
 // count. Rows of one plan are measured once.
 func (s *Session) measure(ctx context.Context, j Job, t *PlanTable) error {
 	j.Output = Output{Writer: io.Discard, Format: PNG}
-	budget, why := s.budget, s.budgetWhy
-	defer func() { s.budget, s.budgetWhy = budget, why }()
 	// Drivers of CPUs compile a kernel when it first runs, inside of what is measured.
 	// Every plan has the same kernels, so any of them will do: the last is the fastest.
 	for i := len(t.Rows) - 1; i >= 0; i-- {
@@ -150,8 +156,12 @@ func (s *Session) measureRow(ctx context.Context, j Job, row *TableRow) (seconds
 	if err := s.closeEngine(); err != nil {
 		return 0, err
 	}
-	s.budget, s.budgetWhy = row.Budget, "of the table"
-	rep, err := s.Enhance(ctx, j)
+	r, err := s.begin(ctx, j)
+	if err != nil {
+		return 0, err
+	}
+	r.within = row.PlanFacts.Full.Budget
+	rep, err := r.finish()
 	if err != nil {
 		return 0, err
 	}

@@ -30,70 +30,55 @@ func (s *Session) chooseDevice() (err error) {
 	return nil
 }
 
-// chooseBudget decides the budget for the device chosen.
-func (s *Session) chooseBudget() {
-	set, p := &s.set, s.set.Profile
-	switch {
-	case s.info == nil:
-		s.budget, s.budgetWhy = max(0, int64(set.Memory)), askedFor
-		if set.Memory <= 0 {
-			s.budgetWhy = "no limit: whole planes in the host's memory"
+// deviceBudget decides what plans for the device may hold, of what was asked for: no more than
+// the device has, or the profile says that it has, since a plan for more could not be run
+// there. So many sessions use the device at a time.
+func (s *Session) deviceBudget(asked Budget, sharers int) Budget {
+	if s.info == nil {
+		if asked.Limited() {
+			return asked.SharedBy(sharers)
 		}
-	case p != nil && set.Memory == DefaultMemory:
-		// The profile's own default; on a device that is here, no more than its.
-		s.budget, s.budgetWhy = p.GlobalMem/5*4, fmt.Sprintf("80 %% of the %s of %s", Bytes(p.GlobalMem), p.Name)
+		return Unlimited().Because("no limit: whole planes in the host's memory")
+	}
+	b, p := asked, s.set.Profile
+	switch {
+	case asked.Decided():
+	case p == nil:
+		b = defaultBudget(s.info)
+	default: // the profile's own default; on a device that is here, no more than its
+		b = Limit(p.GlobalMem / 5 * 4).Because(fmt.Sprintf("80 %% of the %s of %s", Bytes(p.GlobalMem), p.Name))
 		if s.choice.Device != nil {
-			if here, why := set.Memory.budget(s.choice.Device.Info()); here < s.budget {
-				s.budget, s.budgetWhy = here, why
+			if here := defaultBudget(s.choice.Device.Info()); here.Bytes() < b.Bytes() {
+				b = here
 			}
 		}
-	default:
-		s.budget, s.budgetWhy = set.Memory.budget(s.info)
 	}
-	s.capBudget()
-	s.whole = wholeBudget{s.budget, s.budgetWhy, 1}
-}
-
-// wholeBudget is a device's budget before several sessions divide it.
-type wholeBudget struct {
-	budget  int64
-	why     string
-	sharers int64
-}
-
-// forSharers is what a device needs so that each of the sessions on it has n bytes.
-func (s *Session) forSharers(n int64) int64 { return n * max(1, s.whole.sharers) }
-
-// capBudget makes the budget no more than the device has, or the profile says that
-// it has: a plan for more could not be run there.
-func (s *Session) capBudget() {
-	within := s.withinDevice(s.budget)
-	if within == s.budget {
-		return
-	}
-	asked := "no limit was asked for"
-	if s.budget > 0 {
-		asked = Bytes(s.budget) + " were asked for"
-		if s.set.Memory <= 0 {
-			asked = s.budgetWhy + " would be more"
+	if most := s.info.GlobalMem; most > 0 && b.Bytes() > most {
+		wish := "no limit was asked for"
+		switch {
+		case asked.Limited():
+			wish = Bytes(asked.Bytes()) + " were asked for"
+		case b.Limited():
+			wish = b.Why() + " would be more"
 		}
+		owner := "the device"
+		if p != nil && p.GlobalMem == most {
+			owner = p.Name
+		}
+		b = Limit(most).Because(fmt.Sprintf("all that %s has; %s", owner, wish))
 	}
-	owner := "the device"
-	if p := s.set.Profile; p != nil && p.GlobalMem == within {
-		owner = p.Name
-	}
-	s.budget, s.budgetWhy = within, fmt.Sprintf("all that %s has; %s", owner, asked)
+	return b.SharedBy(sharers)
 }
 
-// withinDevice is a budget as far as the device's memory allows; 0 is no limit.
-func (s *Session) withinDevice(budget int64) int64 {
-	if s.info == nil || s.info.GlobalMem <= 0 {
-		return budget
+// defaultBudget is what a device is given if nobody says how much.
+func defaultBudget(i *clrt.DeviceInfo) Budget {
+	if i.Type != clrt.CPU {
+		return Limit(i.GlobalMem / 5 * 4).Because(fmt.Sprintf("80 %% of the device's %s", Bytes(i.GlobalMem)))
 	}
-	if budget == 0 {
-		return s.info.GlobalMem
+	if avail, ok := memAvailable(); ok {
+		return Limit(avail / 2).Because(fmt.Sprintf("half of the %s available", Bytes(avail)))
 	}
-	return min(budget, s.info.GlobalMem)
+	return Limit(i.GlobalMem / 2).Because(fmt.Sprintf("half of the device's %s", Bytes(i.GlobalMem)))
 }
 
 // deviceFacts name the device, and the profile that limits it.

@@ -26,7 +26,7 @@ func (s *Session) measureRates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := exec.MeasureRates(cl, s.shared(), s.budget)
+	r, err := exec.MeasureRates(cl, s.shared(), s.budget.Bytes())
 	if err = errors.Join(err, cl.Close()); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func TestRates(t *testing.T) {
 	if err := b.useTuning(); err != nil || b.rates == nil || b.rates.String() != a.rates.String() {
 		t.Errorf("kept %v, found %v, error %v", a.rates, b.rates, err)
 	}
-	if got := b.engineOptions(0).Rates; got != b.rates {
+	if got := b.engineOptions(Budget{}).Rates; got != b.rates {
 		t.Errorf("engines are given %v", got)
 	}
 	store := b.tuningStore()

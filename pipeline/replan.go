@@ -43,20 +43,20 @@ func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(str
 	if err == nil || !clrt.OutOfMemory(err) {
 		return e, job, err
 	}
-	limit := max(1, int64(foundShare*float64(held))) // 0 would be none
-	again, perr := s.prepare(m, h, w, limit)
+	found := s.budget.Lowered(int64(foundShare*float64(held)), "what the device was found to have")
+	again, perr := s.prepare(m, h, w, found)
 	var least *memplan.BudgetError
 	switch {
 	case errors.As(perr, &least):
-		return nil, job, &MemoryError{Need: job.Plan.Peak, Minimum: s.forSharers(least.Minimum), Err: err}
+		return nil, job, &MemoryError{Need: job.Plan.Peak, Minimum: s.budget.ForAll(least.Minimum), Err: err}
 	case perr != nil:
 		return nil, job, perr
 	}
-	say(fmt.Sprintf("the device has no room for the %s planned (%v): planned again within %s", Bytes(job.Plan.Peak), err, Bytes(limit)))
+	say(fmt.Sprintf("the device has no room for the %s planned (%v): planned again within %s", Bytes(job.Plan.Peak), err, Bytes(found.Bytes())))
 	if e, _, err = s.open(again); err != nil {
 		return nil, again, s.memoryError(err, again, m, h, w)
 	}
-	s.budget, s.budgetWhy = limit, "what the device was found to have"
+	s.found = found
 	return e, again, nil
 }
 
@@ -90,7 +90,7 @@ func (s *Session) memoryError(err error, job *exec.Job, m *model.Model, h, w int
 	}
 	e := &MemoryError{Need: job.Plan.Peak, Err: err}
 	if least, merr := s.minimum(m, h, w); merr == nil {
-		e.Minimum = s.forSharers(least)
+		e.Minimum = s.budget.ForAll(least)
 	}
 	return e
 }

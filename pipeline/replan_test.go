@@ -128,7 +128,7 @@ func order(c capture, out *bytes.Buffer) pipeline.Job {
 // smallest is the least budget of a capture.
 func smallest(t *testing.T, set pipeline.Settings, c capture) int64 {
 	t.Helper()
-	set.Memory = 1
+	set.Memory = pipeline.Limit(1)
 	var out bytes.Buffer
 	_, err := session(t, set).Enhance(context.Background(), order(c, &out))
 	var small *pipeline.BudgetError

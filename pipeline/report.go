@@ -172,8 +172,16 @@ type SectionFacts struct {
 	Algos []string `json:"algorithms,omitempty"` // of its convolutions, each once
 }
 
+// within notes a budget.
+func (f *PlanFacts) within(b Budget) {
+	if f.Budget, f.BudgetWhy = 0, b.Why(); b.Limited() {
+		f.Budget = b.Bytes()
+	}
+}
+
 func (f *PlanFacts) fill(job *exec.Job) {
 	p := job.Plan
+	f.within(p.Budget)
 	f.Full = p
 	f.Precision, f.Tuning = precisionOf(job).String(), job.Tuning()
 	f.Upload, f.Download, f.Predicted = p.Cost.UploadBytes, p.Cost.DownloadBytes, p.Cost.Seconds

@@ -28,6 +28,7 @@ type run struct {
 	start  time.Time
 	waited time.Duration // for its turn
 	place  *place
+	within Budget // for the device
 
 	// What it may hold of the picture, see batch.go: decoded blocks (0: the least)
 	// and developed batches; and who else wants to know what the session holds.
@@ -130,7 +131,7 @@ func (r *run) awaitTurn() error {
 // decide plans the run.
 func (r *run) decide() error {
 	defer r.stages().Begin("plan")()
-	r.report.Plan.Budget, r.report.Plan.BudgetWhy = r.budget, r.budgetWhy
+	r.report.Plan.within(r.within)
 	r.report.Plan.Precision = r.precision().String()
 	if err := r.makePlan(); err != nil {
 		return err
@@ -169,7 +170,7 @@ func (r *run) makePlan() error {
 	if e := r.engine; e != nil && r.h == r.geo.h && r.w == r.geo.w {
 		r.plan = e.Job
 	} else {
-		job, err := r.prepareWithin(r.model, r.geo.h, r.geo.w)
+		job, err := r.prepareWithin(r.model, r.geo.h, r.geo.w, r.within)
 		if err != nil {
 			return err
 		}
@@ -193,8 +194,8 @@ func (r *run) planHost(f *PlanFacts) error {
 		return err
 	}
 	f.FLOPs = info.FLOPs
-	if r.budget > 0 && f.Peak > r.budget {
-		return r.explainBudget(&memplan.BudgetError{Budget: r.budget, Minimum: f.Peak}, r.model, r.geo.h, r.geo.w)
+	if f.Peak > r.within.Bytes() {
+		return r.explainBudget(&memplan.BudgetError{Budget: r.within, Minimum: f.Peak}, r.model, r.geo.h, r.geo.w)
 	}
 	return nil
 }
@@ -327,7 +328,6 @@ func (r *run) openEngine() error {
 	}
 	r.plan = plan
 	r.report.Plan.fill(plan)
-	r.report.Plan.Budget, r.report.Plan.BudgetWhy = r.budget, r.budgetWhy
 	if err := r.hostNeeds(); err != nil { // more may be spilled now
 		return err
 	}

@@ -241,7 +241,7 @@ func (s *Session) planPatch(p Precision, clock *exec.Profile) (job *exec.Job, h,
 	if s.info.Type == clrt.CPU {
 		h, w = 192, 256
 	}
-	opt := s.engineOptions(s.budget)
+	opt := s.engineOptions(s.allowed())
 	opt.Precision, opt.TF32, opt.Profiler = p.Storage(), p == TF32, clock
 	for {
 		ph, pw := s.model.Convention.PaddedSides(h, w)

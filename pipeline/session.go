@@ -28,9 +28,8 @@ type Session struct {
 	choice    Choice
 	info      *clrt.DeviceInfo // nil: the host executor
 	algo      func(step string, s conv.Shape) conv.Algo
-	budget    int64
-	budgetWhy string
-	whole     wholeBudget
+	budget    Budget // what plans may hold
+	found     Budget // what the device was found to have, if that is less
 	// openJob replaces exec's Job.Open in tests.
 	openJob func(*exec.Job, *clrt.Context) (*exec.Engine, error)
 
@@ -102,8 +101,16 @@ func (s *Session) settle() (err error) {
 	if err = s.chooseAlgos(); err != nil {
 		return err
 	}
-	s.chooseBudget()
+	s.budget = s.deviceBudget(s.set.Memory, 1)
 	return nil
+}
+
+// allowed is what a plan made now may hold.
+func (s *Session) allowed() Budget {
+	if s.found.Decided() {
+		return s.found
+	}
+	return s.budget
 }
 
 // Close releases the device.
@@ -158,7 +165,7 @@ func (s *Session) Enhance(ctx context.Context, j Job) (*Report, error) {
 
 // begin opens the photo. The run must be finished.
 func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
-	r := &run{Session: s, ctx: ctx, job: &j, start: time.Now(), batches: outBatches}
+	r := &run{Session: s, ctx: ctx, job: &j, start: time.Now(), batches: outBatches, within: s.allowed()}
 	if !j.DryRun || j.Output.Path != "" || j.Output.Writer != nil {
 		if err := j.Output.complete(); err != nil {
 			return nil, err

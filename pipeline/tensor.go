@@ -106,7 +106,8 @@ func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorR
 func (s *Session) newTensorReport(j *TensorJob) *TensorReport {
 	rep := &TensorReport{Node: j.Node, DryRun: j.DryRun, Input: [3]int{j.Input.C, j.Input.H, j.Input.W}}
 	rep.Model, rep.Device = s.facts()
-	rep.Plan.Budget, rep.Plan.BudgetWhy, rep.Plan.Precision = s.budget, s.budgetWhy, s.precision().String()
+	rep.Plan.within(s.allowed())
+	rep.Plan.Precision = s.precision().String()
 	return rep
 }
 
@@ -159,7 +160,7 @@ func (r *tensorRun) decide(ctx context.Context) (err error) {
 	if err := r.ready(ctx); err != nil {
 		return err
 	}
-	if r.plan, err = r.prepareWithin(r.part, r.h, r.w); err != nil {
+	if r.plan, err = r.prepareWithin(r.part, r.h, r.w, r.allowed()); err != nil {
 		return err
 	}
 	r.report.Plan.PrecisionWhy = r.precisionWhy()
@@ -178,8 +179,8 @@ func (r *tensorRun) planHost() error {
 	if f.FLOPs, err = r.part.Graph.FLOPs(r.h, r.w); err != nil {
 		return err
 	}
-	if r.budget > 0 && f.Peak > r.budget {
-		return r.explainBudget(&memplan.BudgetError{Budget: r.budget, Minimum: f.Peak}, r.part, r.h, r.w)
+	if b := r.allowed(); f.Peak > b.Bytes() {
+		return r.explainBudget(&memplan.BudgetError{Budget: b, Minimum: f.Peak}, r.part, r.h, r.w)
 	}
 	return nil
 }
@@ -204,7 +205,6 @@ func (r *tensorRun) onDevice(ctx context.Context) error {
 	if plan != r.plan {
 		r.plan = plan
 		r.report.Plan.fill(plan)
-		r.report.Plan.Budget, r.report.Plan.BudgetWhy = r.budget, r.budgetWhy
 	}
 	r.report.Seconds.Prepare = time.Since(start).Seconds()
 	start = time.Now()

@@ -162,7 +162,7 @@ func TestRunTensorStripsChangeNothing(t *testing.T) {
 }
 
 func TestRunTensorRefuses(t *testing.T) {
-	s, err := pipeline.NewSession(pipeline.Settings{Model: "pynet-s", Device: pipeline.HostDevice, Memory: 1000})
+	s, err := pipeline.NewSession(pipeline.Settings{Model: "pynet-s", Device: pipeline.HostDevice, Memory: pipeline.Limit(1000)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, until tim
 	}
 	defer cl.Close()
 	opt := s.engineOptions(s.budget)
-	m, err := tune.NewMeter(cl, opt.Caps(s.info), opt.Precision, tune.Defaults(s.info, s.budget))
+	m, err := tune.NewMeter(cl, opt.Caps(s.info), opt.Precision, tune.Defaults(s.info, s.budget.Bytes()))
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 		if err != nil {
 			return r, err
 		}
-		job, err := s.prepare(s.model, h, w, 0)
+		job, err := s.prepare(s.model, h, w, Budget{})
 		if err != nil {
 			return r, err
 		}

@@ -12,6 +12,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/exec"
+	"enhance/memplan"
 	"enhance/model"
 	"enhance/planar"
 	"enhance/winograd"
@@ -147,7 +148,7 @@ func (l Ladder) step(ctx context.Context, dev *clrt.Device, caps conv.Caps, m *m
 		if err != nil {
 			return nil, err
 		}
-		opt.Budget = least
+		opt.Budget = memplan.Limit(least)
 	}
 	own := *m // the engine takes the parameters out of its model
 	own.Params = maps.Clone(m.Params)
@@ -160,11 +161,11 @@ func (l Ladder) step(ctx context.Context, dev *clrt.Device, caps conv.Caps, m *m
 
 // deviceBudget is what a step may take: nearly all of a GPU's memory, half of what a CPU
 // shares with all else.
-func deviceBudget(i *clrt.DeviceInfo) int64 {
+func deviceBudget(i *clrt.DeviceInfo) memplan.Budget {
 	if i.Type == clrt.CPU {
-		return i.GlobalMem / 2
+		return memplan.Limit(i.GlobalMem / 2)
 	}
-	return i.GlobalMem / 10 * 9
+	return memplan.Limit(i.GlobalMem / 10 * 9)
 }
 
 // WriteText writes a line for each step.

@@ -53,12 +53,12 @@ func runDevelop(c *call) error {
 
 // boundHeap lets the collector of garbage know how much memory there may be, or
 // there is: its default is to let the heap double. GOMEMLIMIT has the last word.
-func boundHeap(m pipeline.Memory) {
-	limit := int64(m)
-	if m == pipeline.DefaultMemory {
-		limit, _ = pipeline.HostAvailable()
+func boundHeap(b pipeline.Budget) {
+	limit, known := b.Bytes(), b.Limited()
+	if !b.Decided() {
+		limit, known = pipeline.HostAvailable()
 	}
-	if limit > 0 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
+	if known && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(limit)
 	}
 }

@@ -79,8 +79,6 @@ func status(err error) int {
 // does not name it, and with what to do on the command line.
 func message(err error, photo string) string {
 	var (
-		budget *pipeline.BudgetError
-		host   *pipeline.HostMemoryError
 		file   *atomicfile.Error
 		option *raw.OptionError
 		usage  *usageError
@@ -96,20 +94,6 @@ func message(err error, photo string) string {
 	text := err.Error()
 	named := errors.As(err, &at) || photo == ""
 	switch {
-	case errors.As(err, &budget) && budget.DeviceMem > 0: // no --mem helps
-		text = budget.Error()
-	case errors.As(err, &budget):
-		text = fmt.Sprintf("%s: the smallest that works is --mem %d (%s)", budget.Problem(), budget.Minimum, pipeline.Bytes(budget.Minimum))
-		if budget.Maps != "" {
-			text += ", " + budget.Maps
-		}
-		if less := budget.Remedies(); less != "" {
-			text += "; less would do with " + less
-		}
-	case errors.As(err, &host) && (host.Available > 0 || host.Owner != ""):
-		text += "; --host-mem 0 skips this check"
-	case errors.As(err, &host):
-		text += fmt.Sprintf("; try --host-mem %dM", host.Enough()>>20)
 	case errors.Is(err, atomicfile.ErrExists) && errors.As(err, &file):
 		text, named = file.Path+": exists already: choose another name, or give -y to replace it", true
 	case errors.As(err, &file):

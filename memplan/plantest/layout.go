@@ -34,8 +34,8 @@ func (r *replay) layout() error {
 	if pl.Peak != sum {
 		return fmt.Errorf("peak %d, but arenas and fixed buffers add up to %d", pl.Peak, sum)
 	}
-	if held := pl.Held(); r.req.Budget > 0 && held > r.req.Budget {
-		return fmt.Errorf("%d bytes are held, over the budget of %d", held, r.req.Budget)
+	if held, most := pl.Held(), r.req.Budget.Bytes(); held > most {
+		return fmt.Errorf("%d bytes are held, over the budget of %d", held, most)
 	}
 	for i := range pl.Rings {
 		ring := &pl.Rings[i]
