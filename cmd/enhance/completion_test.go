@@ -52,3 +52,18 @@ func TestComplete(t *testing.T) {
 		}
 	}
 }
+
+// FuzzComplete: any words have an answer of lines that the shells' scripts can read.
+func FuzzComplete(f *testing.F) {
+	for _, line := range []string{"", "pl", "model i", "bench conv --suite = u", "x --precision=f", "-", "--", "--=", "=", "= = =", "help\nhelp"} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		words := strings.Split(line, " ")
+		for _, a := range complete(words) {
+			if a == "" || strings.ContainsAny(a, "\n\r") {
+				t.Errorf("%q: an answer is %q", words, a)
+			}
+		}
+	})
+}

@@ -26,7 +26,7 @@ var flagTable = []flag{
 		help: "photo to develop, as if named without -i",
 		to:   func(o *options) any { return &o.inputs }},
 	{name: "raw-size", arg: "WxH", group: groupPhoto, commands: takePhotos, basic: true,
-		help: "the photo is headerless, columns x rows",
+		help: "size of a headerless photo, columns x rows",
 		more: "The file holds W·H little-endian 16-bit samples and nothing else. It needs --cfa.",
 		to:   func(o *options) any { return &o.rawSize }},
 	{name: "cfa", arg: "PATTERN", group: groupPhoto, commands: takePhotos, basic: true, words: patternNames,
