@@ -3,6 +3,7 @@ package raw
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"enhance/raw/dng"
 	"enhance/raw/opcode"
@@ -12,8 +13,8 @@ import (
 // Facts are what a file says about its photo, and what will be done about it.
 type Facts struct {
 	// Photo is nil if the photo is not read; Refused says why then.
-	Photo   *Meta  `json:"photo,omitempty"`
-	Refused string `json:"refused,omitempty"`
+	Photo   *PhotoFacts `json:"photo,omitempty"`
+	Refused string      `json:"refused,omitempty"`
 	// Images are all pictures in a TIFF-structured file, previews too.
 	Images  []dng.Directory `json:"images,omitempty"`
 	Opcodes []OpcodeFact    `json:"opcodes,omitempty"`
@@ -38,10 +39,10 @@ func Inspect(path string, opt Options) (*Facts, error) {
 		if info, statErr := os.Stat(path); statErr != nil || !info.Mode().IsRegular() {
 			return nil, err
 		}
-		f.Refused = err.Error()
+		f.Refused = strings.TrimPrefix(err.Error(), path+": ")
 	} else {
 		defer p.Close()
-		f.Photo = p.Meta()
+		f.Photo = photoFacts(p.Meta())
 		f.Opcodes = p.opcodeFacts()
 	}
 	f.Images, err = directories(path)

@@ -140,7 +140,7 @@ var flagTable = []flag{
 		help: "print the plan and stop",
 		more: "A dry run refuses what the run would refuse before it begins. It computes nothing but, with --precision auto, the patch that decides, and writes nothing but --plan-svg.",
 		to:   func(o *options) any { return &o.dryRun }},
-	{name: "json", group: groupReport, commands: []string{develop, "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
+	{name: "json", group: groupReport, commands: []string{develop, "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
 		help: "print the report as one JSON object",
 		to:   func(o *options) any { return &o.json }},
 	{name: "verbose", short: "v", group: groupReport, commands: []string{develop}, basic: true,
@@ -158,7 +158,7 @@ var flagTable = []flag{
 	{name: "version", group: groupReport, commands: []string{develop}, basic: true,
 		help: "print the version",
 		to:   func(o *options) any { return &o.version }},
-	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
+	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
 		help: "print this help",
 		to:   func(o *options) any { return &o.help }},
 }

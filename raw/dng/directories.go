@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"enhance/raw/opcode"
 	"enhance/raw/tiff"
 )
 
@@ -15,6 +16,8 @@ type Directory struct {
 	Height      uint64 `json:"height"`
 	Bits        uint64 `json:"bits"`
 	Compression string `json:"compression"`
+	// Opcodes are the names of the operations that the image asks for, list by list.
+	Opcodes []string `json:"opcodes,omitempty"`
 }
 
 // Directories lists the images of the TIFF-structured file in the first size bytes
@@ -48,9 +51,32 @@ func Directories(r io.ReaderAt, size int64) ([]Directory, error) {
 			Height:      get(tagImageLength, 0),
 			Bits:        get(tagBitsPerSample, 1),
 			Compression: named(compressionNames, get(tagCompression, compNone), "compression"),
+			Opcodes:     opcodeNames(d),
 		})
 	}
 	return out, nil
+}
+
+// opcodeNames are those of the lists that can be parsed.
+func opcodeNames(d *tiff.IFD) (names []string) {
+	for i, tag := range opcodeTags {
+		e, ok := d.Find(tag)
+		if !ok {
+			continue
+		}
+		b, err := d.Data(e)
+		if err != nil {
+			continue
+		}
+		list, err := opcode.Parse(b, "")
+		if err != nil {
+			continue
+		}
+		for _, op := range list {
+			names = append(names, fmt.Sprintf("%v (list %d)", op.ID, i+1))
+		}
+	}
+	return names
 }
 
 func named(names map[uint64]string, v uint64, what string) string {

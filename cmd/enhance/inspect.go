@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"enhance/internal/printable"
+	"enhance/pipeline"
+	"enhance/raw"
+)
+
+var inspectCommand = &command{name: "inspect", summary: "print what a photo's file holds and what is done about it",
+	usage: []string{"inspect PHOTO [--json]"}, run: runInspect, files: true,
+	about: `Prints the images in the file, the facts about the camera, and each correction that a
+DNG file asks for with what becomes of it. A photo that is not read has its reason.`}
+
+func runInspect(c *call) error {
+	if len(c.args) != 1 {
+		return usagef("inspect: want one photo")
+	}
+	f, err := raw.Inspect(c.args[0], raw.Options{})
+	if err != nil {
+		return &pipeline.FileError{Path: c.args[0], Err: err}
+	}
+	return c.report(f, func(w io.Writer) error { return writeFacts(w, c.args[0], f) })
+}
+
+func writeFacts(w io.Writer, path string, f *raw.Facts) error {
+	item := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-8s%s\n", name, fmt.Sprintf(format, args...))
+	}
+	item("file", "%s", printable.Text(path))
+	if f.Refused != "" {
+		item("refused", "%s", printable.Text(f.Refused))
+	}
+	if p := f.Photo; p != nil {
+		writePhotoFacts(item, p)
+	}
+	for _, i := range f.Images {
+		item("image", "%s, %s: %dx%d, %d-bit, %s", i.Kind, i.Content, i.Width, i.Height, i.Bits, i.Compression)
+		if len(i.Opcodes) > 0 && f.Refused != "" {
+			item("", "asks for %s", strings.Join(i.Opcodes, ", "))
+		}
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, op := range f.Opcodes {
+		need := "required"
+		if op.Optional {
+			need = "optional"
+		}
+		fmt.Fprintf(t, "opcode\tlist %d\t%s (DNG %s, %s)\t%s\n", op.List, op.Name, op.Version, need, op.Done)
+	}
+	return t.Flush()
+}
+
+func writePhotoFacts(item func(name, format string, args ...any), p *raw.PhotoFacts) {
+	camera := strings.TrimSpace(printable.Text(p.Make) + " " + printable.Text(strings.TrimPrefix(p.Model, p.Make+" ")))
+	if camera == "" {
+		camera = "unknown"
+	}
+	item("camera", "%s", camera)
+	item("format", "%s", p.Format)
+	filters := p.CFA
+	if p.Linear {
+		filters = "no filter array"
+	}
+	item("size", "%dx%d, crop %dx%d at %d, %d; %s%s", p.Width, p.Height, p.Crop[2]-p.Crop[0], p.Crop[3]-p.Crop[1], p.Crop[0], p.Crop[1],
+		filters, orientation(p.Orientation))
+	by := ""
+	if p.BlackByRow {
+		by += ", by row"
+	}
+	if p.BlackByColumn {
+		by += ", by column"
+	}
+	item("levels", "black %s%s, white %s", levels(p.Black), by, levels(p.White[:]))
+	switch {
+	case p.AsShotNeutral != nil:
+		n := p.AsShotNeutral
+		item("white", "neutral %.4g, %.4g, %.4g", n[0], n[1], n[2])
+	default:
+		item("white", "no white balance")
+	}
+	item("colour", "colour matrices: %d, forward matrices: %d, calibration illuminants: %d, %d", len(p.ColorMatrices), len(p.ForwardMatrices), p.Illuminants[0], p.Illuminants[1])
+	if n := p.NoiseProfile; n != nil {
+		item("noise", "S %.3g, O %.3g in green", n[raw.Green][0], n[raw.Green][1])
+	}
+	for _, text := range p.Warnings {
+		item("note", "%s", printable.Text(text))
+	}
+}
