@@ -52,7 +52,7 @@ func (e *BudgetError) Error() string {
 		s += ", " + e.Maps
 	}
 	if less := remedies(e.Lower); less != "" {
-		s += before + "less would do with " + less
+		s += before + "smaller budgets work with " + less
 	}
 	return s
 }

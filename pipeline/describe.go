@@ -35,7 +35,7 @@ func (r *run) describePlan(overwrite bool) error {
 	if i := r.report.Device.Info; i != nil { // without the platform: a title has one line
 		device = i.Name
 	}
-	title := fmt.Sprintf("%s (%s), %d × %d packed, %s, on %s", r.modelName, r.precision(), r.geo.h, r.geo.w, r.budgetTitle(), device)
+	title := fmt.Sprintf("%s (%s), %d × %d packed, %s, on %s", r.modelName, r.precision(), r.geo.w, r.geo.h, r.budgetTitle(), device)
 	if err := r.plan.Plan.WriteSVG(f, title); err != nil {
 		return err
 	}

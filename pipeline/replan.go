@@ -30,7 +30,7 @@ func (s *Session) tellSlow() (stop func()) {
 	if tell == nil {
 		return func() {}
 	}
-	t := time.AfterFunc(slowOpen, func() { tell("compiling for this device takes some seconds; kept for later runs") })
+	t := time.AfterFunc(slowOpen, func() { tell("compiling kernels for this device takes a few seconds, the first time only") })
 	return func() { t.Stop() }
 }
 
@@ -52,7 +52,7 @@ func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(str
 	case perr != nil:
 		return nil, job, perr
 	}
-	say(fmt.Sprintf("the device has no room for the %s planned (%v): planned again within %s", Bytes(job.Plan.Peak), err, Bytes(found.Bytes())))
+	say(fmt.Sprintf("the device has no room for the planned %s (%v); the photo is planned again within %s", Bytes(job.Plan.Peak), err, Bytes(found.Bytes())))
 	if e, _, err = s.open(again); err != nil {
 		return nil, again, s.memoryError(err, again, m, h, w)
 	}
