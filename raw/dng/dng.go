@@ -105,7 +105,7 @@ func (s *source) open() (*Image, error) {
 	im.Meta.Format = s.name() + ", " + codec
 	im.Meta.BitDepth = l.bits
 	for _, step := range []func(*Image, *layout) error{
-		s.area, s.opcodes, s.linearization, s.levels, s.cfa, s.camera, s.colour, s.exif,
+		s.area, s.opcodes, s.linearization, s.levels, s.maskedBlack, s.cfa, s.camera, s.colour, s.exif,
 	} {
 		if err := step(im, l); err != nil {
 			return nil, err
@@ -192,12 +192,17 @@ func (im *Image) ReadRows(y0, n int, dst []uint16) error {
 	if err := im.rows.readRows(a.Y0+y0, n, a.X0, a.X1, dst); err != nil {
 		return fmt.Errorf("dng: %w", err)
 	}
+	im.linearise(dst[:n*a.Width()])
+	return nil
+}
+
+// linearise applies LinearizationTable in place.
+func (im *Image) linearise(samples []uint16) {
 	if im.table == nil {
-		return nil
+		return
 	}
 	last := len(im.table) - 1
-	for i, v := range dst[:n*a.Width()] {
-		dst[i] = im.table[min(int(v), last)]
+	for i, v := range samples {
+		samples[i] = im.table[min(int(v), last)]
 	}
-	return nil
 }

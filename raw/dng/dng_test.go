@@ -261,7 +261,7 @@ func TestUnsupported(t *testing.T) {
 		}},
 		{"8-bit floating-point", func(d *tiff.Dir) { d.Shorts(tagBitsPerSample, 8); d.Shorts(tagSampleFormat, 3) }},
 		{"sample format 2", func(d *tiff.Dir) { d.Shorts(tagSampleFormat, 2) }},
-		{"4x4", func(d *tiff.Dir) { // quad Bayer
+		{"quad-Bayer", func(d *tiff.Dir) { // quad Bayer
 			d.Shorts(tagCFARepeatPatternDim, 4, 4)
 			d.Bytes(tagCFAPattern, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 2, 2, 1, 1, 2, 2)
 		}},

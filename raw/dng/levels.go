@@ -170,6 +170,19 @@ func (l *layout) fullScale() float32 {
 	return float32(uint(1)<<l.bits - 1)
 }
 
+// quadBayer reports whether a pattern is Bayer's with four samples for each filter.
+func quadBayer(v []uint64, rows, cols int) bool {
+	if rows != 4 || cols != 4 {
+		return false
+	}
+	for i, c := range v {
+		if c != v[i/8*8+i%4/2*2] {
+			return false
+		}
+	}
+	return v[0] != v[2] || v[0] != v[8]
+}
+
 // cfa reads the filter pattern, whose origin is the active area's corner.
 func (s *source) cfa(im *Image, _ *layout) error {
 	if !s.isDNG() || s.linear {
@@ -194,6 +207,9 @@ func (s *source) cfa(im *Image, _ *layout) error {
 		return rawerr.Formatf("dng", "CFAPattern has %d values, want %d", len(v), n)
 	}
 	rows, cols := int(dim[0]), int(dim[1])
+	if quadBayer(v, rows, cols) {
+		return &rawerr.UnsupportedError{Feature: "quad-Bayer sensor (4x4 CFA)", Advice: "set the camera to its binned resolution, or convert the photo to a 2x2 Bayer DNG"}
+	}
 	var p mosaic.Pattern
 	for y := range 2 * rows {
 		for x := range 2 * cols {

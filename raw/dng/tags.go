@@ -57,6 +57,7 @@ const (
 	tagIlluminant1         = 50778
 	tagIlluminant2         = 50779
 	tagActiveArea          = 50829
+	tagMaskedAreas         = 50830
 	tagForwardMatrix1      = 50964
 	tagForwardMatrix2      = 50965
 	tagSubTileBlockSize    = 50974
