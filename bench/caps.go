@@ -9,7 +9,6 @@ import (
 )
 
 // Caps are what algorithms need to know of a device, its matrix units included.
-// Rounding to tf32 counts as allowed: a benchmark runs every algorithm.
 func Caps(dev *clrt.Device) (conv.Caps, error) {
 	c := conv.CapsOf(dev.Info())
 	cl, err := clrt.NewContext(dev)
@@ -17,7 +16,6 @@ func Caps(dev *clrt.Device) (conv.Caps, error) {
 		return c, err
 	}
 	c.Matrix = mma.Probe(cl)
-	c.TF32 = c.Matrix
 	c.Warpgroup = c.Matrix && wgmma.Probe(cl)
 	return c, cl.Close()
 }

@@ -32,11 +32,24 @@ type Caps struct {
 	LocalMem     int64
 	MaxWorkGroup int
 
-	// Matrix says that the device has matrix units that package conv/mma can use,
-	// TF32 that their tf32 products may stand in for float32 ones.
-	Matrix, TF32 bool
-	// Warpgroup says that package conv/wgmma can use them by the warpgroup.
-	Warpgroup bool
+	Matrix    bool // matrix units that package conv/mma can use
+	Warpgroup bool // and that package conv/wgmma can use by the warpgroup
+}
+
+// Arithmetic is how numbers are stored and multiplied, as the user wants it.
+type Arithmetic struct {
+	Precision planar.Precision // of storage
+	// TF32 says that tf32 products of matrix units may stand in for float32 ones.
+	TF32 bool
+}
+
+// String is "fp32", "tf32" or "fp16". Findings of tuning for one hold for none of the
+// others.
+func (a Arithmetic) String() string {
+	if a.TF32 {
+		return "tf32"
+	}
+	return a.Precision.String()
 }
 
 // CapsOf reads them off a device.

@@ -40,7 +40,7 @@ func TestParseAlgos(t *testing.T) {
 			continue
 		}
 		got := ""
-		if a := choose(c.step, conv.Shape{}); a != nil {
+		if a := choose.Algo(c.step, conv.Shape{}); a != nil {
 			got = a.Name()
 		}
 		if got != c.want {
@@ -74,7 +74,7 @@ func FuzzParseAlgos(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, spec, step string) {
 		if choose, err := ParseAlgos(spec); err == nil {
-			choose(step, conv.Shape{K: 3, SrcC: []int{4}, OutC: 4, H: 8, W: 8})
+			choose.Algo(step, conv.Shape{K: 3, SrcC: []int{4}, OutC: 4, H: 8, W: 8})
 		}
 	})
 }
@@ -181,7 +181,7 @@ func TestNarrowDevices(t *testing.T) {
 			}
 		}
 		shape := conv.Shape{K: 3, SrcC: []int{16}, OutC: 16, H: 32, W: 32}
-		if first := Candidates(conv.CapsOf(&info), shape, planar.FP32)[0].Name(); first != c.want {
+		if first := Candidates(conv.CapsOf(&info), shape, conv.Arithmetic{})[0].Name(); first != c.want {
 			t.Errorf("work-groups of %d, %d bytes: tuning begins with %s", c.group, c.local, first)
 		}
 	}
@@ -203,30 +203,19 @@ func TestNarrowDevices(t *testing.T) {
 	}
 }
 
-func TestFindAlgos(t *testing.T) {
-	for patterns, want := range map[string]string{
-		"implicit-gemm":              "implicit-gemm",
-		"direct-tile, implicit-gemm": "direct-tile implicit-gemm",
-		"implicit-gemm,direct-tile":  "direct-tile implicit-gemm", // in the list's order
-		"winograd-f?x5":              "winograd-f2x5 winograd-f4x5 winograd-f6x5",
-		"direct-*":                   "direct-rows direct-tile direct-naive direct-packed",
-	} {
-		got, err := FindAlgos(conv.CapsOf(algoInfos["cpu"]), patterns)
-		if err != nil || strings.Join(names(got), " ") != want {
-			t.Errorf("%q finds %q, %v, want %q", patterns, names(got), err, want)
-		}
-	}
-	for _, patterns := range []string{"", "fft", "direct-rows,", "direct-rows,nothing*", "["} {
-		if got, err := FindAlgos(conv.Caps{}, patterns); err == nil {
-			t.Errorf("%q finds %q", patterns, names(got))
-		}
-	}
-}
-
 // AutoName names the automatic choice in full precision.
 func AutoName(i *clrt.DeviceInfo, s conv.Shape) string {
-	a, _ := AutoAlgo(conv.CapsOf(i), s, planar.FP32)
-	return a.Name()
+	c, _ := AutoAlgo(conv.CapsOf(i), s, conv.Arithmetic{})
+	return c.Algo.Name()
+}
+
+// match parses a choice and holds it against a program.
+func match(spec string, p *fuse.Program) error {
+	s, err := ParseAlgos(spec)
+	if err != nil {
+		return err
+	}
+	return s.Match(p)
 }
 
 func TestMatchAlgos(t *testing.T) {
@@ -239,14 +228,14 @@ func TestMatchAlgos(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, spec := range []string{"auto", "conv_l1_*=direct-rows", "skip=direct-rows,*=auto", "*=auto,skip=direct-rows"} {
-		if err := MatchAlgos(spec, p); err != nil {
+		if err := match(spec, p); err != nil {
 			t.Errorf("%q: %v", spec, err)
 		}
 	}
-	if err := MatchAlgos("conv_l9_*=direct-rows,*=auto", p); err == nil || !strings.Contains(err.Error(), `"conv_l9_*"`) {
+	if err := match("conv_l9_*=direct-rows,*=auto", p); err == nil || !strings.Contains(err.Error(), `"conv_l9_*"`) {
 		t.Errorf("a pattern that matches nothing: error %v", err)
 	}
-	if err := MatchAlgos("pool1=direct-rows", p); err == nil {
+	if err := match("pool1=direct-rows", p); err == nil {
 		t.Error("a pattern that matches no convolution was accepted")
 	}
 }

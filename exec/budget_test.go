@@ -61,7 +61,7 @@ func TestLeastScratch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt := exec.Options{Poison: true, Discrete: true, Algo: algo, WholePlanes: true}
+		opt := exec.Options{Poison: true, Discrete: true, Algo: algo.Algo, WholePlanes: true}
 		want := run(t, m, in, opt)
 		whole, err := exec.Prepare(m, h, w, device(t).Info(), opt)
 		if err != nil {

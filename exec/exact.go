@@ -3,7 +3,6 @@ package exec
 import (
 	"enhance/conv"
 	"enhance/fuse"
-	"enhance/planar"
 )
 
 // beforeNorms tells the convolutions before a network's first instance norms, by
@@ -36,12 +35,10 @@ func beforeNorms(p *fuse.Program) []bool {
 	return found
 }
 
-// capsFor is what the automatic choice for step i may use of a device: nothing less
-// exact than float32 before norms.
-func (j *Job) capsFor(i int) conv.Caps {
-	c := j.caps
-	if c.Matrix && j.opt.Precision == planar.FP32 && j.steps[i].exact {
-		c.TF32 = false
-	}
-	return c
+// arithmetic is what the automatic choice for step i may use: nothing less exact than
+// float32 before norms.
+func (j *Job) arithmetic(i int) conv.Arithmetic {
+	a := j.arith
+	a.TF32 = a.TF32 && !j.steps[i].exact
+	return a
 }

@@ -153,7 +153,8 @@ func tableOptions(t *testing.T, ctx *clrt.Context, prec string, mib int64) exec.
 		if opt.Matrix = false; prec == "fp16-direct" {
 			opt.Precision = planar.FP16
 		}
-		if opt.Algo, err = exec.ParseAlgos("direct-tile"); err != nil {
+		spec, err := exec.ParseAlgos("direct-tile")
+		if opt.Algo = spec.Algo; err != nil {
 			t.Fatal(err)
 		}
 	}

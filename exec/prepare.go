@@ -67,6 +67,7 @@ type Job struct {
 
 	opt   Options
 	caps  conv.Caps
+	arith conv.Arithmetic
 	steps []jobStep // as Program.Steps
 
 	decisions           map[string]string // algorithm by key of the tuning table, as far as used
@@ -117,7 +118,7 @@ func request(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &Job{Model: m, Program: p, Info: info, opt: opt, caps: opt.Caps(info)}
+	j := &Job{Model: m, Program: p, Info: info, opt: opt, caps: opt.Caps(info), arith: opt.arithmetic()}
 	if err := j.chooseAlgos(); err != nil {
 		return nil, nil, err
 	}

@@ -43,7 +43,7 @@ func TestTuneTasks(t *testing.T) {
 					t.Errorf("%s: key %s twice", name, task.Key)
 				}
 				seen[task.Key] = true
-				checkCandidates(t, name, opt.Caps(info), opt.Precision, task)
+				checkCandidates(t, name, opt.Caps(info), conv.Arithmetic{Precision: opt.Precision, TF32: opt.TF32 && opt.Matrix && opt.Precision == planar.FP32}, task)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func TestWarpgroups(t *testing.T) {
 	}{{large, planar.FP16, true, true}, {large, planar.FP16, false, false}, {large, planar.FP32, true, false}, {small, planar.FP16, true, false}} {
 		caps := conv.CapsOf(kinds["gpu"])
 		caps.Matrix, caps.Warpgroup = true, c.units
-		list := exec.Candidates(caps, c.shape, c.p)
+		list := exec.Candidates(caps, c.shape, conv.Arithmetic{Precision: c.p})
 		place := func(prefix string) int {
 			return slices.IndexFunc(list, func(a conv.Algo) bool { return strings.HasPrefix(a.Name(), prefix) })
 		}
@@ -76,19 +76,19 @@ func TestWarpgroups(t *testing.T) {
 	}
 }
 
-func checkCandidates(t *testing.T, name string, caps conv.Caps, p planar.Precision, task tune.Task) {
+func checkCandidates(t *testing.T, name string, caps conv.Caps, arith conv.Arithmetic, task tune.Task) {
 	t.Helper()
 	if len(task.Candidates) < 2 {
 		t.Errorf("%s: %s: nothing to choose from", name, task.Shape)
 	}
-	first, _ := exec.AutoAlgo(caps, task.Shape, p)
-	if task.Candidates[0].Name() != first.Name() {
-		t.Errorf("%s: %s: %s comes first, the default is %s", name, task.Shape, task.Candidates[0].Name(), first.Name())
+	first, _ := exec.AutoAlgo(caps, task.Shape, arith)
+	if task.Candidates[0].Name() != first.Algo.Name() {
+		t.Errorf("%s: %s: %s comes first, the default is %s", name, task.Shape, task.Candidates[0].Name(), first.Algo.Name())
 	}
 	narrow := task.Shape.InC() < 32 || task.Shape.OutC < 32
 	names := map[string]bool{}
 	for _, a := range task.Candidates {
-		impl, err := a.New(caps, task.Shape, p)
+		impl, err := a.New(caps, task.Shape, arith.Precision)
 		switch {
 		case err != nil:
 			t.Errorf("%s: %s: %s: %v", name, task.Shape, a.Name(), err)
@@ -97,19 +97,19 @@ func checkCandidates(t *testing.T, name string, caps conv.Caps, p planar.Precisi
 			t.Errorf("%s: %s: %s twice", name, task.Shape, a.Name())
 		case narrow && (impl.Granule() > 1 || impl.Scratch(100) > 0):
 			t.Errorf("%s: %s: %s takes rows by %d and %d bytes of scratch: photos would need more memory", name, task.Shape, a.Name(), impl.Granule(), impl.Scratch(100))
-		case strings.Contains(a.Name(), "mma-tf32") && !caps.TF32:
+		case strings.Contains(a.Name(), "mma-tf32") && !arith.TF32:
 			t.Errorf("%s: %s rounds to tf32 unasked", name, a.Name())
 		}
 		names[a.Name()] = true
-		if choose, err := exec.ParseAlgos(a.Name()); err != nil || choose("x", task.Shape).Name() != a.Name() {
+		if choose, err := exec.ParseAlgos(a.Name()); err != nil || choose.Algo("x", task.Shape).Name() != a.Name() {
 			t.Errorf("%s is not found by its name: %v", a.Name(), err)
 		}
 		shaped, ok := a.(conv.Shaped)
 		if !ok {
 			continue
 		}
-		for _, n := range shaped.Neighbours(caps, task.Shape, p) {
-			if choose, err := exec.ParseAlgos(n.Name()); err != nil || choose("x", task.Shape).Name() != n.Name() {
+		for _, n := range shaped.Neighbours(caps, task.Shape, arith.Precision) {
+			if choose, err := exec.ParseAlgos(n.Name()); err != nil || choose.Algo("x", task.Shape).Name() != n.Name() {
 				t.Errorf("%s, a neighbour of %s, is not found by its name: %v", n.Name(), a.Name(), err)
 			}
 		}
@@ -184,7 +184,7 @@ func TestTableDecides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	job = prepare(exec.Options{Tuned: all("direct-rows-o2v4"), Algo: asked})
+	job = prepare(exec.Options{Tuned: all("direct-rows-o2v4"), Algo: asked.Algo})
 	if got := job.Tuning(); got != (exec.Tuning{Asked: plain.Automatic, AskedFor: "direct-naive"}) || job.Explain()[0].Algo != "direct-naive" {
 		t.Errorf("with --algo: %+v, %s", got, job.Explain()[0].Algo)
 	}
@@ -194,7 +194,7 @@ func TestTableDecides(t *testing.T) {
 	if asked, err = exec.ParseAlgos("skip=direct-rows,conv_l1_d1*=direct-naive,*=auto"); err != nil {
 		t.Fatal(err)
 	}
-	mixed := prepare(exec.Options{Tuned: all("direct-rows-o2v4"), Algo: asked}).Tuning()
+	mixed := prepare(exec.Options{Tuned: all("direct-rows-o2v4"), Algo: asked.Algo}).Tuning()
 	if mixed.Asked == 0 || mixed.Asked+mixed.Automatic != plain.Automatic || mixed.State != "tuned" {
 		t.Errorf("with --algo for some: %+v", mixed)
 	}

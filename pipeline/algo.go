@@ -37,7 +37,7 @@ func (s *Session) prepare(m *model.Model, h, w int, budget Budget) (*exec.Job, e
 		return nil, s.algoError(err)
 	}
 	if m == s.model { // part of a network need not have every layer that is named
-		if err := exec.MatchAlgos(s.set.Algo, job.Program); err != nil {
+		if err := s.algo.Match(job.Program); err != nil {
 			return nil, optionErrorf("algo", "%v", err)
 		}
 	}
@@ -66,7 +66,7 @@ func (s *Session) algoError(err error) error {
 // engineOptions are for a plan within a budget.
 func (s *Session) engineOptions(budget Budget) exec.Options {
 	return exec.Options{
-		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: budget, Algo: s.algo,
+		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: budget, Algo: s.algo.Algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
 		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), HostRest: s.hostRest(), Profiler: s.set.Profiler,
 		Frugal: s.frugal(),

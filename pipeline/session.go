@@ -9,7 +9,6 @@ import (
 
 	"enhance/atomicfile"
 	"enhance/clrt"
-	"enhance/conv"
 	"enhance/exec"
 	"enhance/imgio"
 	"enhance/internal/buffers"
@@ -27,7 +26,7 @@ type Session struct {
 	modelName string
 	choice    Choice
 	info      *clrt.DeviceInfo // nil: the host executor
-	algo      func(step string, s conv.Shape) conv.Algo
+	algo      *exec.AlgoSpec
 	budget    Budget // what plans may hold
 	found     Budget // what the device was found to have, if that is less
 	// openJob replaces exec's Job.Open in tests.

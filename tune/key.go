@@ -5,22 +5,12 @@ import (
 	"strings"
 
 	"enhance/conv"
-	"enhance/planar"
 )
-
-// Precision names how a convolution's samples are stored and its factors rounded:
-// "fp32", "tf32" or "fp16". Choices of one are none of another.
-func Precision(c conv.Caps, p planar.Precision) string {
-	if p == planar.FP32 && c.Matrix && c.TF32 {
-		return "tf32"
-	}
-	return p.String()
-}
 
 // shapeOnly is a shape without its methods, so that printing it shows every field.
 type shapeOnly conv.Shape
 
-// Key names what a choice holds for: the precision, the size class of the plane
+// Key names what a choice holds for: the precision (a conv.Arithmetic's text), the size class of the plane
 // and everything about the shape but the plane's sides. Planes are of one class
 // if their areas lie between the same powers of four, as those of a network's
 // level for photos of much the same size do: what is fastest depends on the plane

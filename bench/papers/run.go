@@ -120,11 +120,8 @@ func (x *Experiment) row(ctx context.Context, c Case, peaks peak.Units) (*ConvRo
 	if err != nil || x.Suite.Splits {
 		return row, err
 	}
-	// What runs take: tf32 is a precision of its own there.
-	exact := x.caps
-	exact.TF32 = false
-	chosen, _ := exec.AutoAlgo(exact, row.Shape(), x.Precision)
-	row.Automatic = chosen.Name()
+	chosen, _ := exec.AutoAlgo(x.caps, row.Shape(), conv.Arithmetic{Precision: x.Precision})
+	row.Automatic = chosen.Algo.Name()
 	return row, nil
 }
 

@@ -52,7 +52,7 @@ func TestContract(t *testing.T) {
 // capsOf are the device's, with the matrix units that matrixDevice found.
 func capsOf(dev *clrt.Device) *conv.Caps {
 	c := conv.CapsOf(dev.Info())
-	c.Matrix, c.TF32 = true, true
+	c.Matrix = true
 	return &c
 }
 
