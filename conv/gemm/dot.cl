@@ -32,17 +32,25 @@ __kernel void NAME(dot)(__global const float *a, __global const float *b, int m,
 #endif
     if (i0 >= rows || j0 >= cols) return;
     float sum[SIDE][SIDE];
+#pragma unroll
     for (int i = 0; i < SIDE; i++)
+#pragma unroll
         for (int j = 0; j < SIDE; j++) sum[i][j] = bias && i0 + i < m ? bias[i0 + i] : 0.0f;
     for (int t = 0; t < k; t += 4) {
         float4 row[SIDE], col[SIDE];
         // Lines past the last are the last again, and not stored.
+#pragma unroll
         for (int i = 0; i < SIDE; i++) row[i] = NAME(four)(a, min(i0 + i, last_row), t, k);
+#pragma unroll
         for (int j = 0; j < SIDE; j++) col[j] = NAME(four)(b, min(j0 + j, last_col), t, k);
+#pragma unroll
         for (int i = 0; i < SIDE; i++)
+#pragma unroll
             for (int j = 0; j < SIDE; j++) sum[i][j] += dot(row[i], col[j]);
     }
+#pragma unroll
     for (int j = 0; j < SIDE; j++)
+#pragma unroll
         for (int i = 0; i < SIDE; i++) {
             const int y = i0 + i, x = j0 + j;
             if (y >= rows || x >= cols) continue;
