@@ -265,11 +265,15 @@ func (r *rig) repeat(ctx context.Context, rows int) (runs []float64, err error) 
 	return runs, nil
 }
 
+// leastCut is how many rows a plane has at most that is always run whole: tiles of some
+// rows would make a share of it look slow.
+const leastCut = 32
+
 // howMany decides how many rows can be run within the limit, by timing few. first
 // is the seconds of a run of the few, if those are all that will be run.
 func (r *rig) howMany() (rows int, first float64, err error) {
 	g, h := max(r.impl.Granule(), 1), r.c.H
-	if r.o.Whole {
+	if r.o.Whole || h <= leastCut {
 		return h, 0, nil
 	}
 	few := min(h, max(g, (h/32+g-1)/g*g))

@@ -220,6 +220,11 @@ func TestConvLimit(t *testing.T) {
 	if got := float64(c.FLOPs(m.Rows)) / m.Seconds / 1e9; math.Abs(got-m.GFLOPs) > 1e-9*got {
 		t.Errorf("%g GFLOP/s of what was run, %g reported", got, m.GFLOPs)
 	}
+	c.H = 20 // too few rows for a share of them to tell of the whole
+	row, err = papers.Conv(context.Background(), cl, conv.CapsOf(dev.Info()), c, []papers.Way{conv.Direct(conv.CapsOf(dev.Info()))}, peak.Units{}, papers.Options{Limit: time.Microsecond, Repeat: 1})
+	if err != nil || row.Results[0].Rows != c.H {
+		t.Errorf("%v: %+v: want all of 20 rows", err, row)
+	}
 }
 
 func TestConvStops(t *testing.T) {
