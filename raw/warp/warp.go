@@ -189,49 +189,76 @@ func (w *Warper) Make(y int, dst [][]float32) error {
 	at := w.work.Get().(*places)
 	defer w.work.Put(at)
 	for p := range planes {
-		if p == 0 || w.separate {
-			least, most := math.Inf(1), math.Inf(-1)
-			for i := range at.x {
-				sx, sy := w.source(p, float64(w.spec.Left+i), float64(w.spec.Top+y))
-				at.x[i], at.y[i] = sx, sy
-				least, most = min(least, sy), max(most, sy)
-			}
-			top, end := w.base, w.base+len(w.rows)
-			if math.Floor(least)-1 < float64(top) && top > 0 || math.Floor(most)+2 >= float64(end) && end < w.spec.Height || least-least != 0 {
-				return rawerr.Formatf("OpcodeList3", "the lens correction is not smooth at row %d", y)
-			}
+		if p > 0 && !w.separate {
+			break
+		}
+		if !w.locate(at, p, y) {
+			return rawerr.Formatf("OpcodeList3", "the lens correction is not smooth at row %d", y)
+		}
+		last := p
+		if !w.separate {
+			last = planes - 1
 		}
 		for i := range at.x {
-			dst[p][i] = w.sample(p, at.x[i], at.y[i])
+			w.sample(at.x[i], at.y[i], p, last, dst, i)
 		}
 	}
 	return nil
 }
 
-// sample interpolates plane p at x, y: bicubic (Keys, "Cubic convolution
-// interpolation for digital image processing", IEEE Trans. ASSP 29(6), 1981, with
-// a = -1/2). Beyond the picture its edge goes on.
-func (w *Warper) sample(p int, x, y float64) float32 {
+// locate finds where the pixels of row y of plane p come from. It reports false if
+// that is a row that plan did not foresee.
+func (w *Warper) locate(at *places, p, y int) bool {
+	least, most := math.Inf(1), math.Inf(-1)
+	for i := range at.x {
+		sx, sy := w.source(p, float64(w.spec.Left+i), float64(w.spec.Top+y))
+		at.x[i], at.y[i] = sx, sy
+		least, most = min(least, sy), max(most, sy)
+	}
+	top, end := w.base, w.base+len(w.rows)
+	return !(math.Floor(least)-1 < float64(top) && top > 0 || math.Floor(most)+2 >= float64(end) && end < w.spec.Height || least-least != 0)
+}
+
+// sample interpolates planes p to last at x, y into pixel i: bicubic (Keys, "Cubic
+// convolution interpolation for digital image processing", IEEE Trans. ASSP 29(6),
+// 1981, with a = -1/2). Beyond the picture its edge goes on.
+func (w *Warper) sample(x, y float64, p, last int, dst [][]float32, i int) {
 	ix, iy := math.Floor(x), math.Floor(y)
 	cx, cy := cubic(float32(x-ix)), cubic(float32(y-iy))
 	width := w.spec.Width
-	j, i := int(ix)-1, int(iy)-1
-	inside := j >= 0 && j+4 <= width
-	sum := float32(0)
-	for k, weight := range cy {
-		row := w.rows[min(max(i+k, 0), w.spec.Height-1)-w.base][p*width:][:width]
-		if inside {
-			t := row[j:][:4]
-			sum += float32(weight * (float32(cx[0]*t[0]) + float32(cx[1]*t[1]) + float32(cx[2]*t[2]) + float32(cx[3]*t[3])))
-			continue
-		}
-		line := float32(0)
-		for q, v := range cx {
-			line += float32(v * row[min(max(j+q, 0), width-1)])
-		}
-		sum += float32(weight * line)
+	j, top := int(ix)-1, int(iy)-1
+	var lines [4][]float32
+	for k := range lines {
+		lines[k] = w.rows[min(max(top+k, 0), w.spec.Height-1)-w.base]
 	}
-	return sum
+	if j < 0 || j+4 > width {
+		w.sampleEdge(lines, cx, cy, j, p, last, dst, i)
+		return
+	}
+	for ; p <= last; p++ {
+		sum := float32(0)
+		for k, weight := range cy {
+			t := lines[k][p*width+j:][:4:4]
+			sum += float32(weight * (float32(cx[0]*t[0]) + float32(cx[1]*t[1]) + float32(cx[2]*t[2]) + float32(cx[3]*t[3])))
+		}
+		dst[p][i] = sum
+	}
+}
+
+// sampleEdge is sample where columns j to j+3 are not all in the picture.
+func (w *Warper) sampleEdge(lines [4][]float32, cx, cy [4]float32, j, p, last int, dst [][]float32, i int) {
+	width := w.spec.Width
+	for ; p <= last; p++ {
+		sum := float32(0)
+		for k, weight := range cy {
+			line := float32(0)
+			for q, v := range cx {
+				line += float32(v * lines[k][p*width+min(max(j+q, 0), width-1)])
+			}
+			sum += float32(weight * line)
+		}
+		dst[p][i] = sum
+	}
 }
 
 // cubic gives the weights of the samples at -1, 0, 1 and 2 for a place t between
