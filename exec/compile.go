@@ -13,17 +13,17 @@ import (
 // tuning.
 func (j *Job) sources() (sources []string, of []int) {
 	sources = []string{planar.Source(j.opt.Precision) + ops.Source(j.caps)}
-	place, of := map[string]int{}, make([]int, len(j.steps))
+	index, of := map[string]int{}, make([]int, len(j.steps))
 	for i := range j.steps {
 		c := j.steps[i].conv
 		if c == nil {
 			continue
 		}
 		src := conv.ProgramSource(c, j.opt.Precision)
-		at, ok := place[src]
+		at, ok := index[src]
 		if !ok {
 			at = len(sources)
-			place[src], sources = at, append(sources, src)
+			index[src], sources = at, append(sources, src)
 		}
 		of[i] = at
 	}
@@ -47,18 +47,18 @@ func (e *Engine) compile() (err error) {
 // makeKernels finds the kernels of every step in the program of its own; steps of
 // one program share them.
 func (e *Engine) makeKernels(of []int) error {
-	type place struct {
+	type programKernel struct {
 		prog int
 		name string
 	}
-	shared := map[place]*clrt.Kernel{}
+	shared := map[programKernel]*clrt.Kernel{}
 	for i := range e.resources {
 		c := e.steps[i].conv
 		if c == nil {
 			continue
 		}
 		for _, k := range c.Kernels() {
-			at := place{of[i], k.Name}
+			at := programKernel{of[i], k.Name}
 			if shared[at] == nil {
 				kernel, err := e.progs[of[i]].Kernel(k.Name)
 				if err != nil {

@@ -98,6 +98,10 @@ func (f *feeder) end() {
 			<-c.made
 			c.err = c.end()
 		}
+		if f.ctx.Err() != nil { // chunks must not be missing between others: no more are handed on
+			f.memory.give(c.bytes)
+			continue
+		}
 		select {
 		case f.ready <- c:
 		case <-f.ctx.Done():

@@ -18,12 +18,12 @@ import (
 type lanes struct {
 	compute, up, down *clrt.Queue
 
-	worked *clrt.Event // the kernels before the tick, which its uploads wait for
-	risen  *clrt.Event // the last upload since the tick began; nil: a marker will do
-	rising bool        // uploads were queued since the tick began
-	sent   *clrt.Event // the downloads of the tick before
-	gone   *clrt.Event // and of that before it, which uploads may send back
-	fell   bool        // downloads were queued since the section began
+	computeDone   *clrt.Event // the kernels before the tick, which its uploads wait for
+	uploadDone    *clrt.Event // the last upload since the tick began; nil: a marker will do
+	uploading     bool        // uploads were queued since the tick began
+	downloadDone  *clrt.Event // the downloads of the tick before
+	downloadDone2 *clrt.Event // and of that before it, which uploads may send back
+	downloaded    bool        // downloads were queued since the section began
 }
 
 func newLanes(q *clrt.Queue, shared bool, newQueue func() (*clrt.Queue, error)) (l lanes, err error) {
@@ -67,90 +67,90 @@ func (l *lanes) await(waiter, on *clrt.Queue) error {
 	return waiter.Barrier(ev)
 }
 
-// rise must precede the uploads of a tick, and they its kernels. It gives what the
+// beginUploads must precede the uploads of a tick, and they its kernels. It gives what the
 // first of them must wait for, as they overwrite what the kernels of the tick before
 // read and may send back what had left before that; the others are behind it.
-func (l *lanes) rise() (after []*clrt.Event, err error) {
-	if l.up == l.compute || l.rising {
+func (l *lanes) beginUploads() (after []*clrt.Event, err error) {
+	if l.up == l.compute || l.uploading {
 		return nil, nil
 	}
-	l.rising = true
-	if l.worked == nil {
-		if l.worked, err = l.mark(l.compute); err != nil {
+	l.uploading = true
+	if l.computeDone == nil {
+		if l.computeDone, err = l.mark(l.compute); err != nil {
 			return nil, err
 		}
 	}
-	if l.gone != nil {
-		return []*clrt.Event{l.worked, l.gone}, nil
+	if l.downloadDone2 != nil {
+		return []*clrt.Event{l.computeDone, l.downloadDone2}, nil
 	}
-	return []*clrt.Event{l.worked}, nil
+	return []*clrt.Event{l.computeDone}, nil
 }
 
-// rose takes the event of an upload, nil if somebody else needs it.
-func (l *lanes) rose(ev *clrt.Event) {
-	l.risen.Close()
-	l.risen = ev
+// uploadQueued takes the event of an upload, nil if somebody else needs it.
+func (l *lanes) uploadQueued(ev *clrt.Event) {
+	l.uploadDone.Close()
+	l.uploadDone = ev
 }
 
 // tick orders the queues between two ticks. Kernels of the next wait for the
 // uploads made for them and for the downloads of the tick before the last. If
-// anything leaves, leave puts the downloads of the last tick, which wait for its
-// kernels, into their queue, and gives the last one's event, or nil.
-func (l *lanes) tick(leaves bool, leave func(after ...*clrt.Event) (*clrt.Event, error)) error {
+// there are downloads, start puts those of the last tick, which wait for its kernels, into
+// their queue, and gives the last one's event, or nil.
+func (l *lanes) tick(downloads bool, start func(after ...*clrt.Event) (*clrt.Event, error)) error {
 	if l.up == l.compute {
-		_, err := leave()
+		_, err := start()
 		return err
 	}
-	l.worked.Close()
-	l.worked = nil
-	if !leaves && !l.rising && l.sent == nil { // nobody has to wait
+	l.computeDone.Close()
+	l.computeDone = nil
+	if !downloads && !l.uploading && l.downloadDone == nil { // nobody has to wait
 		return nil
 	}
 	var err error
-	if l.worked, err = l.mark(l.compute); err != nil {
+	if l.computeDone, err = l.mark(l.compute); err != nil {
 		return err
 	}
-	if err := l.gather(); err != nil {
+	if err := l.awaitTransfers(); err != nil {
 		return err
 	}
-	if !leaves {
+	if !downloads {
 		return nil
 	}
-	l.fell = true
-	if l.sent, err = leave(l.worked); err != nil {
+	l.downloaded = true
+	if l.downloadDone, err = start(l.computeDone); err != nil {
 		return err
 	}
-	if l.sent == nil {
-		l.sent, err = l.mark(l.down)
+	if l.downloadDone == nil {
+		l.downloadDone, err = l.mark(l.down)
 		return err
 	}
 	return l.down.Flush()
 }
 
-// gather makes kernels wait for the uploads since the last tick and for the downloads
+// awaitTransfers makes kernels wait for the uploads since the last tick and for the downloads
 // of the tick before it.
-func (l *lanes) gather() (err error) {
+func (l *lanes) awaitTransfers() (err error) {
 	var waits []*clrt.Event
-	if l.rising {
-		if l.risen == nil {
-			l.risen, err = l.mark(l.up)
+	if l.uploading {
+		if l.uploadDone == nil {
+			l.uploadDone, err = l.mark(l.up)
 		} else {
 			err = l.up.Flush()
 		}
 		if err != nil {
 			return err
 		}
-		waits = append(waits, l.risen)
+		waits = append(waits, l.uploadDone)
 	}
-	if l.sent != nil {
-		waits = append(waits, l.sent)
+	if l.downloadDone != nil {
+		waits = append(waits, l.downloadDone)
 	}
 	if len(waits) > 0 {
 		err = l.compute.Barrier(waits...)
 	}
-	l.risen.Close()
-	l.gone.Close()
-	l.risen, l.gone, l.sent, l.rising = nil, l.sent, nil, false
+	l.uploadDone.Close()
+	l.downloadDone2.Close()
+	l.uploadDone, l.downloadDone2, l.downloadDone, l.uploading = nil, l.downloadDone, nil, false
 	return err
 }
 
@@ -160,25 +160,25 @@ func (l *lanes) section() error {
 	if l.up == l.compute {
 		return nil
 	}
-	fell := l.fell
-	l.forget()
+	fell := l.downloaded
+	l.reset()
 	if !fell {
 		return nil
 	}
 	return l.await(l.compute, l.down)
 }
 
-func (l *lanes) forget() {
-	l.worked.Close()
-	l.risen.Close()
-	l.sent.Close()
-	l.gone.Close()
-	l.worked, l.risen, l.sent, l.gone, l.rising, l.fell = nil, nil, nil, nil, false, false
+func (l *lanes) reset() {
+	l.computeDone.Close()
+	l.uploadDone.Close()
+	l.downloadDone.Close()
+	l.downloadDone2.Close()
+	l.computeDone, l.uploadDone, l.downloadDone, l.downloadDone2, l.uploading, l.downloaded = nil, nil, nil, nil, false, false
 }
 
 // finish waits for all queues.
 func (l *lanes) finish() error {
-	l.forget()
+	l.reset()
 	err := errors.Join(l.compute.Flush(), l.up.Flush(), l.down.Flush(), l.compute.Finish())
 	if l.up != l.compute {
 		err = errors.Join(err, l.up.Finish(), l.down.Finish())

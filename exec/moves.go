@@ -27,14 +27,14 @@ func (r *run) upload(m memplan.Move) error {
 	ring := r.rings[m.Index]
 	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
 	r.opt.Profiler.tag(laneUp, t)
-	after, err := r.rise()
+	after, err := r.beginUploads()
 	if err != nil {
 		return err
 	}
 	if t != r.Program.Input {
 		return r.reload(t, ring, rowBytes, m, after)
 	}
-	defer r.rose(nil)
+	defer r.uploadQueued(nil)
 	return chunks(int(m.Y0), int(m.Y1), func(y0, y1 int) error {
 		chunk, err := r.feed.next(y0, y1)
 		if err != nil {
@@ -57,8 +57,8 @@ func (r *run) upload(m memplan.Move) error {
 func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move, after []*clrt.Event) error {
 	local := r.madeIn[t] && r.Plan.Rings[m.Index].Last == r.section // not for the next one
 	if local {                                                      // made in this section: its rows may still be on their way down
-		r.fell = true
-		ev, err := r.leaveNow()
+		r.downloaded = true
+		ev, err := r.downloadNow()
 		ev.Close()
 		if err := errors.Join(err, r.await(r.up, r.down), r.await(r.up, r.compute)); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move, af
 			ev, err := r.up.WriteAsync(ring.Buf, off+before, rows, after...)
 			if err == nil {
 				after = nil
-				r.rose(ev)
+				r.uploadQueued(ev)
 			}
 			return err
 		})

@@ -22,7 +22,7 @@ func TestNormsInConvolutions(t *testing.T) {
 		p := &picture{TB: t, name: "PyNET", m: modeltest.Model("exec", g), info: dev.Info(),
 			in: &tensor{c: 4, h: 32, w: 48, v: model.FormulaTensor("exec", "norms", 4*32*48)}}
 		p.info.Type, p.info.Unified = clrt.Accelerator, false
-		p.opt = exec.Options{Poison: true, Algo: func(string, conv.Shape) conv.Algo { return menu{granule: granule} }}
+		p.opt = exec.Options{Poison: true, Algo: func(string, conv.Shape) conv.Algo { return naive{granule: granule} }}
 		if granule > 1 {
 			p.opt.Precision = planar.FP16
 		}

@@ -24,22 +24,22 @@ import (
 	"enhance/profile"
 )
 
-// menu is the naive algorithm with the kernels of all sides in every program, so
+// naive is direct-naive with the kernels of all sides in every program, so
 // that all random networks are compiled as one. It claims a granule, and refuses
 // launches that do not keep it.
-type menu struct {
+type naive struct {
 	conv.Simple
 	granule int
 }
 
 var sides = []int{1, 3, 5, 7, 9}
 
-func (m menu) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+func (m naive) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
 	impl, err := m.Simple.New(c, s, p)
 	if err != nil {
 		return nil, err
 	}
-	d := &dish{Impl: impl, granule: m.granule, h: s.H, at: slices.Index(sides, s.K)}
+	d := &naiveImpl{Impl: impl, granule: m.granule, h: s.H, at: slices.Index(sides, s.K)}
 	for _, k := range sides {
 		s.K = k
 		other, err := m.Simple.New(c, s, p)
@@ -84,7 +84,7 @@ __kernel void test_norm(__global const data_t *src, ring_t r, __global data_t *d
 }
 `
 
-type dish struct {
+type naiveImpl struct {
 	conv.Impl
 	granule, h, at int
 	kernels        []conv.Kernel
@@ -95,30 +95,30 @@ type dish struct {
 }
 
 // Scaled implements conv.Scaling, by a copy of the source in scratch.
-func (d *dish) Scaled(pre fuse.Act) conv.Impl {
+func (d *naiveImpl) Scaled(pre fuse.Act) conv.Impl {
 	s := *d
 	s.scaled, s.pre = true, pre
 	return &s
 }
 
 // source is the tensor that a convolution with one source reads.
-func (d *dish) source() fuse.Tensor {
+func (d *naiveImpl) source() fuse.Tensor {
 	return fuse.Tensor{Shape: model.Shape{C: d.shape.InC(), H: d.shape.H, W: d.shape.W}}
 }
 
 // Summed implements conv.Summing.
-func (d *dish) Summed() (conv.Impl, conv.Pieces) {
+func (d *naiveImpl) Summed() (conv.Impl, conv.Pieces) {
 	s := *d
 	s.sums = true
 	return &s, d.pieces()
 }
 
-func (d *dish) pieces() conv.Pieces { return conv.Pieces{Rows: d.granule, Columns: 5} }
+func (d *naiveImpl) pieces() conv.Pieces { return conv.Pieces{Rows: d.granule, Columns: 5} }
 
-func (d *dish) Kernels() []conv.Kernel { return d.kernels }
-func (d *dish) Granule() int           { return d.granule }
+func (d *naiveImpl) Kernels() []conv.Kernel { return d.kernels }
+func (d *naiveImpl) Granule() int           { return d.granule }
 
-func (d *dish) Scratch(rows int) int64 {
+func (d *naiveImpl) Scratch(rows int) int64 {
 	n := int64(rows+d.granule-1) / int64(d.granule) * 100
 	if d.sums {
 		n += d.pieces().Bytes(d.shape, rows)
@@ -129,7 +129,7 @@ func (d *dish) Scratch(rows int) int64 {
 	return n
 }
 
-func (d *dish) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
+func (d *naiveImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	if a.Y0%d.granule != 0 || a.Y1%d.granule != 0 && a.Y1 != d.h {
 		return fmt.Errorf("rows %d to %d of %d are not in granules of %d", a.Y0, a.Y1, d.h, d.granule)
 	}
@@ -156,7 +156,7 @@ func (d *dish) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 
 // normalise puts the normalised source into scratch, at its end, and makes it the
 // launch's.
-func (d *dish) normalise(q *clrt.Queue, kernel *clrt.Kernel, a *conv.Args) error {
+func (d *naiveImpl) normalise(q *clrt.Queue, kernel *clrt.Kernel, a *conv.Args) error {
 	t, src := d.source(), a.Src[0]
 	base := d.Scratch(a.Y1-a.Y0) - planar.RowBytes(t, d.precision)*int64(t.H) - planar.RimBytes(t, d.precision)
 	dst := planar.NewRing(a.Scratch, base, t, src.Rows)
@@ -198,7 +198,7 @@ func TestRandomNetworks(t *testing.T) {
 			in: &tensor{c: g.Nodes[0].C, h: h, w: w, v: model.FormulaTensor("exec", fmt.Sprint(seed), g.Nodes[0].C*h*w)}}
 		p.opt = exec.Options{Poison: true}
 		if seed%5 != 4 || seed > 40 { // the others take the device's own algorithms, which take seconds to compile
-			p.opt.Algo = func(string, conv.Shape) conv.Algo { return menu{granule: 1 + int(seed%3)} }
+			p.opt.Algo = func(string, conv.Shape) conv.Algo { return naive{granule: 1 + int(seed%3)} }
 		}
 		if seed%4 == 3 {
 			p.opt.Precision = planar.FP16

@@ -96,7 +96,7 @@ type run struct {
 	marks       []mark
 	section     int
 	madeIn      map[int]bool   // tensors of the current section
-	leaving     []memplan.Move // downloads of the current tick, which start together at its end
+	downloads   []memplan.Move // downloads of the current tick, which start together at its end
 
 	free   func()
 	handed bool          // all is queued but the last downloads, and the next run may begin
@@ -131,11 +131,11 @@ func (r *run) moves() error {
 			case memplan.Upload:
 				err = r.upload(m)
 			case memplan.Download:
-				r.leaving = append(r.leaving, m)
+				r.downloads = append(r.downloads, m)
 			case memplan.LoadWeights:
 				err = r.sendWeights(m)
 			case memplan.Tick:
-				err = r.lanes.tick(len(r.leaving) > 0, r.leave)
+				err = r.lanes.tick(len(r.downloads) > 0, r.startDownloads)
 			}
 			if err != nil {
 				return err
@@ -165,13 +165,13 @@ func (r *run) handOver() error {
 		}
 		close(r.left)
 	} else {
-		r.fell = true
+		r.downloaded = true
 		if err := errors.Join(r.await(r.down, r.compute), r.up.Flush()); err != nil {
 			return err
 		}
 		go func() {
 			defer close(r.left)
-			ev, err := r.leave()
+			ev, err := r.startDownloads()
 			if err = errors.Join(err, ev.Close()); err != nil {
 				r.cancel(err)
 			}
@@ -203,34 +203,34 @@ func (r *run) poison() error {
 
 // endSection starts the downloads of a section's last tick.
 func (r *run) endSection() error {
-	if len(r.leaving) == 0 {
+	if len(r.downloads) == 0 {
 		return nil
 	}
-	r.fell = true
-	ev, err := r.leaveNow()
+	r.downloaded = true
+	ev, err := r.downloadNow()
 	ev.Close()
 	return err
 }
 
-// leaveNow starts downloads behind all kernels so far.
-func (r *run) leaveNow() (*clrt.Event, error) {
+// downloadNow starts downloads behind all kernels so far.
+func (r *run) downloadNow() (*clrt.Event, error) {
 	if err := r.await(r.down, r.compute); err != nil {
 		return nil, err
 	}
-	return r.leave()
+	return r.startDownloads()
 }
 
-// leave starts the downloads of the tick that ends, which wait for after: the kernels
+// startDownloads starts the downloads of the tick that ends, which wait for after: the kernels
 // that made the rows. It gives the last one's event, or nil if somebody else needs that.
-func (r *run) leave(after ...*clrt.Event) (last *clrt.Event, err error) {
-	for _, m := range r.leaving {
+func (r *run) startDownloads(after ...*clrt.Event) (last *clrt.Event, err error) {
+	for _, m := range r.downloads {
 		last.Close()
 		if last, err = r.download(m, after); err != nil {
 			return nil, err
 		}
 		after = nil
 	}
-	r.leaving = r.leaving[:0]
+	r.downloads = r.downloads[:0]
 	return last, nil
 }
 

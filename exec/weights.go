@@ -67,7 +67,7 @@ func newPacker(j *Job, ahead int64) *packer {
 }
 
 // take returns step i's parameter arrays; steps are taken in order, and from the
-// model, if it may be robbed.
+// model, if that may lose them (Options.TakeWeights).
 func (p *packer) take(i int) [][]byte {
 	for p.begun < len(p.made) && (p.begun <= i || p.held+p.weightBytes(p.begun) <= p.ahead) {
 		k, made := p.begun, make(chan [][]byte, 1) // nobody has to take what is made

@@ -32,20 +32,20 @@ type Options struct {
 type Farm struct {
 	opt Options
 
-	mu      sync.Mutex
-	busy    bool   // the calling process compiles
-	queue   []*job // in the order in which they were asked for
-	own     []*job // that only the calling process can do
-	crews   map[*clrt.Device]*crew
-	stats   Stats
-	told    Stats       // of them
-	shift   int         // processes of earlier ones are to go
-	working map[int]int // processes by shift
-	moved   sync.Cond
+	mu         sync.Mutex
+	busy       bool   // the calling process compiles
+	queue      []*job // in the order in which they were asked for
+	own        []*job // that only the calling process can do
+	devices    map[*clrt.Device]*deviceProcesses
+	stats      Stats
+	told       Stats       // of them
+	generation int         // processes of earlier ones are to go
+	working    map[int]int // processes by generation
+	moved      sync.Cond
 }
 
-// crew are the processes of a device.
-type crew struct {
+// deviceProcesses are the compilers of a device.
+type deviceProcesses struct {
 	id       clrt.Identity
 	most     int // processes that there may be; below 0: not asked since Rest
 	idle     int // that wait for a program, or will when they have the device
@@ -85,7 +85,7 @@ func New(o Options) *Farm {
 	if o.Patience == 0 {
 		o.Patience = 2 * time.Minute
 	}
-	f := &Farm{opt: o, crews: map[*clrt.Device]*crew{}, working: map[int]int{}}
+	f := &Farm{opt: o, devices: map[*clrt.Device]*deviceProcesses{}, working: map[int]int{}}
 	f.moved.L = &f.mu
 	return f
 }
@@ -101,19 +101,19 @@ func (f *Farm) Stats() Stats {
 func (f *Farm) Width(d *clrt.Device) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return 1 + f.crew(d).most
+	return 1 + f.processes(d).most
 }
 
-// crew is the device's, with the number of processes that there may be by now.
-func (f *Farm) crew(d *clrt.Device) *crew {
-	c := f.crews[d]
+// processes are the device's, with the number of processes that there may be by now.
+func (f *Farm) processes(d *clrt.Device) *deviceProcesses {
+	c := f.devices[d]
 	if c == nil {
-		c = &crew{most: -1, starting: map[*child]bool{}}
+		c = &deviceProcesses{most: -1, starting: map[*child]bool{}}
 		var err error
 		if c.id, err = d.Identity(); err != nil {
 			c.lost = maxLost
 		}
-		f.crews[d] = c
+		f.devices[d] = c
 	}
 	if c.most < 0 {
 		c.most = mostNow(d.Info())
@@ -138,7 +138,7 @@ func (f *Farm) Compile(d *clrt.Device, source, options string) (binary []byte, d
 	}
 	j := &job{device: d, options: options, source: source, answer: make(chan []byte, 1)}
 	f.queue = append(f.queue, j)
-	f.hire(d)
+	f.startProcess(d)
 	f.moved.Broadcast()
 	f.mu.Unlock()
 	if binary = <-j.answer; binary == nil {
@@ -151,9 +151,9 @@ func (f *Farm) Compile(d *clrt.Device, source, options string) (binary []byte, d
 func (f *Farm) Expect(d *clrt.Device) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := f.crew(d)
+	c := f.processes(d)
 	c.expected = c.most
-	f.hire(d)
+	f.startProcess(d)
 }
 
 // leave passes the turn in the calling process on.
@@ -184,10 +184,10 @@ func (f *Farm) here() {
 	j.answer <- nil
 }
 
-// hire starts a process if a device has more programs waiting than processes that
+// startProcess starts a process if a device has more programs waiting than processes that
 // are free, or will be.
-func (f *Farm) hire(d *clrt.Device) {
-	c, waiting, all := f.crew(d), 0, 0
+func (f *Farm) startProcess(d *clrt.Device) {
+	c, waiting, all := f.processes(d), 0, 0
 	for _, j := range f.queue {
 		if j.device == d {
 			waiting++
@@ -199,42 +199,42 @@ func (f *Farm) hire(d *clrt.Device) {
 	if waiting+c.expected > c.idle && all < c.most && c.opening < maxOpening {
 		c.idle++
 		c.opening++
-		f.working[f.shift]++
-		go f.employ(d, c, f.shift)
+		f.working[f.generation]++
+		go f.runProcess(d, c, f.generation)
 	}
 }
 
-// employ is a process's life, until Rest or a failure ends it. The goroutine keeps
+// runProcess is a process's life, until Rest or a failure ends it. The goroutine keeps
 // its thread, see dieWithParent.
-func (f *Farm) employ(d *clrt.Device, c *crew, shift int) {
+func (f *Farm) runProcess(d *clrt.Device, c *deviceProcesses, generation int) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	p, err := f.start(d, c, shift)
+	p, err := f.start(d, c, generation)
 	if err == nil {
-		err = f.work(d, c, p, shift)
+		err = f.work(d, c, p, generation)
 		p.kill()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err != nil && shift == f.shift {
+	if err != nil && generation == f.generation {
 		c.lost++
 		f.stats.Lost++
 		f.tell(fmt.Sprintf("a process to compile in is lost: %v", err))
 	}
-	if f.working[shift]--; f.working[shift] == 0 {
-		delete(f.working, shift)
+	if f.working[generation]--; f.working[generation] == 0 {
+		delete(f.working, generation)
 	}
 	f.moved.Broadcast()
-	f.hire(d) // for what was asked for meanwhile
+	f.startProcess(d) // for what was asked for meanwhile
 }
 
 // start starts a process that has the device.
-func (f *Farm) start(d *clrt.Device, c *crew, shift int) (*child, error) {
+func (f *Farm) start(d *clrt.Device, c *deviceProcesses, generation int) (*child, error) {
 	p, err := startChild(f.opt.Command)
 	if err == nil {
 		f.mu.Lock()
 		c.starting[p] = true
-		late := f.shift != shift
+		late := f.generation != generation
 		f.mu.Unlock()
 		if late { // Rest did not see it
 			_ = p.cmd.Process.Kill()
@@ -246,7 +246,7 @@ func (f *Farm) start(d *clrt.Device, c *crew, shift int) (*child, error) {
 	c.opening--
 	if err == nil {
 		f.stats.Processes++
-		f.hire(d) // the next
+		f.startProcess(d) // the next
 	} else {
 		c.idle--
 	}
@@ -258,9 +258,9 @@ func (f *Farm) start(d *clrt.Device, c *crew, shift int) (*child, error) {
 }
 
 // work has the process compile until it is time to go, or it fails.
-func (f *Farm) work(d *clrt.Device, c *crew, p *child, shift int) error {
+func (f *Farm) work(d *clrt.Device, c *deviceProcesses, p *child, generation int) error {
 	for {
-		j := f.take(d, c, shift)
+		j := f.take(d, c, generation)
 		if j == nil {
 			return nil
 		}
@@ -285,7 +285,7 @@ func (f *Farm) work(d *clrt.Device, c *crew, p *child, shift int) error {
 }
 
 // take waits for a program of a device; nil when it is time to go.
-func (f *Farm) take(d *clrt.Device, c *crew, shift int) *job {
+func (f *Farm) take(d *clrt.Device, c *deviceProcesses, generation int) *job {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer func() { c.idle-- }()
@@ -296,7 +296,7 @@ func (f *Farm) take(d *clrt.Device, c *crew, shift int) *job {
 				return j
 			}
 		}
-		if f.shift != shift {
+		if f.generation != generation {
 			return nil
 		}
 		f.moved.Wait()
@@ -308,9 +308,9 @@ func (f *Farm) take(d *clrt.Device, c *crew, shift int) *job {
 func (f *Farm) Rest(wait bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := f.shift
-	f.shift++
-	for _, c := range f.crews {
+	now := f.generation
+	f.generation++
+	for _, c := range f.devices {
 		c.most, c.expected = -1, 0
 		for p := range c.starting {
 			_ = p.cmd.Process.Kill()
@@ -335,9 +335,9 @@ func count(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-func (f *Farm) workingUpTo(shift int) bool {
+func (f *Farm) workingUpTo(generation int) bool {
 	for s := range f.working {
-		if s <= shift {
+		if s <= generation {
 			return true
 		}
 	}

@@ -120,7 +120,7 @@ func newFarm(t *testing.T, mode string, n int) (*Farm, *clrt.Context) {
 // keepMost decides how many processes there may be until Rest.
 func keepMost(f *Farm, d *clrt.Device, n int) {
 	f.mu.Lock()
-	f.crew(d).most = n
+	f.processes(d).most = n
 	f.mu.Unlock()
 }
 
@@ -308,7 +308,7 @@ func TestRest(t *testing.T) {
 		if len(f.working) != 0 || f.busy || len(f.queue)+len(f.own) != 0 {
 			t.Errorf("round %d: processes %v, busy %v, %d waiting", i, f.working, f.busy, len(f.queue)+len(f.own))
 		}
-		for _, c := range f.crews {
+		for _, c := range f.devices {
 			if c.idle != 0 || len(c.starting) != 0 {
 				t.Errorf("round %d: %d idle, %d starting", i, c.idle, len(c.starting))
 			}
