@@ -16,6 +16,9 @@ type levels struct {
 	conv  *model.Convention
 	gains [3]float64  // smallest 1
 	noise *NoiseFacts // nil: the network has no noise planes
+	// shading, if not nil, gives the factors that gain maps have put on the samples of a
+	// row: the noise levels are of the samples before.
+	shading func(y, x0 int, dst []float32)
 
 	// tables[(y mod rows)*cols + x mod cols]; nil if there would be too many.
 	tables     []table
@@ -101,6 +104,10 @@ func fullScale(m *raw.Meta) float64 {
 // is nil for a network without noise planes.
 func (l *levels) row(y, x0 int, stored []uint16, light, noise []float32) {
 	light = light[:len(stored)]
+	if l.shading != nil && noise != nil {
+		l.shadedRow(y, x0, stored, light, noise)
+		return
+	}
 	if l.tables == nil {
 		l.meta.BlackRow(y, x0, light)
 		for i, v := range stored {
@@ -119,6 +126,20 @@ func (l *levels) row(y, x0 int, stored []uint16, light, noise []float32) {
 		if noise != nil {
 			look(at.noise, stored[k:], noise[k:len(stored)], l.cols)
 		}
+	}
+}
+
+// shadedRow is row where the noise depends on the place too: a factor f makes noise
+// of variance S·x + O to one of f·S·x + f²·O at the brightened x.
+func (l *levels) shadedRow(y, x0 int, stored []uint16, light, noise []float32) {
+	l.meta.BlackRow(y, x0, light)
+	l.shading(y, x0, noise[:len(stored)])
+	for i, v := range stored {
+		col := l.meta.CFA.At(y, x0+i)
+		x := l.conv.Limit(float64((float32(v) - light[i]) / (l.meta.White[col] - light[i]) * float32(l.gains[col])))
+		n, f := l.noise.Levels[col], float64(noise[i])
+		noise[i] = float32(l.noise.Denoise * l.conv.NoiseSample(x, l.gains[col], n.S*f, n.O*f*f))
+		light[i] = float32(l.conv.Encode(x))
 	}
 }
 

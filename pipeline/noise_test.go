@@ -321,3 +321,43 @@ func BenchmarkEstimateNoise(b *testing.B) {
 	}
 	b.ReportMetric(1800*1200*float64(b.N)/b.Elapsed().Seconds()/1e6, "Msample/s")
 }
+
+// TestShadedNoise holds rows whose samples gain maps have brightened against the noise
+// levels that follow from the factor.
+func TestShadedNoise(t *testing.T) {
+	n := noiseLevels(2e-3, 4e-5, 1e-3, 1e-5, 3e-3, 9e-5)
+	p := painted(40, 24).shoot(t, n, 3)
+	m := p.Meta()
+	conv := model.Convention{Pack: [4][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}, SubtractBlack: true, Curve: model.CurveSRGB,
+		Clip: model.ClipHigh, NoisePlanes: 4, Gamma: 1, Divisor: 1, Multiple: 4, MinSide: 8, ScaleNum: 2, ScaleDen: 1}
+	gains := [3]float64{2, 1, 1.5}
+	stored := make([]uint16, m.Width*m.Height)
+	if err := p.ReadRows(0, m.Height, stored); err != nil {
+		t.Fatal(err)
+	}
+	got, want := [2][]float32{make([]float32, 30), make([]float32, 30)}, [2][]float32{make([]float32, 30), make([]float32, 30)}
+	for _, f := range []float64{1, 1.5, 4} {
+		shaded := newLevels(m, &conv, gains, &NoiseFacts{Levels: n, Denoise: 0.5})
+		shaded.shading = func(_, _ int, dst []float32) {
+			for i := range dst {
+				dst[i] = float32(f)
+			}
+		}
+		var stronger NoiseLevels
+		for c := range n {
+			stronger[c].S, stronger[c].O = n[c].S*f, n[c].O*f*f
+		}
+		plain := newLevels(m, &conv, gains, &NoiseFacts{Levels: stronger, Denoise: 0.5})
+		for y := range m.Height {
+			shaded.row(y, 7, stored[y*m.Width+7:][:30], got[0], got[1])
+			plain.row(y, 7, stored[y*m.Width+7:][:30], want[0], want[1])
+			for k := range got {
+				for i := range got[k] {
+					if got[k][i] != want[k][i] {
+						t.Fatalf("factor %g, row %d, sample %d: %g, want %g", f, y, i, got[k][i], want[k][i])
+					}
+				}
+			}
+		}
+	}
+}

@@ -211,7 +211,11 @@ func (r *run) make(out *target, w, h int) error {
 		return err
 	}
 	conv := &r.model.Convention
-	src := newSource(r.ahead, r.geo, conv, newLevels(r.meta, conv, r.balance.gains, r.report.Noise))
+	lev := newLevels(r.meta, conv, r.balance.gains, r.report.Noise)
+	if r.report.Noise != nil && r.report.Noise.Source == noiseFile {
+		lev.shading = r.photo.Gains()
+	}
+	src := newSource(r.ahead, r.geo, conv, lev)
 	dev := newDeveloper(r.geo, conv, r.balance, enc, r.batches, &r.pictures, r.stages())
 	dev.lens = r.lens
 	defer dev.abandon()

@@ -129,6 +129,20 @@ func (o *onMosaic) Row(f opcode.Frame, y, x0, _ int, row []float32) {
 	}
 }
 
+// Multiplies implements opcode.Multiplier.
+func (o *onMosaic) Multiplies() bool { return true } // it is for gains alone
+
+// Gains returns what gives, for samples of row y from column x0 on, the factor that
+// gain maps and their like have put on them, and on their noise; nil if there are
+// none. It may be called by several goroutines.
+func (p *Photo) Gains() func(y, x0 int, dst []float32) {
+	c, ok := p.rows.(*corrected)
+	if !ok || !c.chain.Multiplies() {
+		return nil
+	}
+	return func(y, x0 int, dst []float32) { c.chain.Factors(y, x0, 0, dst) }
+}
+
 // setLevels puts the levels of the corrected samples into the photo's facts.
 func (c *corrected) setLevels() {
 	m, s := c.meta, &c.stored

@@ -81,6 +81,34 @@ func TestShadedWallComesOutFlat(t *testing.T) {
 	}
 }
 
+// TestGainsTellTheFactors compares the factors with what the wall's samples show.
+func TestGainsTellTheFactors(t *testing.T) {
+	field := func(v, u float64, c mosaic.Colour) float64 { return 1 + v + 2*u*float64(c) }
+	for _, list3 := range []bool{false, true} {
+		s := shaded(field, list3)
+		s.Opcodes[1] = append(s.Opcodes[1], opcode.Operation{ID: opcode.MapPolynomialID, Params: &opcode.MapPolynomial{Coefficients: []float64{0, 0.5},
+			Area: opcode.Area{Bottom: 150, Right: 200, Planes: 1, RowPitch: 1, ColPitch: 1}}})
+		p, err := openBytes(dngBytes(t, s), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gains, dst := p.Gains(), make([]float32, 100)
+		for y := 0; y < 150; y += 13 {
+			gains(y, 51, dst)
+			for i, g := range dst {
+				want := field((float64(y)+0.5)/150, (51.5+float64(i))/200, s.Meta.CFA.At(y, 51+i))
+				if math.Abs(float64(g)/want-1) > 1e-3 {
+					t.Fatalf("list 3 %v: row %d, column %d: factor %g, want %g", list3, y, 51+i, g, want)
+				}
+			}
+		}
+	}
+	p, err := openBytes(dngBytes(t, smallSpec()), Options{})
+	if err != nil || p.Gains() != nil {
+		t.Errorf("factors of a photo without gain maps (%v)", err)
+	}
+}
+
 // TestCorrectedKeepsBlack holds that corrected samples keep the share of black of
 // their scale, noise below it, and unequal white levels.
 func TestCorrectedKeepsBlack(t *testing.T) {

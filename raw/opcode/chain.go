@@ -137,6 +137,50 @@ func (c *Chain) apply(first, end, y0, n int, rows []float32) {
 // none after demosaicing.
 func (c *Chain) Row(y, x0, plane int, row []float32) { pointwise(c.steps, y, x0, plane, row) }
 
+// Multiplier is an operation that multiplies each sample by a factor of its place.
+type Multiplier interface {
+	Pointwise
+	Multiplies() bool
+}
+
+// Multiplies implements Multiplier.
+func (g *GainMap) Multiplies() bool { return true }
+
+// Multiplies implements Multiplier.
+func (v *VignetteRadial) Multiplies() bool { return true }
+
+// Multiplies implements Multiplier.
+func (l *PerLine) Multiplies() bool { return l.Scale }
+
+// Multiplies reports whether some operation of the chain is a factor.
+func (c *Chain) Multiplies() bool {
+	for i := range c.steps {
+		if m, ok := c.steps[i].point.(Multiplier); ok && m.Multiplies() {
+			return true
+		}
+	}
+	return false
+}
+
+// Factors gives the product of all factors for samples of row y and a plane, from
+// column x0 on. It may be called at any time, by several goroutines.
+func (c *Chain) Factors(y, x0, plane int, dst []float32) {
+	const small = 1.0 / (1 << 30) // operations cut off at 1
+	for i := range dst {
+		dst[i] = small
+	}
+	for i := range c.steps {
+		if m, ok := c.steps[i].point.(Multiplier); ok && m.Multiplies() {
+			f := c.steps[i].frame
+			m.Row(f, y-f.Y0, x0-f.X0, plane, dst)
+		}
+	}
+	for i, v := range dst {
+		dst[i] = v / small
+	}
+	dropInfinite(dst)
+}
+
 func pointwise(steps []step, y, x0, plane int, row []float32) {
 	for i := range steps {
 		f := steps[i].frame
