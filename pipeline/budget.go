@@ -1,202 +1,66 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
-	"math"
-	"strings"
 
-	"enhance/exec"
-	"enhance/memplan"
-	"enhance/model"
+	"enhance/clrt"
 )
 
-// BudgetError says that the memory budget is too small for a photo, a model and
-// a device, and what would need less. Its text is what a reader is told: nobody else
-// composes it.
-type BudgetError struct {
-	Budget  Budget // of all photos that are on the device at a time
-	Minimum int64  // the smallest that works, in bytes
-	Default bool   // nobody asked for a budget
-	// Input is what the network was to run on, "" for a photo.
-	Input                    string
-	Model, Precision, Device string
-	// Maps says what holds most of the minimum, where that is whole maps between
-	// sections of the network; "" otherwise.
-	Maps string
-	// DeviceMem is the device's memory where Minimum is more, so that no budget
-	// helps; 0 otherwise.
-	DeviceMem int64
-	Lower     []Remedy
-	Err       error // the planner's
-}
-
-// Remedy is a change that lowers the smallest budget.
-type Remedy struct {
-	Change  string // as on the command line: "--precision fp16"
-	Minimum int64  // the smallest budget with it
-}
-
-func (e *BudgetError) Error() string {
-	s := fmt.Sprintf("%s is too small by %s for %s on %s: the smallest that works is --mem %d (%s)",
-		e.budget(), Bytes(e.Minimum-e.Budget.Whole().Bytes()), e.work(), e.Device, e.Minimum, Bytes(e.Minimum))
-	before := "; "
-	if e.DeviceMem > 0 {
-		s = fmt.Sprintf("%s has %s of memory, too little for %s, which needs at least %s", e.Device, Bytes(e.DeviceMem), e.work(), Bytes(e.Minimum))
-		if n := e.Budget.Sharers(); n > 1 {
-			s += fmt.Sprintf(" for the %d photos that are on it at a time", n)
-		}
-		before = ": "
-	}
-	if e.Maps != "" {
-		s += ", " + e.Maps
-	}
-	if less := remedies(e.Lower); less != "" {
-		s += before + "smaller budgets work with " + less
-	}
-	return s
-}
-
-// work is what is to be computed, and how.
-func (e *BudgetError) work() string {
-	return fmt.Sprintf("%s with %s (%s)", subject(e.Input), e.Model, e.Precision)
-}
-
-// budget says which budget is too small.
-func (e *BudgetError) budget() string {
-	whole := e.Budget.Whole()
-	s := "a budget of " + exactly(whole.Bytes())
-	if !whole.AskedFor() {
-		s = fmt.Sprintf("the budget of %s (%s)", Bytes(whole.Bytes()), whole.Why())
-	}
-	if e.Default {
-		s = strings.Replace(s, "the budget", "the default budget", 1)
-	}
-	if n := e.Budget.Sharers(); n > 1 {
-		s += fmt.Sprintf(", shared by the %d photos that are on the device at a time,", n)
-	}
-	return s
-}
-
-// exactly prints bytes with their unit, an odd number in bytes too.
-func exactly(n int64) string {
-	if n%1024 == 0 || n < 1024 {
-		return Bytes(n)
-	}
-	return fmt.Sprintf("%d bytes (%s)", n, Bytes(n))
-}
-
-func (e *BudgetError) Unwrap() error { return e.Err }
-
-func subject(input string) string {
-	if input == "" {
-		return "this photo"
-	}
-	return input
-}
-
-// withoutPhoto says in an error about memory that there is no photo but an input of w×h
-// packed samples.
-func withoutPhoto(err error, h, w int) error {
-	input := fmt.Sprintf("an input of %dx%d packed samples", w, h)
-	var small *BudgetError
-	var large *BufferError
-	if errors.As(err, &small) {
-		small.Input = input
-	}
-	if errors.As(err, &large) {
-		large.Input = input
-	}
-	return err
-}
-
-// remedies lists what would lower the minimum, "" if nothing is known to.
-func remedies(lower []Remedy) string {
-	var all []string
-	for _, r := range lower {
-		all = append(all, fmt.Sprintf("%s (%s)", r.Change, Bytes(r.Minimum)))
-	}
-	return strings.Join(all, " or ")
-}
-
-// BufferError says that no plan, within whatever budget, keeps its buffers below
-// the largest that the device allocates.
-type BufferError struct {
-	Bytes, Max               int64  // the smallest largest allocation that works, and the device's
-	What                     string // needs it
-	Input                    string // what the network was to run on, "" for a photo
-	Model, Precision, Device string
-	Instead                  []Remedy // what the device can do
-	Err                      error    // the planner's
-}
-
-func (e *BufferError) Error() string {
-	s := fmt.Sprintf("%s (%s) needs at least %s in one buffer for %s (%s), but %s allocates %s at most, so that no budget helps",
-		e.Model, e.Precision, exactly(e.Bytes), subject(e.Input), e.What, e.Device, exactly(e.Max))
-	if instead := remedies(e.Instead); instead != "" {
-		s += ": it can do " + instead
-	}
-	return s
-}
-
-func (e *BufferError) Unwrap() error { return e.Err }
-
-// prepareWithin plans for a budget. If that is too small the error is a *BudgetError.
-func (s *Session) prepareWithin(m *model.Model, h, w int, b Budget) (*exec.Job, error) {
-	job, err := s.prepare(m, h, w, b)
-	return job, s.explainBudget(err, m, h, w)
-}
-
-// explainBudget turns a planner's error about the budget into a *BudgetError, and
-// one about the largest buffer into a *BufferError; others it returns as they are.
-func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
-	var small *memplan.BudgetError
-	var large *memplan.AllocError
-	if errors.As(err, &large) {
-		return &BufferError{Bytes: large.Bytes, Max: large.Max, What: large.What, Model: s.modelName, Precision: s.precision().String(),
-			Device: s.deviceFacts().Name, Instead: s.cheaper(m, h, w, math.MaxInt64), Err: err}
-	}
-	if !errors.As(err, &small) {
-		return err
-	}
-	e := &BudgetError{Budget: small.Budget, Minimum: small.Budget.ForAll(small.Minimum), Default: !s.set.Memory.Decided() && small.Budget == s.budget,
-		Model: s.modelName, Precision: s.precision().String(), Device: s.deviceFacts().Name, Err: err}
+// deviceBudget decides what plans for the device may hold, of what was asked for: no more than
+// the device has, or the profile says that it has, since a plan for more could not be run
+// there. So many sessions use the device at a time.
+func (s *Session) deviceBudget(asked Budget, sharers int) Budget {
 	if s.info == nil {
-		e.Precision = "fp32"
-		return e
+		if asked.Limited() {
+			return asked.SharedBy(sharers)
+		}
+		return Unlimited().Because("no limit: whole planes in the host's memory")
 	}
-	if small.Kept > small.Minimum/2 {
-		e.Maps = fmt.Sprintf("%s of them for whole maps between sections (at %s)", Bytes(small.Budget.ForAll(small.Kept)), small.Where)
-		if s.shared() && !s.hostRest() {
-			e.Maps += ", which cannot wait in host memory because the device shares it"
+	b, p := asked, s.set.Profile
+	switch {
+	case asked.Decided():
+	case p == nil:
+		b = defaultBudget(s.info)
+	default: // the profile's own default; on a device that is here, no more than its
+		b = Limit(p.GlobalMem / 5 * 4).Because(fmt.Sprintf("80 %% of the %s of %s", Bytes(p.GlobalMem), p.Name))
+		if s.choice.Device != nil {
+			if here := defaultBudget(s.choice.Device.Info()); here.Bytes() < b.Bytes() {
+				b = here
+			}
 		}
 	}
-	if most := s.info.GlobalMem; most > 0 && most < e.Minimum {
-		e.DeviceMem = most
+	if most := s.info.GlobalMem; most > 0 && b.Bytes() > most {
+		wish := "no limit was asked for"
+		switch {
+		case asked.Limited():
+			wish = Bytes(asked.Bytes()) + " were asked for"
+		case b.Limited():
+			wish = b.Why() + " would be more"
+		}
+		owner := "the device"
+		if p != nil && p.GlobalMem == most {
+			owner = p.Name
+		}
+		b = Limit(most).Because(fmt.Sprintf("all that %s has; %s", owner, wish))
 	}
-	e.Lower = s.cheaper(m, h, w, small.Minimum)
-	return e
+	return b.SharedBy(sharers)
 }
 
-// cheaper lists what would need less than so many bytes, and no more than the device has.
-func (s *Session) cheaper(m *model.Model, h, w int, than int64) (lower []Remedy) {
-	if most := s.info.GlobalMem; most > 0 {
-		than = min(than, most/int64(s.budget.Sharers())+1)
+// defaultBudget is what a device is given if nobody says how much.
+func defaultBudget(i *clrt.DeviceInfo) Budget {
+	if i.Type != clrt.CPU {
+		return Limit(i.GlobalMem / 5 * 4).Because(fmt.Sprintf("80 %% of the device's %s", Bytes(i.GlobalMem)))
 	}
-	try := func(change string, m *model.Model, p Precision) {
-		opt := s.engineOptions(Budget{})
-		opt.Precision, opt.TF32 = p.Storage(), p == TF32
-		if least, err := exec.Minimum(m, h, w, s.info, opt); err == nil && least < than {
-			lower = append(lower, Remedy{change, s.budget.ForAll(least)})
-		}
+	if avail, ok := memAvailable(); ok {
+		return Limit(avail / 2).Because(fmt.Sprintf("half of the %s available", Bytes(avail)))
 	}
-	if s.precision() != FP16 {
-		try("--precision fp16", m, FP16)
+	return Limit(i.GlobalMem / 2).Because(fmt.Sprintf("half of the device's %s", Bytes(i.GlobalMem)))
+}
+
+// allowed is what a plan made now may hold.
+func (s *Session) allowed() Budget {
+	if s.found.Decided() {
+		return s.found
 	}
-	if s.modelName != embeddedModel && m == s.model {
-		if least, err := model.Load(""); err == nil {
-			try("-m "+embeddedModel, least, s.precision())
-		}
-	}
-	return lower
+	return s.budget
 }

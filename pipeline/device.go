@@ -1,139 +1,170 @@
 package pipeline
 
 import (
-	"errors"
-	"fmt"
-	"strconv"
-	"strings"
-
 	"enhance/clrt"
+	"enhance/conv/mma"
+	"enhance/conv/wgmma"
 )
 
-// HostDevice selects the host executor: plain Go on all cores, without OpenCL.
-const HostDevice = "host"
-
-// Choice is a device and the reason for it.
-type Choice struct {
-	Device *clrt.Device // nil: the host executor
-	Index  int          // in clrt.Devices
-	Why    string
+// device is what a session runs on: an OpenCL device with its context, which is opened
+// when it is first needed, or the host executor.
+type device struct {
+	set    *Settings // of the session
+	choice Choice
+	info   *clrt.DeviceInfo // what is planned for: the device's own limits, or a profile's; nil: the host executor
+	early  *earlyContext    // nil: none, or taken
+	cl     *clrt.Context    // nil: not open
+	matrix *bool            // whether the device has matrix units; nil: not asked yet
+	hopper bool             // whether those are Hopper's (see wgmma.Probe)
 }
 
-// Choose finds the device that a selector names:
-//
-//   - "": a GPU if there is one, else an accelerator, else a CPU device, else the
-//     host executor;
-//   - "host": the host executor;
-//   - "2": the device of that index in clrt.Devices;
-//   - "nvidia:1" or "0:1": by platform (name part or index) and by index in it, or
-//     part of the device's name;
-//   - anything else: the first device whose name, or whose platform's name,
-//     contains it, in either case.
-//
-// The error is a *DeviceError.
-func Choose(selector string) (Choice, error) {
-	if selector == HostDevice {
-		return Choice{Why: "asked for"}, nil
+// chooseDevice finds the device and what is planned for: the device itself, or
+// the profile's limits on it, or the profile alone.
+func (d *device) chooseDevice() (err error) {
+	p := d.set.Profile
+	if p != nil && d.set.PlanOnly {
+		d.choice = Choice{Index: -1, Why: "a profile, planned for and not run"}
+		d.info = p.Info()
+		return nil
 	}
-	devices, err := clrt.Devices()
-	if selector == "" {
-		return chooseBest(devices, err), nil
+	if d.choice, err = ChooseCores(d.set.Device, d.set.Cores); err != nil {
+		return err
 	}
+	if d.choice.Device == nil {
+		if p != nil {
+			return optionErrorf("device-profile", "the host executor has no limits to set: choose an OpenCL device, or plan without one (dry run)")
+		}
+		return nil
+	}
+	if d.info = d.choice.Device.Info(); p != nil {
+		d.info = p.Limit(d.info)
+	}
+	return nil
+}
+
+// probe asks the device once whether it has matrix units. Only GPUs can, and only
+// they are touched for it; warpgroups says whether to ask for Hopper's, too.
+func (d *device) probe(warpgroups func() bool) error {
+	if d.matrix != nil || d.info == nil || d.info.Type != clrt.GPU {
+		return nil
+	}
+	if d.choice.Device == nil {
+		d.matrix = &d.set.Profile.Matrix
+		return nil
+	}
+	if err := d.openContext(); err != nil {
+		return err
+	}
+	found := mma.Probe(d.cl)
+	d.matrix, d.hopper = &found, found && warpgroups() && wgmma.Probe(d.cl)
+	return nil
+}
+
+// earlyContext is a context that is being opened.
+type earlyContext struct {
+	opened chan struct{}
+	cl     *clrt.Context // nil: it could not be
+}
+
+// openEarly begins to open the session's device.
+func (d *device) openEarly() {
+	e := &earlyContext{opened: make(chan struct{})}
+	d.early = e
+	go func() {
+		defer close(e.opened)
+		e.cl, _ = d.newContext()                                    // openContext tries again, and tells
+		if e.cl != nil && d.choice.Device.Info().Type != clrt.CPU { // a CPU's open at once
+			e.cl.ExpectPrograms()
+		}
+	}()
+}
+
+// takeEarly makes d.cl the context that was opened early, if one was.
+func (d *device) takeEarly() {
+	if e := d.early; e != nil {
+		<-e.opened
+		d.early, d.cl = nil, e.cl
+	}
+}
+
+// newContext makes a context that compiles as the settings say.
+func (d *device) newContext() (*clrt.Context, error) {
+	c, err := clrt.NewContext(d.choice.Device)
+	if err == nil && d.set.Compiler != nil && !d.set.HostMemory.Limited() {
+		c.CompileWith(d.set.Compiler)
+	}
+	return c, err
+}
+
+// openContext makes d.cl.
+func (d *device) openContext() error {
+	if d.cl == nil {
+		d.takeEarly()
+	}
+	if d.cl != nil {
+		return nil
+	}
+	c, err := d.newContext()
 	if err != nil {
-		return Choice{}, &DeviceError{Selector: selector, Problem: "no OpenCL device was found; the device host needs none", Err: err}
+		return &DeviceError{Selector: d.set.Device, Problem: d.choice.Device.String() + " cannot be used", Err: err}
 	}
-	var infos []*clrt.DeviceInfo
-	for _, d := range devices {
-		infos = append(infos, d.Info())
-	}
-	i, why, err := match(selector, infos)
-	if err != nil {
-		return Choice{}, err
-	}
-	return Choice{Device: devices[i], Index: i, Why: why}, nil
+	d.cl = c
+	return nil
 }
 
-// ChooseCores is Choose with at most that many cores of a CPU device, 0 for all.
-// Other devices are as they are.
-func ChooseCores(selector string, cores int) (Choice, error) {
-	c, err := Choose(selector)
-	if err != nil || cores < 1 || c.Device == nil || c.Device.Info().Type != clrt.CPU {
-		return c, err
+// deviceFacts name the device, and the profile that limits it.
+func (d *device) deviceFacts() DeviceFacts {
+	f := DeviceFacts{Index: -1, Name: "host executor (no OpenCL)", Why: d.choice.Why, Info: d.info}
+	switch {
+	case d.choice.Device != nil:
+		f.Index, f.Name = d.choice.Index, d.choice.Device.String()
+	case d.info != nil:
+		f.Name = d.info.Name
 	}
-	part, err := c.Device.Cores(cores)
-	if err != nil {
-		return c, &DeviceError{Selector: selector, Problem: fmt.Sprintf("%s cannot be limited to %d cores: leave the limit out", c.Device, cores), Err: err}
+	if d.set.Profile != nil {
+		f.Profile = d.set.Profile.Name
 	}
-	c.Device = part
-	return c, nil
+	return f
 }
 
-// chooseBest is the default. Without any device the reason is told.
-func chooseBest(devices []*clrt.Device, err error) Choice {
-	for _, kind := range []clrt.DeviceType{clrt.GPU, clrt.Accelerator, clrt.CPU, clrt.Other} {
-		for i, d := range devices {
-			if d.Info().Type != kind {
-				continue
-			}
-			why := "the first " + kind.String()
-			if kind != clrt.GPU {
-				why = fmt.Sprintf("no GPU found; the first OpenCL %s device", kind)
-			}
-			return Choice{Device: d, Index: i, Why: why}
-		}
+// sharesHost reports whether device buffers are really in the host's memory,
+// whatever a profile says.
+func (d *device) sharesHost() bool {
+	if d.choice.Device == nil {
+		return d.info != nil && d.info.Unified
 	}
-	if err == nil {
-		err = errors.New("no OpenCL device")
-	}
-	return Choice{Why: err.Error()}
+	real := d.choice.Device.Info()
+	return real.Unified || real.Type == clrt.CPU
 }
 
-// match finds a selector among devices.
-func match(selector string, infos []*clrt.DeviceInfo) (int, string, error) {
-	fail := func(problem string) (int, string, error) {
-		return 0, "", &DeviceError{Selector: selector, Problem: problem + " (see --list-devices)"}
+// hostRest reports whether the host has memory besides what a device that shares it
+// lends, where tensors and parameters may wait.
+func (d *device) hostRest() bool {
+	switch p := d.set.Profile; {
+	case p != nil:
+		return p.Unified && p.HostMem > p.GlobalMem
+	case d.info == nil || !d.info.Unified || d.info.Type == clrt.CPU:
+		return false
 	}
-	if n, err := strconv.Atoi(selector); err == nil {
-		if n < 0 || n >= len(infos) {
-			return fail(fmt.Sprintf("the devices are 0 to %d", len(infos)-1))
-		}
-		return n, "asked for by index", nil
-	}
-	contains := func(s, part string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(part)) }
-	if platform, device, ok := strings.Cut(selector, ":"); ok && platform != "" && device != "" {
-		if i, ok := matchPair(platform, device, infos, contains); ok {
-			return i, "asked for by platform and device", nil
-		}
-	}
-	for _, name := range []func(*clrt.DeviceInfo) string{
-		func(d *clrt.DeviceInfo) string { return d.Name },
-		func(d *clrt.DeviceInfo) string { return d.Platform },
-	} {
-		for i, d := range infos {
-			if contains(name(d), selector) {
-				return i, "asked for by name", nil
-			}
-		}
-	}
-	return fail("no device of that name")
+	total, ok := memTotal()
+	return ok && total > d.info.GlobalMem
 }
 
-// matchPair finds "platform:device".
-func matchPair(platform, device string, infos []*clrt.DeviceInfo, contains func(s, part string) bool) (int, bool) {
-	wantPlatform, perr := strconv.Atoi(platform)
-	wantDevice, derr := strconv.Atoi(device)
-	p, last, d := -1, "", 0
-	for i, info := range infos {
-		if p < 0 || info.Platform != last {
-			p, last, d = p+1, info.Platform, -1
-		}
-		d++
-		if perr == nil && p != wantPlatform || perr != nil && !contains(info.Platform, platform) {
-			continue
-		}
-		if derr == nil && d == wantDevice || derr != nil && contains(info.Name, device) {
-			return i, true
-		}
+// discrete reports whether the profile wants a device that shares the host's
+// memory planned for as if it had its own.
+func (d *device) discrete() bool { return d.set.Profile != nil && !d.set.Profile.Unified }
+
+// shared reports whether runs plan for memory that host and device share.
+func (d *device) shared() bool {
+	return (d.info.Unified || d.info.Type == clrt.CPU) && !d.discrete()
+}
+
+// close releases the context.
+func (d *device) close() (err error) {
+	d.takeEarly()
+	if d.cl != nil {
+		err = d.cl.Close()
+		d.cl = nil
 	}
-	return 0, false
+	return err
 }

@@ -13,7 +13,7 @@ func OpenWith(s *Session, do func(*exec.Job, *clrt.Context) (*exec.Engine, error
 func BoundHost(s *Session, bytes int64) { s.set.HostMemory = Limit(bytes) }
 
 // HostHas makes a session believe that so many more bytes are available.
-func HostHas(s *Session, bytes int64) { s.available = func() (int64, bool) { return bytes, true } }
+func HostHas(s *Session, bytes int64) { s.host.available = func() (int64, bool) { return bytes, true } }
 
 // TableRows is how many rows a table of plans has: one for each budget and one for the smallest.
 var TableRows = len(tableBudgets) + 1

@@ -94,10 +94,10 @@ func (r *run) hostNeeds() error {
 			f.Need += bytes
 		}
 	}
-	if r.base == 0 { // later what runs hold is among it
-		r.base, _ = residentBytes()
+	if r.host.base == 0 { // later what runs hold is among it
+		r.host.base, _ = residentBytes()
 	}
-	f.StartRSS = r.base
+	f.StartRSS = r.host.base
 	add("of the process so far", f.StartRSS)
 	add("of rows being decoded", r.decodeBytes())
 	if r.plan != nil {
@@ -136,7 +136,7 @@ func (r *run) hostAvailable() error {
 	if r.set.HostMemory.Decided() || r.job.DryRun {
 		return nil
 	}
-	avail, ok := r.available()
+	avail, ok := r.host.available()
 	if !ok {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (r *run) decodeBytes() int64 {
 // are under way.
 func (r *run) fixedBytes(plan *exec.Job) int64 {
 	u := plan.HostUse()
-	n := r.base + u.Spilled + u.Rows + u.Weights
+	n := r.host.base + u.Spilled + u.Rows + u.Weights
 	if r.sharesHost() {
 		n += plan.Plan.Peak
 	}

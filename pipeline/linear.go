@@ -55,7 +55,7 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 	if err != nil {
 		return err
 	}
-	dev := newDeveloper(r.geo, &linearConvention, r.balance, enc, r.batches, &r.pictures, r.stages())
+	dev := newDeveloper(r.geo, &linearConvention, r.balance, enc, r.batches, &r.host.pictures, r.stages())
 	dev.lens = r.lens
 	defer dev.abandon()
 	start := time.Now()

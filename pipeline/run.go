@@ -1,26 +1,18 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
 	"time"
 
-	"enhance/clrt"
 	"enhance/colour"
-	"enhance/exec"
-	"enhance/internal/workers"
-	"enhance/memplan"
 	"enhance/model"
-	"enhance/model/ref"
 	"enhance/raw"
-	"enhance/trace"
 )
 
 // run is the making of one picture.
 type run struct {
-	*Session
-	ctx    context.Context
+	computation
 	job    *Job
 	photo  *raw.Photo
 	meta   *raw.Meta
@@ -28,7 +20,6 @@ type run struct {
 	start  time.Time
 	waited time.Duration // for its turn
 	place  *place
-	within Budget // for the device
 
 	// What it may hold of the picture, see batch.go: decoded blocks (0: the least)
 	// and developed batches; and who else wants to know what the session holds.
@@ -39,7 +30,6 @@ type run struct {
 	ahead   *ahead
 	balance *balance
 	lens    *lens
-	plan    *exec.Job // nil on the host executor
 	compare *comparison
 }
 
@@ -62,10 +52,10 @@ func (r *run) do() (err error) {
 		if out, err = openTarget(r.ctx, &r.job.Output, r.reads()); err != nil {
 			return err
 		}
-		r.addCurrent(out)
+		r.outputs.add(out)
 		defer func() {
 			out.abort() // nothing after commit
-			r.dropCurrent(out)
+			r.outputs.drop(out)
 		}()
 	}
 	if r.job.Reference != "" {
@@ -76,7 +66,7 @@ func (r *run) do() (err error) {
 	if r.meta.Linear {
 		return r.withoutNetwork(out, w, h)
 	}
-	r.ahead = newAhead(r.ctx, r.photo, r.geo.region, r.blocks, &r.mosaics, r.stages())
+	r.ahead = newAhead(r.ctx, r.photo, r.geo.region, r.blocks, &r.host.mosaics, r.stages())
 	defer r.ahead.close()
 	display := r.model.Convention.Output == model.OutputDisplaySRGB
 	count := func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }
@@ -131,9 +121,7 @@ func (r *run) awaitTurn() error {
 // decide plans the run.
 func (r *run) decide() error {
 	defer r.stages().Begin("plan")()
-	r.report.Plan.within(r.within)
-	r.report.Plan.Precision = r.precision().String()
-	if err := r.makePlan(); err != nil {
+	if err := r.makePlan(r.geo.out.Y1); err != nil {
 		return err
 	}
 	if err := r.fitHost(); err != nil {
@@ -156,50 +144,6 @@ func (r *run) photoError(err error) error {
 	return &FileError{Path: r.job.Input, Err: err}
 }
 
-// makePlan decides how the network runs.
-func (r *run) makePlan() error {
-	f := &r.report.Plan
-	f.Packed = [2]int{r.geo.h, r.geo.w}
-	if r.info == nil {
-		return r.planHost(f)
-	}
-	if err := r.ready(r.ctx); err != nil {
-		return err
-	}
-	f.PrecisionWhy = r.precisionWhy()
-	if e := r.engine; e != nil && r.h == r.geo.h && r.w == r.geo.w {
-		r.plan = e.Job
-	} else {
-		job, err := r.prepareWithin(r.model, r.geo.h, r.geo.w, r.within)
-		if err != nil {
-			return err
-		}
-		r.plan = job
-	}
-	f.fill(r.plan)
-	return nil
-}
-
-// planHost states what the host executor will hold. It knows whole planes only.
-func (r *run) planHost(f *PlanFacts) error {
-	samples, _, err := r.model.Graph.PeakActivations(r.geo.h, r.geo.w)
-	if err != nil {
-		return err
-	}
-	f.Strategy, f.Sections, f.Ticks, f.Rows = "whole planes on the host", 1, 1, r.geo.out.Y1
-	f.Precision = "fp32"
-	f.Peak = 4 * samples
-	info, err := r.model.Info(2*r.geo.h, 2*r.geo.w)
-	if err != nil {
-		return err
-	}
-	f.FLOPs = info.FLOPs
-	if f.Peak > r.within.Bytes() {
-		return r.explainBudget(&memplan.BudgetError{Budget: r.within, Minimum: f.Peak}, r.model, r.geo.h, r.geo.w)
-	}
-	return nil
-}
-
 // make runs the network and writes the picture.
 func (r *run) make(out *target, w, h int) error {
 	var tap func([]uint16) error
@@ -216,14 +160,10 @@ func (r *run) make(out *target, w, h int) error {
 		lev.shading = r.photo.Gains()
 	}
 	src := newSource(r.ahead, r.geo, conv, lev)
-	dev := newDeveloper(r.geo, conv, r.balance, enc, r.batches, &r.pictures, r.stages())
+	dev := newDeveloper(r.geo, conv, r.balance, enc, r.batches, &r.host.pictures, r.stages())
 	dev.lens = r.lens
 	defer dev.abandon()
-	if r.info == nil {
-		err = r.onHost(src, dev)
-	} else {
-		err = r.onDevice(src, dev)
-	}
+	err = r.compute(src, dev, r.replanned, r.place.leave)
 	r.place.leave()
 	sec := &r.report.Seconds
 	sec.Decode, sec.Pack = r.ahead.busy().Seconds(), src.busy.sum.Seconds()
@@ -274,64 +214,8 @@ func (r *run) judge() (err error) {
 	return nil
 }
 
-// onDevice runs the network through OpenCL.
-func (r *run) onDevice(src *source, dev *developer) error {
-	start := time.Now()
-	end := r.stages().Begin("prepare")
-	err := r.openEngine()
-	end()
-	if err != nil {
-		return err
-	}
-	r.report.Seconds.Prepare = time.Since(start).Seconds()
-	start = time.Now()
-	e, handed := r.engine, false
-	err = e.RunAhead(r.ctx, src, dev, r.job.Progress, func() {
-		handed = true
-		r.notePeak(e)
-		r.place.leave() // from here on the session is the next photo's
-	})
-	r.report.Seconds.Run = time.Since(start).Seconds()
-	switch {
-	case handed && clrt.OutOfMemory(err):
-		return &MemoryError{Need: r.report.Plan.Peak, Err: err}
-	case handed:
-		return err
-	}
-	r.notePeak(e)
-	if err != nil {
-		r.closeEngine() // its state is unknown
-	}
-	return r.memoryError(err, r.plan, r.model, r.geo.h, r.geo.w)
-}
-
-// notePeak reports what an engine holds, which is all that it will hold.
-func (r *run) notePeak(e *exec.Engine) {
-	peak := e.Peak()
-	r.report.Memory = MemoryFacts{Measured: true, Peak: peak, AsPlanned: peak == r.report.Plan.Peak}
-	if peak != r.report.Plan.Peak {
-		r.report.warn("device memory peaked at %d bytes where %d were planned: please report this", peak, r.report.Plan.Peak)
-	}
-}
-
-// openEngine makes r.engine the engine of r.plan.
-func (r *run) openEngine() error {
-	if r.engine != nil && r.engine.Job == r.plan && !r.engine.Failed() {
-		return nil
-	}
-	if err := r.closeEngine(); err != nil {
-		return err
-	}
-	e, plan, err := r.openPlan(r.plan, r.model, r.geo.h, r.geo.w, r.say)
-	if err != nil {
-		return err
-	}
-	r.engine, r.h, r.w = e, r.geo.h, r.geo.w
-	if plan == r.plan {
-		return nil
-	}
-	r.plan = plan
-	r.report.Plan.fill(plan)
+// replanned holds another plan than the one that was shown against the host's memory.
+func (r *run) replanned() error {
 	if err := r.hostNeeds(); err != nil { // more may be spilled now
 		return err
 	}
@@ -346,68 +230,5 @@ func (r *run) say(text string) {
 	}
 }
 
-func (s *Session) closeEngine() error {
-	if s.engine == nil {
-		return nil
-	}
-	e := s.engine
-	s.engine = nil
-	return e.Close()
-}
-
 // planes is how many the network takes.
 func (s *Session) planes() int { return 4 + s.model.Convention.NoisePlanes }
-
-// onHost runs the network in plain Go over whole planes.
-func (r *run) onHost(src *source, dev *developer) error {
-	start := time.Now()
-	defer func() { r.report.Seconds.Run = time.Since(start).Seconds() }()
-	h, w := r.geo.h, r.geo.w
-	in := make([]float32, r.planes()*h*w)
-	for y := 0; y < h; y += outRows {
-		last := min(y+outRows, h)
-		rows, err := src.Rows(y, last)
-		if err != nil {
-			return err
-		}
-		workers.Each(workers.Count(last-y, time.Duration(16*w)), last-y, func(_, i int) {
-			planes := make([][]float32, r.planes())
-			for c := range planes {
-				planes[c] = in[(c*h+y+i)*w:][:w]
-			}
-			rows.Row(y+i, planes)
-		})
-		if err := rows.End(); err != nil {
-			return err
-		}
-	}
-	opt := ref.Options{}
-	if r.job.Progress != nil {
-		opt.Progress = r.job.Progress
-	}
-	result, shape, err := ref.Run(r.ctx, r.model, in, h, w, opt)
-	if err != nil {
-		return err
-	}
-	for y := 0; y < shape.H; y += outRows {
-		end := min(y+outRows, shape.H)
-		rows, err := dev.Rows(y, end)
-		if err != nil {
-			return err
-		}
-		workers.Each(workers.Count(end-y, time.Duration(20*shape.W)), end-y, func(_, i int) {
-			planes := make([][]float32, shape.C)
-			for c := range planes {
-				planes[c] = result[(c*shape.H+y+i)*shape.W:][:shape.W]
-			}
-			rows.Row(y+i, planes)
-		})
-		if err := rows.End(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// stages times what the host does, if the session is profiled.
-func (s *Session) stages() *trace.Stages { return s.set.Profiler.Stages() }

@@ -24,34 +24,37 @@ type Session struct {
 	set       Settings
 	model     *model.Model
 	modelName string
-	choice    Choice
-	info      *clrt.DeviceInfo // nil: the host executor
-	algo      *exec.AlgoSpec
-	budget    Budget // what plans may hold
-	found     Budget // what the device was found to have, if that is less
-	// openJob replaces exec's Job.Open in tests.
-	openJob func(*exec.Job, *clrt.Context) (*exec.Engine, error)
+	device
+	choices
+	runner
+	budget  Budget // what plans may hold
+	peers   *peers // sessions on devices of the same kind, nil: none
+	turns   turns  // for the device and all that depends on it
+	host    hostMemory
+	outputs outputs
+}
 
-	early  *earlyContext // nil: none, or taken
-	cl     *clrt.Context
-	engine *exec.Engine
-	matrix *bool            // whether the device has matrix units; nil: not asked yet
-	hopper bool             // whether those are Hopper's (see wgmma.Probe)
+// choices are how a session computes: each is made once, before the first plan that
+// depends on it, and then holds for all photos.
+type choices struct {
+	algo   *exec.AlgoSpec
 	chosen *precisionChoice // nil: not decided yet
 	table  *tune.Table      // what was measured on the device; nil: not asked yet, or not used
 	rates  *exec.Rates      // for the prices of plans; nil: not measured
-	h, w   int              // what the engine is for
+}
 
-	peers *peers // sessions on devices of the same kind, nil: none
-	turns turns  // for the device and all of the above
-	base  int64  // resident bytes of the process before the first run
+// hostMemory is what a session knows and keeps of the host's memory.
+type hostMemory struct {
+	base int64 // resident bytes of the process before the first run
 	// available says how much more there is; memAvailable but in tests.
-	available func() (int64, bool)
-
+	available         func() (int64, bool)
 	mosaics, pictures buffers.Slices[uint16] // blocks and batches of rows
+}
 
+// outputs are the unfinished ones of a session.
+type outputs struct {
 	mu      sync.Mutex
-	current map[*target]struct{} // unfinished outputs
+	current map[*target]struct{}
 }
 
 // embeddedModel is the network that is used if none is named.
@@ -63,7 +66,8 @@ func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
 
 // newSession is NewSession with a model that is loaded already, unless it is nil.
 func newSession(set Settings, loaded *model.Model) (*Session, error) {
-	s := &Session{set: set, modelName: set.Model, model: loaded, current: map[*target]struct{}{}, available: memAvailable}
+	s := &Session{set: set, modelName: set.Model, model: loaded, host: hostMemory{available: memAvailable}}
+	s.device.set = &s.set
 	if err := s.settle(); err != nil {
 		s.Close()
 		return nil, err
@@ -104,22 +108,9 @@ func (s *Session) settle() (err error) {
 	return nil
 }
 
-// allowed is what a plan made now may hold.
-func (s *Session) allowed() Budget {
-	if s.found.Decided() {
-		return s.found
-	}
-	return s.budget
-}
-
 // Close releases the device.
 func (s *Session) Close() error {
-	err := s.closeEngine()
-	s.takeEarly()
-	if s.cl != nil {
-		err = errors.Join(err, s.cl.Close())
-		s.cl = nil
-	}
+	err := errors.Join(s.closeEngine(), s.device.close())
 	if s.set.Compiler != nil {
 		s.set.Compiler.Rest(true)
 	}
@@ -132,24 +123,30 @@ func (s *Session) Context() *clrt.Context { return s.cl }
 
 // Abandon removes the unfinished files of runs that do not return, so that the
 // process can end. It may be called at any time, from any goroutine.
-func (s *Session) Abandon() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for t := range s.current {
+func (s *Session) Abandon() { s.outputs.abort() }
+
+// abort ends all of them without completing them.
+func (o *outputs) abort() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for t := range o.current {
 		t.abort()
 	}
 }
 
-func (s *Session) addCurrent(t *target) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.current[t] = struct{}{}
+func (o *outputs) add(t *target) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.current == nil {
+		o.current = map[*target]struct{}{}
+	}
+	o.current[t] = struct{}{}
 }
 
-func (s *Session) dropCurrent(t *target) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.current, t)
+func (o *outputs) drop(t *target) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.current, t)
 }
 
 // Enhance makes one picture. For errors see [Classify]; the report is not nil
@@ -164,7 +161,7 @@ func (s *Session) Enhance(ctx context.Context, j Job) (*Report, error) {
 
 // begin opens the photo. The run must be finished.
 func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
-	r := &run{Session: s, ctx: ctx, job: &j, start: time.Now(), batches: outBatches, within: s.allowed()}
+	r := &run{job: &j, start: time.Now(), batches: outBatches}
 	if !j.DryRun || j.Output.Path != "" || j.Output.Writer != nil {
 		if err := j.Output.complete(); err != nil {
 			return nil, err
@@ -184,6 +181,8 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 		r.geo = linearLayout(r.meta)
 	}
 	r.report = s.newReport(&j, r.meta)
+	r.computation = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
+	r.progress, r.warn = j.Progress, r.say
 	r.place = s.turns.take()
 	return r, nil
 }

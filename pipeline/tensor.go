@@ -10,9 +10,7 @@ import (
 
 	"enhance/exec"
 	"enhance/fuse"
-	"enhance/memplan"
 	"enhance/model"
-	"enhance/model/ref"
 )
 
 // Tensor is a bare value of a network: planes of rows, sample (c,y,x) at
@@ -72,8 +70,11 @@ type ValueFacts struct {
 // result that is not finite is a *NonFiniteError.
 func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorReport, error) {
 	start := time.Now()
-	r := &tensorRun{Session: s, job: &j, report: s.newTensorReport(&j)}
-	if err := r.decide(ctx); err != nil {
+	r, err := s.newTensorRun(ctx, &j)
+	if err == nil {
+		err = r.decide()
+	}
+	if err != nil {
 		return nil, r.report, withoutPhoto(err, r.h, r.w)
 	}
 	r.report.Seconds.Plan = time.Since(start).Seconds()
@@ -86,7 +87,9 @@ func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorR
 	if s.set.PlanOnly {
 		return nil, r.report, errPlanOnly
 	}
-	err := r.run(ctx)
+	r.out.Data = make([]float32, r.out.Elems())
+	err = r.compute(r, tensorSink{r.out}, func() error { return nil }, nil)
+	err = errors.Join(err, r.closeEngine())
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
@@ -106,8 +109,6 @@ func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorR
 func (s *Session) newTensorReport(j *TensorJob) *TensorReport {
 	rep := &TensorReport{Node: j.Node, DryRun: j.DryRun, Input: [3]int{j.Input.C, j.Input.H, j.Input.W}}
 	rep.Model, rep.Device = s.facts()
-	rep.Plan.within(s.allowed())
-	rep.Plan.Precision = s.precision().String()
 	return rep
 }
 
@@ -117,130 +118,51 @@ func (s *Session) facts() (ModelFacts, DeviceFacts) {
 	return m, s.deviceFacts()
 }
 
-// tensorRun is one run on a tensor: an exec.Source and an exec.Sink.
+// tensorRun is one run on a tensor: an exec.Source.
 type tensorRun struct {
-	*Session
+	computation
 	job    *TensorJob
 	report *TensorReport
-
-	part *model.Model // the model, cut at the node that is wanted
-	h, w int          // padded sides of the input
-	plan *exec.Job    // nil on the host executor
-	out  *Tensor
+	out    *Tensor
 }
 
-// decide checks the input and plans the run.
-func (r *tensorRun) decide(ctx context.Context) (err error) {
-	in, g := &r.job.Input, r.model.Graph
+// newTensorRun checks the input. Its result has a report even if there is an error.
+func (s *Session) newTensorRun(ctx context.Context, j *TensorJob) (*tensorRun, error) {
+	r := &tensorRun{job: j, report: s.newTensorReport(j)}
+	in, g, part := &j.Input, s.model.Graph, s.model
 	if in.C != g.Nodes[0].C || in.H < 1 || in.W < 1 {
-		return optionErrorf("input", "a tensor of shape %d,%d,%d: the network wants %d,H,W", in.C, in.H, in.W, g.Nodes[0].C)
+		return r, optionErrorf("input", "a tensor of shape %d,%d,%d: the network wants %d,H,W", in.C, in.H, in.W, g.Nodes[0].C)
 	}
 	if int64(len(in.Data)) != in.Elems() {
-		return optionErrorf("input", "%d samples do not fill the shape %d,%d,%d, which has %d", len(in.Data), in.C, in.H, in.W, in.Elems())
+		return r, optionErrorf("input", "%d samples do not fill the shape %d,%d,%d, which has %d", len(in.Data), in.C, in.H, in.W, in.Elems())
 	}
-	r.part = r.model
-	if r.job.Node != "" {
-		if r.part, err = r.model.Until(r.job.Node); err != nil {
-			return optionErrorf("dump", "%v", err)
+	if j.Node != "" {
+		var err error
+		if part, err = s.model.Until(j.Node); err != nil {
+			return r, optionErrorf("dump", "%v", err)
 		}
 	}
-	r.report.Node = r.part.Graph.Nodes[r.part.Graph.Out].Name
-	r.h, r.w = r.model.Convention.PaddedSides(in.H, in.W)
-	shapes, err := r.part.Graph.Shapes(r.h, r.w)
+	h, w := s.model.Convention.PaddedSides(in.H, in.W)
+	r.report.Node = part.Graph.Nodes[part.Graph.Out].Name
+	r.computation = s.computation(ctx, part, h, w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
+	r.progress = j.Progress
+	r.warn = func(text string) { r.report.Warnings = append(r.report.Warnings, text) }
+	return r, nil
+}
+
+// decide plans the run.
+func (r *tensorRun) decide() error {
+	shapes, err := r.net.Graph.Shapes(r.h, r.w)
 	if err != nil {
 		return err
 	}
-	o := shapes[r.part.Graph.Out]
+	in, o := &r.job.Input, shapes[r.net.Graph.Out]
 	r.out = &Tensor{Shape: model.Shape{C: o.C, H: (in.H*o.H + r.h - 1) / r.h, W: (in.W*o.W + r.w - 1) / r.w}}
 	r.report.Output = [3]int{r.out.C, r.out.H, r.out.W}
-	r.report.Plan.Packed = [2]int{r.h, r.w}
-	if r.info == nil {
-		return r.planHost()
-	}
-	if err := r.ready(ctx); err != nil {
+	if err := r.makePlan(r.out.H); err != nil || r.plan == nil {
 		return err
 	}
-	if r.plan, err = r.prepareWithin(r.part, r.h, r.w, r.allowed()); err != nil {
-		return err
-	}
-	r.report.Plan.PrecisionWhy = r.precisionWhy()
-	r.report.Plan.fill(r.plan)
 	r.report.Algos = exec.SumAlgos(r.plan.Explain())
-	return nil
-}
-
-func (r *tensorRun) planHost() error {
-	samples, _, err := r.part.Graph.PeakActivations(r.h, r.w)
-	if err != nil {
-		return err
-	}
-	f := &r.report.Plan
-	f.Strategy, f.Precision, f.Sections, f.Ticks, f.Rows, f.Peak = "whole planes on the host", "fp32", 1, 1, r.out.H, 4*samples
-	if f.FLOPs, err = r.part.Graph.FLOPs(r.h, r.w); err != nil {
-		return err
-	}
-	if b := r.allowed(); f.Peak > b.Bytes() {
-		return r.explainBudget(&memplan.BudgetError{Budget: b, Minimum: f.Peak}, r.part, r.h, r.w)
-	}
-	return nil
-}
-
-func (r *tensorRun) run(ctx context.Context) error {
-	r.out.Data = make([]float32, r.out.Elems())
-	if r.info == nil {
-		return r.onHost(ctx)
-	}
-	return r.onDevice(ctx)
-}
-
-func (r *tensorRun) onDevice(ctx context.Context) error {
-	start := time.Now()
-	if err := r.closeEngine(); err != nil { // a photo's
-		return err
-	}
-	e, plan, err := r.openPlan(r.plan, r.part, r.h, r.w, func(text string) { r.report.Warnings = append(r.report.Warnings, text) })
-	if err != nil {
-		return err
-	}
-	if plan != r.plan {
-		r.plan = plan
-		r.report.Plan.fill(plan)
-	}
-	r.report.Seconds.Prepare = time.Since(start).Seconds()
-	start = time.Now()
-	err = e.Run(ctx, r, tensorSink{r.out}, r.job.Progress)
-	r.report.Seconds.Run = time.Since(start).Seconds()
-	peak := e.Peak()
-	r.report.Memory = MemoryFacts{Measured: true, Peak: peak, AsPlanned: peak == r.report.Plan.Peak}
-	return errors.Join(r.memoryError(err, r.plan, r.part, r.h, r.w), e.Close())
-}
-
-func (r *tensorRun) onHost(ctx context.Context) error {
-	start := time.Now()
-	in := make([]float32, r.job.Input.C*r.h*r.w)
-	planes := make([][]float32, r.job.Input.C)
-	for y := range r.h {
-		for c := range planes {
-			planes[c] = in[(c*r.h+y)*r.w:][:r.w]
-		}
-		r.Row(y, planes)
-	}
-	opt := ref.Options{}
-	if r.job.Progress != nil {
-		opt.Progress = r.job.Progress
-	}
-	result, shape, err := ref.Run(ctx, r.part, in, r.h, r.w, opt)
-	r.report.Seconds.Run = time.Since(start).Seconds()
-	if err != nil {
-		return err
-	}
-	planes = make([][]float32, shape.C)
-	for y := range r.out.H {
-		for c := range planes {
-			planes[c] = result[(c*shape.H+y)*shape.W:][:shape.W]
-		}
-		(tensorSink{r.out}).Row(y, planes)
-	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -221,4 +222,32 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 	err := s.measureRates(ctx)
 	r.Seconds = time.Since(start).Seconds()
 	return r, err
+}
+
+// ratesNote is the key of a device's rates among the notes of its tuning table.
+func (s *Session) ratesNote() string { return fmt.Sprintf("rates shared=%v", s.shared()) }
+
+// measureRates measures the device, uses what it finds and keeps it for later runs.
+func (s *Session) measureRates(ctx context.Context) error {
+	if err := s.closeEngine(); err != nil { // its memory counts too
+		return err
+	}
+	cl, err := s.newContext()
+	if err != nil {
+		return err
+	}
+	r, err := exec.MeasureRates(cl, s.shared(), s.budget.Bytes())
+	if err = errors.Join(err, cl.Close()); err != nil {
+		return err
+	}
+	s.rates = r
+	store := s.tuningStore()
+	release, err := store.Lock(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer release()
+	table, _ := store.Load()
+	table.Notes[s.ratesNote()] = r.String()
+	return store.Save(table)
 }

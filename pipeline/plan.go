@@ -5,8 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"enhance/clrt"
-	"enhance/conv/mma"
 	"enhance/conv/wgmma"
 	"enhance/exec"
 	"enhance/model"
@@ -26,6 +24,9 @@ func (s *Session) chooseAlgos() (err error) {
 	return nil
 }
 
+// probe asks the device what it has.
+func (s *Session) probe() error { return s.device.probe(s.mayUseWarpgroups) }
+
 // prepare plans a run of m, which is the session's model or part of it, within
 // a budget.
 func (s *Session) prepare(m *model.Model, h, w int, budget Budget) (*exec.Job, error) {
@@ -42,6 +43,12 @@ func (s *Session) prepare(m *model.Model, h, w int, budget Budget) (*exec.Job, e
 		}
 	}
 	return job, nil
+}
+
+// prepareWithin plans for a budget. If that is too small the error is a *BudgetError.
+func (s *Session) prepareWithin(m *model.Model, h, w int, b Budget) (*exec.Job, error) {
+	job, err := s.prepare(m, h, w, b)
+	return job, s.explainBudget(err, m, h, w)
 }
 
 // minimum is the smallest budget that works for m.
@@ -82,53 +89,8 @@ func (s *Session) frugal() bool {
 	if s.set.HostMemory.Decided() {
 		return s.set.HostMemory.Limited()
 	}
-	avail, ok := s.available()
+	avail, ok := s.host.available()
 	return ok && avail < scarce
-}
-
-// probe asks the device once whether it has matrix units. Only GPUs can, and only
-// they are touched for it.
-func (s *Session) probe() error {
-	if s.matrix != nil || s.info == nil || s.info.Type != clrt.GPU {
-		return nil
-	}
-	if s.choice.Device == nil {
-		s.matrix = &s.set.Profile.Matrix
-		return nil
-	}
-	if err := s.openContext(); err != nil {
-		return err
-	}
-	found := mma.Probe(s.cl)
-	s.matrix, s.hopper = &found, found && s.mayUseWarpgroups() && wgmma.Probe(s.cl)
-	return nil
-}
-
-// earlyContext is a context that is being opened.
-type earlyContext struct {
-	opened chan struct{}
-	cl     *clrt.Context // nil: it could not be
-}
-
-// openEarly begins to open the session's device.
-func (s *Session) openEarly() {
-	e := &earlyContext{opened: make(chan struct{})}
-	s.early = e
-	go func() {
-		defer close(e.opened)
-		e.cl, _ = s.newContext()                                    // openContext tries again, and tells
-		if e.cl != nil && s.choice.Device.Info().Type != clrt.CPU { // a CPU's open at once
-			e.cl.ExpectPrograms()
-		}
-	}()
-}
-
-// takeEarly makes s.cl the context that was opened early, if one was.
-func (s *Session) takeEarly() {
-	if e := s.early; e != nil {
-		<-e.opened
-		s.early, s.cl = nil, e.cl
-	}
 }
 
 // mayUseWarpgroups reports whether anything would be done with them: asking the
@@ -138,31 +100,6 @@ func (s *Session) mayUseWarpgroups() bool {
 		return false
 	}
 	return strings.Contains(s.set.Algo, wgmma.Algo().Name()) || exec.SuitsWarpgroups(s.model)
-}
-
-// newContext makes a context that compiles as the settings say.
-func (s *Session) newContext() (*clrt.Context, error) {
-	c, err := clrt.NewContext(s.choice.Device)
-	if err == nil && s.set.Compiler != nil && !s.set.HostMemory.Limited() {
-		c.CompileWith(s.set.Compiler)
-	}
-	return c, err
-}
-
-// openContext makes s.cl.
-func (s *Session) openContext() error {
-	if s.cl == nil {
-		s.takeEarly()
-	}
-	if s.cl != nil {
-		return nil
-	}
-	c, err := s.newContext()
-	if err != nil {
-		return &DeviceError{Selector: s.set.Device, Problem: s.choice.Device.String() + " cannot be used", Err: err}
-	}
-	s.cl = c
-	return nil
 }
 
 // ready decides what must be known before a plan can be made: the device's matrix

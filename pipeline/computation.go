@@ -1,0 +1,225 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"enhance/clrt"
+	"enhance/exec"
+	"enhance/internal/workers"
+	"enhance/memplan"
+	"enhance/model"
+	"enhance/model/ref"
+	"enhance/trace"
+)
+
+// runner keeps the engine that ran last, and what it found out about the device.
+type runner struct {
+	engine *exec.Engine // nil: none
+	sides  [2]int       // rows and columns of its input
+	found  Budget       // what the device was found to have, if that is less than it says
+	// openJob replaces exec's Job.Open in tests.
+	openJob func(*exec.Job, *clrt.Context) (*exec.Engine, error)
+}
+
+func (r *runner) closeEngine() error {
+	if r.engine == nil {
+		return nil
+	}
+	e := r.engine
+	r.engine = nil
+	return e.Close()
+}
+
+// computation is a network over one input, on the session's device or on the host: what
+// runs over photos and over tensors share.
+type computation struct {
+	*Session
+	ctx      context.Context
+	net      *model.Model // the session's, or part of it
+	h, w     int          // padded sides of the input
+	within   Budget       // for the device; the session's if nothing else is decided before makePlan
+	plan     *exec.Job    // nil on the host executor
+	progress func(done, total int64)
+
+	// Facts of the report, and who is told what comes up.
+	facts   *PlanFacts
+	memory  *MemoryFacts
+	seconds *Seconds
+	warn    func(text string)
+}
+
+// computation begins one of a network over an input of h×w packed samples, whose facts go
+// to those of a report.
+func (s *Session) computation(ctx context.Context, net *model.Model, h, w int, plan *PlanFacts, memory *MemoryFacts, seconds *Seconds) computation {
+	return computation{Session: s, ctx: ctx, net: net, h: h, w: w, facts: plan, memory: memory, seconds: seconds}
+}
+
+// makePlan decides how the network runs; rows are those of its result that are wanted.
+func (c *computation) makePlan(rows int) error {
+	f := c.facts
+	if !c.within.Decided() {
+		c.within = c.allowed()
+	}
+	f.within(c.within)
+	f.Precision, f.Packed = c.precision().String(), [2]int{c.h, c.w}
+	if c.info == nil {
+		return c.planHost(rows)
+	}
+	if err := c.ready(c.ctx); err != nil {
+		return err
+	}
+	f.PrecisionWhy = c.precisionWhy()
+	if e := c.engine; e != nil && e.Model == c.net && c.sides == f.Packed {
+		c.plan = e.Job
+	} else {
+		job, err := c.prepareWithin(c.net, c.h, c.w, c.within)
+		if err != nil {
+			return err
+		}
+		c.plan = job
+	}
+	f.fill(c.plan)
+	return nil
+}
+
+// planHost states what the host executor will hold. It knows whole planes only.
+func (c *computation) planHost(rows int) error {
+	samples, _, err := c.net.Graph.PeakActivations(c.h, c.w)
+	if err != nil {
+		return err
+	}
+	f := c.facts
+	f.Strategy, f.Precision, f.Sections, f.Ticks, f.Rows, f.Peak = "whole planes on the host", "fp32", 1, 1, rows, 4*samples
+	if f.FLOPs, err = c.net.Graph.FLOPs(c.h, c.w); err != nil {
+		return err
+	}
+	if f.Peak > c.within.Bytes() {
+		return c.explainBudget(&memplan.BudgetError{Budget: c.within, Minimum: f.Peak}, c.net, c.h, c.w)
+	}
+	return nil
+}
+
+// compute runs the network. replanned is called if the plan had to be made again, free, if
+// not nil, when the session's device is no longer used.
+func (c *computation) compute(src exec.Source, sink exec.Sink, replanned func() error, free func()) error {
+	if c.info == nil {
+		start := time.Now()
+		defer func() { c.seconds.Run = time.Since(start).Seconds() }()
+		return c.onHost(src, sink)
+	}
+	start := time.Now()
+	end := c.stages().Begin("prepare")
+	err := c.openEngine(replanned)
+	end()
+	if err != nil {
+		return err
+	}
+	c.seconds.Prepare = time.Since(start).Seconds()
+	start = time.Now()
+	e, handed := c.engine, false
+	var hand func()
+	if free != nil {
+		hand = func() {
+			handed = true
+			c.notePeak(e)
+			free() // from here on the session is the next photo's
+		}
+	}
+	err = e.RunAhead(c.ctx, src, sink, c.progress, hand)
+	c.seconds.Run = time.Since(start).Seconds()
+	switch {
+	case handed && clrt.OutOfMemory(err):
+		return &MemoryError{Need: c.facts.Peak, Err: err}
+	case handed:
+		return err
+	}
+	c.notePeak(e)
+	if err != nil {
+		c.closeEngine() // its state is unknown
+	}
+	return c.memoryError(err, c.plan, c.net, c.h, c.w)
+}
+
+// notePeak reports what an engine holds, which is all that it will hold.
+func (c *computation) notePeak(e *exec.Engine) {
+	peak := e.Peak()
+	*c.memory = MemoryFacts{Measured: true, Peak: peak, AsPlanned: peak == c.facts.Peak}
+	if peak != c.facts.Peak {
+		c.warn(fmt.Sprintf("device memory peaked at %d bytes where %d were planned: please report this", peak, c.facts.Peak))
+	}
+}
+
+// openEngine makes c.engine the engine of c.plan.
+func (c *computation) openEngine(replanned func() error) error {
+	if c.engine != nil && c.engine.Job == c.plan && !c.engine.Failed() {
+		return nil
+	}
+	if err := c.closeEngine(); err != nil {
+		return err
+	}
+	e, plan, err := c.openPlan(c.plan, c.net, c.h, c.w, c.warn)
+	if err != nil {
+		return err
+	}
+	c.engine, c.sides = e, [2]int{c.h, c.w}
+	if plan == c.plan {
+		return nil
+	}
+	c.plan = plan
+	c.facts.fill(plan)
+	return replanned()
+}
+
+// onHost runs the network in plain Go over whole planes.
+func (c *computation) onHost(src exec.Source, sink exec.Sink) error {
+	h, w, channels := c.h, c.w, c.net.Graph.Nodes[0].C
+	in := make([]float32, channels*h*w)
+	for y := 0; y < h; y += outRows {
+		last := min(y+outRows, h)
+		rows, err := src.Rows(y, last)
+		if err != nil {
+			return err
+		}
+		workers.Each(workers.Count(last-y, time.Duration(16*w)), last-y, func(_, i int) {
+			planes := make([][]float32, channels)
+			for k := range planes {
+				planes[k] = in[(k*h+y+i)*w:][:w]
+			}
+			rows.Row(y+i, planes)
+		})
+		if err := rows.End(); err != nil {
+			return err
+		}
+	}
+	opt := ref.Options{}
+	if c.progress != nil {
+		opt.Progress = c.progress
+	}
+	result, shape, err := ref.Run(c.ctx, c.net, in, h, w, opt)
+	if err != nil {
+		return err
+	}
+	for y := 0; y < shape.H; y += outRows {
+		end := min(y+outRows, shape.H)
+		rows, err := sink.Rows(y, end)
+		if err != nil {
+			return err
+		}
+		workers.Each(workers.Count(end-y, time.Duration(20*shape.W)), end-y, func(_, i int) {
+			planes := make([][]float32, shape.C)
+			for k := range planes {
+				planes[k] = result[(k*shape.H+y+i)*shape.W:][:shape.W]
+			}
+			rows.Row(y+i, planes)
+		})
+		if err := rows.End(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stages times what the host does, if the session is profiled.
+func (s *Session) stages() *trace.Stages { return s.set.Profiler.Stages() }
