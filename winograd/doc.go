@@ -24,12 +24,13 @@
 //   - filter.go: weights to U. decompose.go: large kernels as sums of small ones.
 //   - tiling.go, split.go: which tiles, which input rows, how many bytes, and how
 //     to stay under a byte cap.
-//   - numerics.go, half.go: the measured error of a transform.
+//   - numerics.go: the measured error of a transform.
 //   - variant.go, algo.go: the transforms that kernels exist for, and Convolution,
 //     which makes them algorithms of package conv. strips.go is the form for CPUs,
 //     tiled.go the one for GPUs with V and M in memory, fused.go the one without;
 //     each has its kernels beside it as templates into which the generated
-//     transforms are printed. choose.go picks a variant for a shape.
+//     transforms are printed (sources.go). choose.go picks a variant for a shape, groups.go
+//     the shapes of work-groups; named.go finds a convolution by its name.
 //
 // internal/points searches for good points; docs/winograd-points.md at the
 // root of the repository has its results.

@@ -4,8 +4,7 @@
 //
 //   - suites.go: which shapes, from which papers
 //   - conv.go: one convolution by every algorithm; place.go: its tensors on the
-//     device; check.go: its distance from float64; compile.go: all kernels beforehand;
-//     idle.go: which algorithms would do nothing
+//     device; check.go: its distance from float64; compile.go: all kernels beforehand
 //   - gemm.go: matrix products
 //   - average.go: speed ratios over a suite
 //   - report.go, winner.go and svg.go: reports on a terminal and as a drawing
