@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -16,6 +19,7 @@ import (
 
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
+	"enhance/raw/opcode"
 	"enhance/raw/tiff"
 )
 
@@ -195,4 +199,71 @@ func TestAgainstLibRaw(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLinearAgainstDcraw compares a demosaiced image's camera colours.
+func TestLinearAgainstDcraw(t *testing.T) {
+	need(t, "dcraw")
+	for name, lossless := range map[string]*dng.JPEG{"uncompressed": nil, "lossless JPEG": {Components: 3}, "DCT JPEG": nil} {
+		t.Run(name, func(t *testing.T) {
+			tolerance := 1.5
+			const w, h = 90, 70
+			r := rand.New(rand.NewPCG(5, 6))
+			s := dng.Spec{Width: w, Height: h, Linear: true, Bits: 16, JPEG: lossless, Samples: make([]uint16, 3*w*h)}
+			for i := range s.Samples {
+				s.Samples[i] = uint16(r.IntN(1 << 16))
+			}
+			if name == "DCT JPEG" { // decoders round differently
+				tolerance = 3 * 257
+				s.Bits, s.TileWidth, s.TileHeight, s.Compression, s.Encode = 8, 32, 32, 34892, baseline
+				for i := range s.Samples {
+					s.Samples[i] = uint16(30 + i/3%w + i/3/w + 20*(i%3))
+				}
+				// dcraw wants the curve from 8 bits to light as an opcode for each colour.
+				for c := range uint32(3) {
+					s.Opcodes[1] = append(s.Opcodes[1], opcode.Operation{ID: opcode.MapPolynomialID, Params: &opcode.MapPolynomial{
+						Area:         opcode.Area{Bottom: h, Right: w, Plane: c, Planes: 1, RowPitch: 1, ColPitch: 1},
+						Coefficients: []float64{0, 0.25, 0.1 * float64(c), 0.4}}})
+				}
+			}
+			s.Meta = Meta{Make: "Maker", Model: "Model 1", AsShot: &[3]float64{0.5, 1, 0.625}, Illuminant1: 21,
+				ColorMatrix1: &[3][3]float64{{0.8, -0.2, -0.1}, {-0.4, 1.2, 0.2}, {-0.1, 0.2, 0.6}}}
+			path := filepath.Join(t.TempDir(), "linear.dng")
+			if err := os.WriteFile(path, dngBytes(t, s), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.Command("dcraw", "-4", "-o", "0", "-r", "1", "1", "1", "1", "-t", "0", "-c", path).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var dw, dh, top int
+			if _, err := fmt.Sscanf(string(out[:min(len(out), 40)]), "P6\n%d %d\n%d\n", &dw, &dh, &top); err != nil || dw != w || dh != h {
+				t.Fatalf("dcraw's output is no PPM of %dx%d: %v, %dx%d", w, h, err, dw, dh)
+			}
+			want := out[len(out)-6*w*h:]
+			p := mustOpen(t, path, Options{Linear: true})
+			got := make([]float32, 3*w*h)
+			if err := p.ReadLinear(0, h, got); err != nil {
+				t.Fatal(err)
+			}
+			for i := range w * h * 3 {
+				y, x, c := i/3/w, i/3%w, i%3
+				v := float64(got[(y*3+c)*w+x]) * 65535
+				if b := float64(binary.BigEndian.Uint16(want[2*i:])); math.Abs(v-b) > tolerance {
+					t.Fatalf("row %d, column %d, colour %d: %.1f, dcraw has %.0f", y, x, c, v, b)
+				}
+			}
+		})
+	}
+}
+
+// baseline encodes a chunk of three 8-bit samples a pixel.
+func baseline(c []uint16, w, h int) ([]byte, error) {
+	img := image.NewRGBA(image.Rect(0, 0, w/3, h))
+	for i := range w / 3 * h {
+		img.SetRGBA(i%(w/3), i/(w/3), color.RGBA{byte(c[3*i]), byte(c[3*i+1]), byte(c[3*i+2]), 255})
+	}
+	var b bytes.Buffer
+	err := jpeg.Encode(&b, img, &jpeg.Options{Quality: 100})
+	return b.Bytes(), err
 }

@@ -1,7 +1,8 @@
 // Package raw opens camera RAW photos and yields their mosaics: the sensor's
 // samples behind the colour filter array, with everything needed to interpret
 // them (black and white levels, filter phase, white balance, colour matrices,
-// crop, orientation, Exif).
+// crop, orientation, Exif). Photos that are demosaiced already give linear camera RGB
+// (Options.Linear, ReadLinear).
 //
 // Start at Open. It reads DNG files, 16-bit gray TIFF and PNG files that hold a
 // mosaic, and headerless dumps when Options gives their size; it tells them
@@ -12,7 +13,7 @@
 //	mosaic               pattern, levels, camera facts; no files
 //	tiff, ljpeg          container and codec
 //	dng                  the DNG (and gray TIFF) reader and writer
-//	opcode               corrections that a DNG file asks for
+//	opcode, warp         corrections that a DNG file asks for
 //	raw                  this: sniffing, PNG, headerless dumps, overrides
 package raw
 
