@@ -135,6 +135,15 @@ type Dividing interface {
 	LessScratch() []int64
 }
 
+// Grouping is an Impl whose outputs can be made some at a time, so that fewer parameters
+// are needed at a time.
+type Grouping interface {
+	Impl
+	// Group is the convolution of the same sources to outs of the outputs, to the bit as the
+	// whole makes them.
+	Group(outs int) (Impl, error)
+}
+
 // Scaling is an Impl for one source that can take in a norm before it.
 type Scaling interface {
 	Impl

@@ -228,3 +228,45 @@ func TestSharedMemoryHoldsWeightsOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestGroups runs a network within budgets where launches load the parameters of one group of
+// outputs after another, on devices with memory of their own and on ones that share the rest of
+// the host's, and expects the bytes of whole planes and the predicted peak.
+func TestGroups(t *testing.T) {
+	m, err := model.Load("pynet-random:groups,width=16,level=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	algo, err := exec.ParseAlgos("*l3_d4.conv_3*=winograd-f4x3-tiled,*l3_d6.conv_5*=winograd-f2x5-tiled,*=direct-naive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const h, w = 32, 16
+	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
+	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+		want := run(t, m, in, exec.Options{Precision: p, Poison: true, Algo: algo, WholePlanes: true})
+		for _, opt := range []exec.Options{{Discrete: true}, {HostRest: true}} {
+			opt.Precision, opt.Poison, opt.Algo = p, true, algo
+			least, groups := minimum(t, m, h, w, opt), map[int]bool{}
+			for _, percent := range []int64{100, 110} {
+				opt.Budget = least * percent / 100
+				job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, n := range job.Plan.Groups {
+					groups[n] = true
+				}
+				for i, v := range run(t, m, in, opt).v {
+					if v != want.v[i] {
+						t.Errorf("%s, discrete %v, %d %% of the smallest budget: sample %d is %g, whole planes give %g", p, opt.Discrete, percent, i, v, want.v[i])
+						break
+					}
+				}
+			}
+			if !groups[2] && !groups[4] {
+				t.Errorf("%s, discrete %v: no plan loads parameters in groups: %v", p, opt.Discrete, groups)
+			}
+		}
+	}
+}

@@ -194,6 +194,9 @@ func (e *Engine) launch(i, y0, y1 int) error {
 		if s.Affine != fuse.None {
 			a.Scales = e.source(i, fuse.View{Tensor: s.Affine, C0: s.Src[0].C0, C: s.Src[0].C})
 		}
+		if e.steps[i].groups > 0 {
+			return e.launchGroups(i, a)
+		}
 		return e.steps[i].conv.Launch(e.q, e.resources[i].kernels, e.resources[i].params[0], a)
 	case fuse.MaxPool:
 		return e.ops.MaxPool(src[0], dst, y0, y1)

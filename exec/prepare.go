@@ -83,6 +83,9 @@ type jobStep struct {
 	why   string      // the reason for it
 	exact bool        // it stands before a norm: see beforeNorms
 	sums  conv.Pieces // the partial statistics that it leaves for the next step; zero: none
+	// groups, where it is not 0, is in how many groups of outputs launches load the
+	// parameters; conv is then the convolution to one of them.
+	groups int
 }
 
 // Prepare plans model m for an input of h×w packed samples on a device.
@@ -96,6 +99,9 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		return nil, err
 	}
 	j.reorder(j.Plan.Program, j.Plan.Order)
+	if err := j.divideGroups(); err != nil {
+		return nil, err
+	}
 	if err := j.checkSums(); err != nil {
 		return nil, err
 	}
@@ -137,13 +143,15 @@ func request(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		Scratch:     j.scratch,
 		LessScratch: j.lessScratch,
 		Weights:     func(i int) int64 { return sizes[i] },
-		Budget:      opt.Budget,
-		MaxAlloc:    info.MaxAlloc,
-		Align:       int64(max(info.BaseAlign, 64)),
-		Unified:     j.Shared(),
-		HostRest:    opt.HostRest && j.Shared(),
-		Rows:        opt.Rows,
-		WholePlanes: opt.WholePlanes,
+
+		GroupWeights: j.groupWeights,
+		Budget:       opt.Budget,
+		MaxAlloc:     info.MaxAlloc,
+		Align:        int64(max(info.BaseAlign, 64)),
+		Unified:      j.Shared(),
+		HostRest:     opt.HostRest && j.Shared(),
+		Rows:         opt.Rows,
+		WholePlanes:  opt.WholePlanes,
 	}
 	j.price(req)
 	return j, req, nil

@@ -30,7 +30,7 @@ func (j *Job) alignUp(n int64) int64 {
 func (j *Job) parts(i int) []int64 {
 	var ns []int64
 	if j.steps[i].conv != nil {
-		ns = append(ns, int64(j.steps[i].conv.PackedLen())*4)
+		ns = append(ns, int64(j.steps[i].conv.PackedLen())*4*int64(max(j.steps[i].groups, 1)))
 	}
 	if s := &j.Program.Steps[i]; s.Kind == fuse.Affine {
 		ns = append(ns, int64(s.Dst.C)*12)
@@ -44,7 +44,7 @@ func (j *Job) packParts(i int) [][]byte {
 	var ps [][]byte
 	if c := j.steps[i].conv; c != nil {
 		weight, bias := j.Model.Params[s.Weight], j.Model.Params[s.Bias]
-		ps = append(ps, floatBytes(c.Pack(weight.Data, bias.Data)))
+		ps = append(ps, floatBytes(j.steps[i].packConv(weight.Data, bias.Data)...))
 	}
 	if s.Kind == fuse.Affine {
 		ps = append(ps, floatBytes(j.normParams(s)))

@@ -12,7 +12,8 @@ type draft struct {
 	spilled map[use]bool // reads inside one section that go through the host
 	// streamed says that parameters are loaded for every section.
 	streamed bool
-	level    int // how little scratch launches have; see facts.scratch
+	group    int64 // steps load larger parameters than so many bytes in groups; 0: none does
+	level    int   // how little scratch launches have; see facts.scratch
 
 	// What is the same for all drafts with these cuts; made if nil.
 	lastRead []int
@@ -32,7 +33,7 @@ func (d *draft) finish(strategy string) *Plan {
 	d.plan = &Plan{Program: p, Order: d.req.order, Strategy: strategy, Fixed: d.req.Fixed, Budget: d.req.Budget, Unified: d.req.Unified, HostRest: d.req.HostRest,
 		Sections: make([]Section, len(d.cuts)+1), reads: make([]map[int]int32, len(p.Steps)), writes: make([]int32, len(p.Steps))}
 	d.prepare()
-	d.plan.homeWeights(d.req, d.cuts, d.streamed)
+	d.plan.homeWeights(d.req, d.cuts, d.streamed, d.group)
 	for s := range d.plan.Sections {
 		d.section(s)
 	}
@@ -121,11 +122,12 @@ func (d *draft) section(s int) {
 	var weights int64
 	sec.Moves = make([]Move, 0, len(fl.moves)+8)
 	for i := fr.first; i <= fr.last; i++ {
-		if d.plan.LoadAt[i] >= 0 {
+		if d.plan.LoadAt[i] >= 0 && d.plan.Groups[i] == 0 {
 			sec.Moves = append(sec.Moves, Move{Kind: LoadWeights, Index: int32(i)})
-			weights += d.req.facts.weights[i]
+			weights += d.plan.weights[i]
 		}
 	}
+	weights += d.plan.reloaded(fl)
 	var early []Move
 	begun := false
 	for _, m := range fl.moves {

@@ -36,10 +36,6 @@ func (d *draft) record() {
 	for t := range p.Tensors {
 		d.plan.rowBytes[t] = d.req.RowBytes(t)
 	}
-	d.plan.weights = make([]int64, len(p.Steps))
-	for i := range p.Steps {
-		d.plan.weights[i] = d.req.Weights(i)
-	}
 }
 
 // Table describes the sections in order. Rings that share storage count once.
@@ -92,6 +88,9 @@ func (p *Plan) describe(s int) SectionFacts {
 				f.Recomputed += p.Program.FLOPs(step, int(min(again, m.Y1-m.Y0)))
 			}
 			made[k] = max(made[k], m.Y1)
+			if p.Groups[m.Index] > 0 {
+				f.Weights += p.weights[m.Index]
+			}
 		case Upload:
 			f.Upload += n * p.rowBytes[p.Rings[m.Index].Tensor]
 		case Download:

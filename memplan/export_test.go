@@ -11,7 +11,7 @@ func JoinAll(req *Request, next func() (rows int, ease bool)) *Plan {
 	if s == nil {
 		return nil
 	}
-	s.stream(false)
+	s.stream(false, 0)
 	s.begin(false)
 	paces := make([]pace, s.n)
 	for k := range paces {

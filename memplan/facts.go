@@ -14,6 +14,7 @@ type facts struct {
 	seconds []float64 // what such a row takes on a busy device
 	samples []float64 // of such a row, where a device computes in waves; else infinite
 	weights []int64   // bytes of a step's parameters
+	groups  [][]int64 // and of a group of them, in 2, 4 and so on
 
 	// less are the sizes of scratch below what launches of a step want, levels how many
 	// sizes plans are tried with: what launches want, and the longest of these lists.
@@ -28,7 +29,7 @@ type facts struct {
 func (r *Request) gather() *facts {
 	p := r.Program
 	f := &facts{reads: make([][]int, len(p.Steps)), flops: make([]int64, len(p.Steps)), seconds: make([]float64, len(p.Steps)),
-		samples: make([]float64, len(p.Steps)), weights: make([]int64, len(p.Steps)), less: make([][]int64, len(p.Steps)), levels: 1,
+		samples: make([]float64, len(p.Steps)), weights: make([]int64, len(p.Steps)), groups: make([][]int64, len(p.Steps)), less: make([][]int64, len(p.Steps)), levels: 1,
 		rowBytes: make([]int64, len(p.Tensors)), rimBytes: make([]int64, len(p.Tensors)),
 		writer: make([]int, len(p.Tensors)), granule: make([]int, len(p.Tensors))}
 	for t := range p.Tensors {
@@ -43,6 +44,9 @@ func (r *Request) gather() *facts {
 		if r.LessScratch != nil {
 			f.less[i] = r.LessScratch(i)
 			f.levels = max(f.levels, 1+len(f.less[i]))
+		}
+		if r.GroupWeights != nil {
+			f.groups[i] = r.GroupWeights(i)
 		}
 		f.samples[i] = math.Inf(1)
 		if s.Kind == fuse.Conv {

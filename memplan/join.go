@@ -153,7 +153,7 @@ func (s *sectioning) window(k int, paces []pace) float64 {
 	first := max(k-2, 0)
 	for i := first; i <= min(k+2, s.n-1); i++ {
 		m := s.measure(i, paces[i])
-		c.section(&s.req.Model, s.flow(i, paces[i]), m.moved, s.weights[i], i > first && s.joined[i])
+		c.section(&s.req.Model, s.flow(i, paces[i]), m.moved, m.weights, i > first && s.joined[i])
 	}
 	return c.now()
 }

@@ -95,8 +95,8 @@ func (p *Plan) findLargest(r *Request) {
 	for i := range p.Rings {
 		note(p.Rings[i].Bytes, holdsRing, i)
 	}
-	for i, n := range r.facts.weights {
-		note(n, holdsWeights, i)
+	for i, n := range p.weights {
+		note(n/int64(max(p.Groups[i], 1)), holdsWeights, i)
 	}
 	for i := range p.Fixed {
 		note(p.Fixed[i].Bytes, holdsFixed, i)

@@ -22,6 +22,9 @@ func (r *Request) inOrder(order []int) *Request {
 		q.LessScratch = func(i int) []int64 { return r.LessScratch(order[i]) }
 	}
 	q.Weights = func(i int) int64 { return r.Weights(order[i]) }
+	if r.GroupWeights != nil {
+		q.GroupWeights = func(i int) []int64 { return r.GroupWeights(order[i]) }
+	}
 	if r.RowSeconds != nil {
 		q.RowSeconds = func(i int) float64 { return r.RowSeconds(order[i]) }
 	}

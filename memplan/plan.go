@@ -102,8 +102,11 @@ type Plan struct {
 	// step i begin, or -1 if they stay. Places are slots, which are the same for all
 	// sections: two that differ do not overlap. Resident is the size of the buffer of
 	// those that stay.
+	// Groups[i], where it is not 0, is in how many groups of outputs every launch of step i
+	// loads its parameters itself.
 	Loaded   int64
 	LoadAt   []int64
+	Groups   []int
 	Resident int64
 	// ResidentParts and LoadedParts are the sizes of the buffers that these are divided into,
 	// one after another, where one would be larger than the largest allocation. The
@@ -187,6 +190,12 @@ type Request struct {
 	// Weights is the size of the parameters of a step on the device. They stay
 	// there, or are loaded again for every section if the budget asks for it.
 	Weights func(step int) int64
+
+	// GroupWeights lists what the parameters of a step take in groups of its outputs, of a
+	// group each: in 2, 4 and so on; nil: it has no groups. Where nothing else fits, steps
+	// whose parameters are loaded have one group of them on the device at a time, which every
+	// launch loads one after another.
+	GroupWeights func(step int) []int64
 
 	Fixed    []Fixed
 	Budget   Budget

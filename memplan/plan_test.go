@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"testing"
 
 	"enhance/fuse"
@@ -67,6 +68,10 @@ func randomRequest(t *testing.T, rng *rand.Rand) *memplan.Request {
 	r.Unified = rng.IntN(2) == 0
 	r.Align = []int64{0, 64, 512}[rng.IntN(3)]
 	r.HostRest = rng.IntN(2) == 0
+	if weights := r.Weights; rng.IntN(2) == 0 {
+		r.Weights = func(i int) int64 { return 6 * weights(i) }
+		r.GroupWeights = func(i int) []int64 { return []int64{3*weights(i) + 100, 2 * weights(i)}[:i%3] }
+	}
 	if less := rng.IntN(4); less > 0 {
 		r.LessScratch = func(i int) (sizes []int64) {
 			for k := range less {
@@ -88,7 +93,7 @@ func seeds(short int) uint64 {
 // TestRandomPlans replays plans of random networks: whole planes, every forced
 // tick height up to the picture's, any budget between the least and the most.
 func TestRandomPlans(t *testing.T) {
-	joined, streamed := 0, 0
+	joined, streamed, grouped := 0, 0, 0
 	for seed := range seeds(300) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		req := randomRequest(t, rng)
@@ -111,6 +116,9 @@ func TestRandomPlans(t *testing.T) {
 			if p.Loaded > 0 {
 				streamed++
 			}
+			if slices.Max(append(p.Groups, 0)) > 0 {
+				grouped++
+			}
 			return p
 		}
 		free := try("no budget", func(*memplan.Request) {})
@@ -129,8 +137,8 @@ func TestRandomPlans(t *testing.T) {
 			try(fmt.Sprintf("budget %d", budget), func(r *memplan.Request) { r.Budget = memplan.Limit(budget) })
 		}
 	}
-	if joined == 0 || streamed == 0 {
-		t.Errorf("%d sections are joined and %d plans load parameters: too few to show anything", joined, streamed)
+	if joined == 0 || streamed == 0 || grouped == 0 {
+		t.Errorf("%d sections are joined, %d plans load parameters and %d in groups: too few to show anything", joined, streamed, grouped)
 	}
 }
 

@@ -3,6 +3,7 @@ package memplan
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // BudgetError reports that no plan fits the budget.
@@ -145,7 +146,8 @@ func (r *Request) considerHeights(level int, consider func(*Plan), found func() 
 }
 
 // considerSections plans section by section, and, if nothing else fits, with few
-// parameters at a time; then the same with less scratch than all kernels want to have.
+// parameters at a time; then the same with less scratch than all kernels want to have; and
+// then with ever fewer of the largest parameters at a time.
 func (r *Request) considerSections(consider func(*Plan), found func() bool) {
 	var divided [2]*sectioning
 	for _, squeeze := range []bool{false, true} {
@@ -162,6 +164,21 @@ func (r *Request) considerSections(consider func(*Plan), found func() bool) {
 			r.considerWeights(divided[k], heavy, squeeze, consider)
 		}
 	}
+	if r.spills() {
+		r.considerGroups(divided[1], consider, found)
+	}
+}
+
+// considerGroups plans sections of few parameters each, of the largest of which launches
+// load a half, a quarter and so on at a time.
+func (r *Request) considerGroups(s *sectioning, consider func(*Plan), found func() bool) {
+	for group := slices.Max(r.facts.weights) / 2; !found() && group >= smallWeights; group /= 2 {
+		was := s.fixed
+		if s.stream(true, group); s.fixed == was {
+			continue
+		}
+		consider(s.squeezed())
+	}
 }
 
 // considerWeights plans sections with all parameters on the device if they are a small
@@ -171,7 +188,7 @@ func (r *Request) considerWeights(s *sectioning, heavy, squeeze bool, consider f
 		if heavy && !streamed || streamed && !r.spills() {
 			continue
 		}
-		s.stream(streamed)
+		s.stream(streamed, 0)
 		if !streamed && r.spills() && s.fixed > r.Budget.Bytes()/8 {
 			continue // loading them again takes less time than the room they take would cost
 		}

@@ -17,7 +17,9 @@ type sectioning struct {
 	level    int      // see draft
 	bounded  bool     // nothing is tried that needs more than the largest allocation in one buffer
 	fixed    int64    // bytes on the device besides tensors and scratch
-	weights  []int64  // per section: bytes of parameters to load
+	group    int64    // see draft
+	homes    *Plan    // where parameters live
+	weights  []int64  // per section: bytes of parameters to load once
 	keep     []bool   // see set
 	kept     []int64  // per section: bytes of tensors that cross it and stay on the device
 	sign     []uint64 // per section: which those are, as the sum of their marks
@@ -99,6 +101,7 @@ type measured struct {
 	scratch   []int64 // by level
 	largest   int64   // of these, in one buffer
 	fed, left int64   // of these, rings of rows from the host and of rows on their way there
+	weights   int64   // bytes of parameters that it loads
 	seconds   float64
 	moved     []link
 }
@@ -128,18 +131,18 @@ func (r *Request) newSectioning(heavy bool) *sectioning {
 	return s
 }
 
-// stream says whether parameters stay on the device or are loaded for every section.
-func (s *sectioning) stream(streamed bool) {
-	var p Plan
-	p.homeWeights(s.req, s.cuts, streamed)
-	p.Fixed = s.req.Fixed
-	s.streamed, s.fixed = streamed, p.fixedBytes()
+// stream says whether parameters stay on the device or are loaded for every section, those of
+// more than group bytes, if that is not 0, in groups by every launch.
+func (s *sectioning) stream(streamed bool, group int64) {
+	p := &Plan{Fixed: s.req.Fixed}
+	p.homeWeights(s.req, s.cuts, streamed, group)
+	s.streamed, s.group, s.fixed, s.homes = streamed, group, p.fixedBytes(), p
 	s.forget()
 	s.weights = make([]int64, s.n)
 	for k := range s.n {
 		for i := s.frames[k].first; i <= s.frames[k].last; i++ {
-			if p.LoadAt[i] >= 0 {
-				s.weights[k] += s.req.facts.weights[i]
+			if p.LoadAt[i] >= 0 && p.Groups[i] == 0 {
+				s.weights[k] += p.weights[i]
 			}
 		}
 	}
@@ -188,8 +191,8 @@ func (s *sectioning) within(most, least int) *Plan {
 	return low
 }
 
-// squeezed is within for limits that need less scratch than level 1: of the levels
-// below, the first whose smallest plan fits.
+// squeezed is within for limits that need the least scratch or little more: of the levels
+// below 1, the first whose smallest plan fits.
 func (s *sectioning) squeezed() *Plan {
 	last := s.req.facts.levels - 1
 	s.level = last
@@ -197,7 +200,7 @@ func (s *sectioning) squeezed() *Plan {
 	if !s.req.fits(p) {
 		return p
 	}
-	for level := 2; ; level++ {
+	for level := min(2, last); ; level++ {
 		if p = s.within(level, level); s.req.fits(p) || level == last {
 			return p
 		}
@@ -205,7 +208,7 @@ func (s *sectioning) squeezed() *Plan {
 }
 
 func (s *sectioning) draft() *draft {
-	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), joined: append([]bool(nil), s.joined...), streamed: s.streamed, level: s.level,
+	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), joined: append([]bool(nil), s.joined...), streamed: s.streamed, group: s.group, level: s.level,
 		lastRead: s.lastRead, frames: s.frames, flow: s.flow}
 }
 
@@ -299,7 +302,8 @@ func (s *sectioning) measureRings(k int, p pace) measured {
 		}
 	}
 	m.moved = fl.transfers(fr, func(i int32) bool { return stays(fr.rings[i].tensor) }, nil)
-	m.seconds = s.req.Model.seconds(fl, m.moved, s.weights[k], s.req.Unified)
+	m.weights = s.weights[k] + s.homes.reloaded(fl)
+	m.seconds = s.req.Model.seconds(fl, m.moved, m.weights, s.req.Unified)
 	s.memo[k][key] = m
 	return m
 }

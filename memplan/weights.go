@@ -11,14 +11,30 @@ import (
 // smallWeights are parameters that always stay on the device.
 const smallWeights = 64 << 10
 
+// grouped gives how many groups of outputs step i loads its parameters in so that one takes
+// no more than most bytes, as far as that can be, and the bytes of one: 0 groups if all
+// do or most is 0.
+func (f *facts) grouped(i int, most int64) (groups int, bytes int64) {
+	bytes = f.weights[i]
+	for k, n := range f.groups[i] {
+		if most == 0 || bytes <= most {
+			break
+		}
+		groups, bytes = 2<<k, n
+	}
+	return groups, bytes
+}
+
 // homeWeights decides where the parameters of every step live: all in one
 // buffer, or, but for small ones, in slots that the next section takes over. A slot
 // has one place and size for all sections (NVIDIA's driver crashes when it releases
-// parts of a buffer that overlap), as large as the largest parameters in it.
-func (p *Plan) homeWeights(r *Request, cuts []int, streamed bool) {
+// parts of a buffer that overlap), as large as the largest parameters in it. Those of more
+// than most bytes, if that is not 0, are loaded in groups.
+func (p *Plan) homeWeights(r *Request, cuts []int, streamed bool, most int64) {
 	n := len(r.Program.Steps)
 	align := max(r.Align, 64)
-	p.LoadAt = make([]int64, n)
+	p.LoadAt, p.Groups, p.weights = make([]int64, n), make([]int, n), slices.Clone(r.facts.weights)
+	slot := slices.Clone(r.facts.weights) // what they take at a time
 	var slots, stay []int64
 	in := make([]int, n) // by step: its slot, -1 if its parameters stay
 	for s := range len(cuts) + 1 {
@@ -26,17 +42,20 @@ func (p *Plan) homeWeights(r *Request, cuts []int, streamed bool) {
 		var large []int
 		for i := first; i <= last; i++ {
 			if in[i] = -1; streamed && r.facts.weights[i] >= smallWeights {
+				if p.Groups[i], slot[i] = r.facts.grouped(i, most); p.Groups[i] > 0 {
+					p.weights[i] = int64(p.Groups[i]) * slot[i]
+				}
 				large = append(large, i)
 				continue
 			}
 			stay = append(stay, alignUp(r.facts.weights[i], align))
 		}
-		slices.SortStableFunc(large, func(a, b int) int { return cmp.Compare(r.facts.weights[b], r.facts.weights[a]) })
+		slices.SortStableFunc(large, func(a, b int) int { return cmp.Compare(slot[b], slot[a]) })
 		for k, i := range large {
 			if in[i] = k; k == len(slots) {
 				slots = append(slots, 0)
 			}
-			slots[k] = max(slots[k], alignUp(r.facts.weights[i], align))
+			slots[k] = max(slots[k], alignUp(slot[i], align))
 		}
 	}
 	p.ResidentParts, p.LoadedParts = r.cut(stay), r.cut(slots)
@@ -51,6 +70,16 @@ func (p *Plan) homeWeights(r *Request, cuts []int, streamed bool) {
 			p.LoadAt[i] = at[k]
 		}
 	}
+}
+
+// reloaded is how many bytes of parameters the launches of a section load themselves.
+func (p *Plan) reloaded(fl *flow) (n int64) {
+	for _, m := range fl.moves {
+		if m.Kind == Run && p.Groups[m.Index] > 0 {
+			n += p.weights[m.Index]
+		}
+	}
+	return n
 }
 
 // fixedBytes is what the plan holds on the device besides tensors and scratch.

@@ -42,7 +42,11 @@ type tiled struct {
 	wide  int // tiles of a work-group of the transforms
 	high  int // work-items of it for each
 	gemm  gemmTile
+	group func(outs int) (conv.Impl, error)
 }
+
+// Group implements conv.Grouping: every output has sums of its own.
+func (w *tiled) Group(outs int) (conv.Impl, error) { return w.group(outs) }
 
 // tiledThreads is the work-group size of the transforms by rule.
 const tiledThreads = 128
@@ -91,6 +95,11 @@ func chooseGemm(k int, c conv.Caps) (gemmTile, error) {
 
 func newTiled(c Convolution, t *compiled, caps conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
 	w := &tiled{t: t, algo: c.Name(), shape: s, halfV: p == planar.FP16 && !c.WideV, split: c.Split, wide: 32}
+	w.group = func(outs int) (conv.Impl, error) {
+		part := s
+		part.OutC = outs
+		return newTiled(c, t, caps, part, p)
+	}
 	if t.N > 8 {
 		w.wide = 16 // more products for each tile: half the tiles
 	}

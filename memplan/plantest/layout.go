@@ -90,7 +90,7 @@ func (r *replay) weights() error {
 		return fmt.Errorf("loads parameters on a device that shares the host's memory, where they are already")
 	}
 	for i := range r.p.Steps {
-		n := r.req.Weights(r.plan.Order[i])
+		n := r.loads(i)
 		switch at := r.plan.LoadAt[i]; {
 		case at < 0:
 			resident += (n + align - 1) / align * align
@@ -137,7 +137,7 @@ func (r *replay) parts() error {
 	}
 	next := int64(0)
 	for i := range r.p.Steps {
-		n, at, parts := r.req.Weights(pl.Order[i]), pl.LoadAt[i], pl.LoadedParts
+		n, at, parts := r.loads(i), pl.LoadAt[i], pl.LoadedParts
 		if at < 0 {
 			at, parts = next, pl.ResidentParts
 			next += (n + align - 1) / align * align

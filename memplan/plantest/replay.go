@@ -5,6 +5,7 @@ package plantest
 
 import (
 	"fmt"
+	"math/bits"
 
 	"enhance/fuse"
 	"enhance/fuse/fusetest"
@@ -162,8 +163,8 @@ func (r *replay) move(m memplan.Move) error {
 		r.tick++
 		return nil
 	case memplan.LoadWeights:
-		if r.plan.LoadAt[m.Index] < 0 {
-			return fmt.Errorf("parameters of step %d stay on the device", m.Index)
+		if r.plan.LoadAt[m.Index] < 0 || r.plan.Groups[m.Index] > 0 {
+			return fmt.Errorf("parameters of step %d stay on the device, or its launches load them", m.Index)
 		}
 		r.load(int(m.Index))
 		r.up += r.req.Weights(r.plan.Order[m.Index])
@@ -309,10 +310,15 @@ func (r *replay) run(i, y0, y1 int) error {
 		return fmt.Errorf("rows %d to %d are not in granules of %d", y0, y1, g)
 	case scratch > r.plan.Scratch:
 		return fmt.Errorf("needs %d bytes of scratch of %d", scratch, r.plan.Scratch)
-	case r.plan.LoadAt[i] >= 0 && !r.loaded[i]:
+	case r.plan.LoadAt[i] >= 0 && r.plan.Groups[i] == 0 && !r.loaded[i]:
 		return fmt.Errorf("its parameters are not on the device")
 	case y1-y0 > r.plan.Rings[r.plan.WriteRing(i)].Rows:
 		return fmt.Errorf("writes more rows than the ring has")
+	}
+	if r.plan.Groups[i] > 0 { // it loads its parameters, one group after another
+		r.load(i)
+		delete(r.loaded, i)
+		r.up += int64(r.plan.Groups[i]) * r.loads(i)
 	}
 	r.done[i] = y1
 	r.launches++
@@ -395,9 +401,17 @@ func (r *replay) leastScratch(step, rows int) int64 {
 	return want
 }
 
+// loads is the size of the parameters of step i that are loaded at a time.
+func (r *replay) loads(i int) int64 {
+	if g := r.plan.Groups[i]; g > 0 {
+		return r.req.GroupWeights(r.plan.Order[i])[bits.Len(uint(g))-2]
+	}
+	return r.req.Weights(r.plan.Order[i])
+}
+
 // load puts the parameters of step i over whatever was in their place.
 func (r *replay) load(i int) {
-	end := func(i int) int64 { return r.plan.LoadAt[i] + r.req.Weights(r.plan.Order[i]) }
+	end := func(i int) int64 { return r.plan.LoadAt[i] + r.loads(i) }
 	for o := range r.loaded {
 		if r.plan.LoadAt[o] < end(i) && r.plan.LoadAt[i] < end(o) {
 			delete(r.loaded, o)
