@@ -38,9 +38,15 @@ func Exhaust(req *Request, most int, do func(p *Plan) bool) bool {
 			if streamed && !r.spills() {
 				continue
 			}
-			s.stream(streamed)
-			if !e.sections(s, most) {
-				return false
+			groups := []int64{0}
+			for n := slices.Max(s.req.facts.weights) / 2; streamed && n >= smallWeights; n /= 2 {
+				groups = append(groups, n)
+			}
+			for _, group := range groups {
+				s.stream(streamed, group)
+				if !e.sections(s, most) {
+					return false
+				}
 			}
 		}
 	}
