@@ -244,12 +244,12 @@ func TestGroups(t *testing.T) {
 	const h, w = 32, 16
 	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-		want := run(t, m, in, exec.Options{Precision: p, Poison: true, Algo: algo, WholePlanes: true})
+		want := run(t, m, in, exec.Options{Precision: p, Poison: true, Algo: algo.Algo, WholePlanes: true})
 		for _, opt := range []exec.Options{{Discrete: true}, {HostRest: true}} {
-			opt.Precision, opt.Poison, opt.Algo = p, true, algo
+			opt.Precision, opt.Poison, opt.Algo = p, true, algo.Algo
 			least, groups := minimum(t, m, h, w, opt), map[int]bool{}
 			for _, percent := range []int64{100, 110} {
-				opt.Budget = least * percent / 100
+				opt.Budget = memplan.Limit(least * percent / 100)
 				job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
 				if err != nil {
 					t.Fatal(err)
