@@ -267,3 +267,35 @@ func TestGoProGainMaps(t *testing.T) {
 		t.Errorf("centre %d, edge %d: the edge is to be brightened more", middle, all[h/2*w])
 	}
 }
+
+// BenchmarkCorrected reads rows with the gain maps of a real camera, and without.
+func BenchmarkCorrected(b *testing.B) {
+	bytes, err := os.ReadFile("opcode/testdata/gopro-hero7-list2.bin")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range []string{"plain", "gain maps"} {
+		b.Run(name, func(b *testing.B) {
+			const w, h = 4000, 512
+			s := dng.Spec{Width: w, Height: h, Bits: 14, Samples: make([]uint16, w*h), Meta: Meta{CFA: mosaic.RGGB}}
+			if name != "plain" {
+				if s.Opcodes[1], err = opcode.Parse(bytes, "list 2"); err != nil {
+					b.Fatal(err)
+				}
+			}
+			p, err := openBytes(dngBytes(b, s), Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			dst := make([]uint16, 64*w)
+			for b.Loop() {
+				for y := 0; y < h; y += 64 {
+					if err := p.ReadRows(y, 64, dst); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(w*h*float64(b.N)/b.Elapsed().Seconds()/1e6, "Msample/s")
+		})
+	}
+}
