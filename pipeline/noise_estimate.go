@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"math"
 	"time"
@@ -61,17 +60,9 @@ type blockStat struct {
 	variance int16
 }
 
-// EstimateNoise estimates the noise levels of a photo as [Session.Enhance] does
-// for a model that asks for them where the file does not tell. It reads the photo
-// once, in bands of rows from top to bottom. blocks is how many blocks the
-// estimate rests on.
-func EstimateNoise(ctx context.Context, p *raw.Photo) (levels NoiseLevels, blocks int64, err error) {
-	a := newAhead(ctx, p, p.Meta().Crop, 0, nil, nil)
-	defer a.close()
-	return estimateNoise(a)
-}
-
-// estimateNoise is EstimateNoise of a photo that is being decoded.
+// estimateNoise estimates the noise levels of a photo that is being decoded, for a model
+// that asks for them where the file does not tell. It reads the photo once, in bands of
+// rows from top to bottom. blocks is how many blocks the estimate rests on.
 func estimateNoise(a *ahead) (levels NoiseLevels, blocks int64, err error) {
 	counts := new(noiseCounts)
 	b := newBands(a.photo.Meta())

@@ -89,6 +89,13 @@ var knownLevels = []NoiseLevels{
 	noiseLevels(2e-3, 4e-5, 1e-3, 1e-5, 3e-3, 9e-5),
 }
 
+// EstimateNoise estimates the noise levels of a whole photo.
+func EstimateNoise(ctx context.Context, p *raw.Photo) (NoiseLevels, int64, error) {
+	a := newAhead(ctx, p, p.Meta().Crop, 0, nil, nil)
+	defer a.close()
+	return estimateNoise(a)
+}
+
 // TestEstimateNoise holds the estimate's standard deviation against the known one
 // at dark, middle and bright samples.
 func TestEstimateNoise(t *testing.T) {
