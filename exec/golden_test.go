@@ -108,11 +108,17 @@ func readFloats(t testing.TB, path string) []float32 {
 // plan's.
 func run(t testing.TB, m *model.Model, in *tensor, opt exec.Options) *tensor {
 	t.Helper()
-	dev := device(t)
-	job, err := exec.Prepare(m, in.h, in.w, dev.Info(), opt)
+	job, err := exec.Prepare(m, in.h, in.w, device(t).Info(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return runJob(t, job, in)
+}
+
+// runJob runs a job once and checks its peak.
+func runJob(t testing.TB, job *exec.Job, in *tensor) *tensor {
+	t.Helper()
+	dev := device(t)
 	ctx, err := clrt.NewContext(dev)
 	if err != nil {
 		t.Fatal(err)

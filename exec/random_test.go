@@ -296,6 +296,37 @@ func (p *picture) plans(rng *rand.Rand) {
 			p.Errorf("%s: a peak of %d for a budget of %d", p.name, plan.Peak, b)
 		}
 	}
+	p.smallBuffers(rng, free)
+}
+
+// smallBuffers runs within the smallest largest allocation, and within a random one and a
+// random budget.
+func (p *picture) smallBuffers(rng *rand.Rand, free *memplan.Plan) {
+	p.Helper()
+	info := p.info
+	defer func() { p.info = info }()
+	least := leastAlloc(p, p.m, p.in, info, p.opt)
+	for k, n := range []int64{least, least + rng.Int64N(max(1, free.Largest-least))} {
+		small := *info
+		small.MaxAlloc = n
+		p.info = &small
+		budget := int64(0)
+		if k == 1 {
+			smallest, err := exec.Minimum(p.m, p.in.h, p.in.w, p.info, p.opt)
+			if err != nil {
+				p.Fatalf("%s: buffers of %d: %v", p.name, n, err)
+			}
+			budget = smallest + rng.Int64N(max(1, free.Peak-smallest))
+		}
+		plan := p.run(fmt.Sprintf("buffers of %d, budget %d", n, budget), func(o *exec.Options) {
+			if budget > 0 {
+				o.Budget = memplan.Limit(budget)
+			}
+		})
+		if plan.Largest > n || budget > 0 && plan.Held() > budget {
+			p.Errorf("%s: a largest buffer of %d for %d, %d bytes of a budget of %d", p.name, plan.Largest, n, plan.Held(), budget)
+		}
+	}
 }
 
 // spills forces rows and the smallest budget that they allow, which spills

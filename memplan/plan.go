@@ -20,6 +20,9 @@
 // rings, when they are needed. The network's input always comes from the host
 // and its output always goes there, row by row.
 //
+// Every buffer keeps within the largest allocation as their sum does within the budget; what is
+// searched for that, docs/largest-allocation.md says.
+//
 // Start with [Make]; [Plan.String] prints what was decided, section by section, and
 // [Plan.WriteSVG] draws it.
 package memplan
