@@ -94,7 +94,7 @@ func TestTellsSlowOpening(t *testing.T) {
 		s = session(t, pipeline.Settings{Compiling: func(text string) { told <- text }})
 		pipeline.OpenWith(s, func(j *exec.Job, c *clrt.Context) (*exec.Engine, error) {
 			if slow {
-				if text := <-told; !strings.Contains(text, "compiling for this device") {
+				if text := <-told; !strings.Contains(text, "compiling kernels for this device") {
 					t.Errorf("told %q", text)
 				}
 			}
