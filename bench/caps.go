@@ -4,8 +4,8 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/mma"
-	"enhance/conv/peak"
 	"enhance/conv/wgmma"
+	"enhance/internal/peak"
 )
 
 // Caps are what algorithms need to know of a device, its matrix units included.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"enhance/clrt"
-	"enhance/exec"
+	"enhance/internal/exec"
 	"enhance/model"
 )
 

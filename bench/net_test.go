@@ -9,7 +9,7 @@ import (
 
 	"enhance/bench"
 	"enhance/clrt"
-	"enhance/exec"
+	"enhance/internal/exec"
 	"enhance/model"
 )
 

@@ -6,10 +6,10 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/fuse"
+	"enhance/internal/convtest"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 	"enhance/model"
-	"enhance/planar"
 )
 
 // BenchmarkAlgos times every algorithm of the registry that is made for the

@@ -7,9 +7,9 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/fuse"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 	"enhance/model"
-	"enhance/planar"
 )
 
 // BenchmarkConv times single convolutions of pynet-s and PyNET in 64 rows.

@@ -16,9 +16,9 @@ import (
 	"fmt"
 
 	"enhance/clrt"
-	"enhance/conv/kerneltext"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/fuse"
+	"enhance/internal/kerneltext"
+	"enhance/internal/planar"
 )
 
 // MaxSources is how many tensors a convolution reads as one concatenation.

@@ -3,7 +3,7 @@ package conv
 import (
 	"fmt"
 
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 // Shaped is an Algo for GPUs whose work-groups can have other shapes. A shape decides

@@ -7,8 +7,8 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/planar"
+	"enhance/internal/convtest"
+	"enhance/internal/planar"
 )
 
 // named finds a shape of work-groups by its name.

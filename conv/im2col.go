@@ -7,7 +7,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv/gemm"
 
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 //go:embed im2col.cl

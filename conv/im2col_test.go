@@ -9,9 +9,9 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/convtest"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 )
 
 // TestIm2colInPieces: a launch whose scratch holds a row or a few at a time makes

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"enhance/clrt"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 )
 
 // HostIm2col is im2col on the host's cores and GEMM on the device: while the

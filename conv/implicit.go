@@ -7,8 +7,8 @@ import (
 	"text/template"
 
 	"enhance/clrt"
-	"enhance/conv/kerneltext"
-	"enhance/planar"
+	"enhance/internal/kerneltext"
+	"enhance/internal/planar"
 )
 
 //go:embed implicit.cl

@@ -3,7 +3,7 @@ package conv
 import (
 	"fmt"
 
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 // ImplicitGroup is ImplicitGEMM on GPUs with a work-group of one's own: Across

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"enhance/clrt"
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 // KernelArgs lists the arguments of a kernel. Its methods append one kind of argument

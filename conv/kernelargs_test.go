@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/planar"
+	"enhance/internal/convtest"
+	"enhance/internal/planar"
 )
 
 // TestKernelArgs: a list is held against the kernel's parameters, and values against

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/planar"
+	"enhance/internal/convtest"
+	"enhance/internal/planar"
 )
 
 // TestAlgosOclgrind runs the kernels of both kinds of device once on small shapes,

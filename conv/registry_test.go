@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/planar"
+	"enhance/internal/convtest"
+	"enhance/internal/planar"
 )
 
 // gpu is what a GPU says of itself. CPU devices run its kernels too, slowly.

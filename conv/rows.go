@@ -7,9 +7,9 @@ import (
 	"text/template"
 
 	"enhance/clrt"
-	"enhance/conv/kerneltext"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/fuse"
+	"enhance/internal/kerneltext"
+	"enhance/internal/planar"
 )
 
 //go:embed rows.cl.tmpl

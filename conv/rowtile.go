@@ -3,7 +3,7 @@ package conv
 import (
 	"fmt"
 
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 // RowTile is Rows with a register tile of one's own: that many output channels by

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"enhance/clrt"
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 //go:embed simple.cl

@@ -1,6 +1,6 @@
 package conv
 
-import "enhance/planar"
+import "enhance/internal/planar"
 
 // BuildOptions are those of all programs of [ProgramSource].
 const BuildOptions = "-cl-std=CL1.2"

@@ -3,7 +3,7 @@ package conv
 import (
 	"embed"
 
-	"enhance/conv/kerneltext"
+	"enhance/internal/kerneltext"
 )
 
 //go:embed *.cl *.cl.tmpl

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"enhance/fuse"
+	"enhance/internal/fuse"
+	"enhance/internal/plantest"
 	"enhance/memplan"
-	"enhance/memplan/plantest"
 	"enhance/model"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"enhance/fuse"
+	"enhance/internal/fuse"
 	"enhance/memplan"
 	"enhance/model"
 )

@@ -3,7 +3,7 @@ package memplan
 import (
 	"slices"
 
-	"enhance/fuse"
+	"enhance/internal/fuse"
 )
 
 // Exhaust makes every plan of the space that the package's documentation describes and calls

@@ -3,7 +3,7 @@ package memplan
 import (
 	"math"
 
-	"enhance/fuse"
+	"enhance/internal/fuse"
 )
 
 // facts are what plans ask of a request again and again, looked up once. Lists

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"enhance/fuse"
+	"enhance/internal/fuse"
 )
 
 // pace is how fast a section advances: rows of its highest sink in one tick. A

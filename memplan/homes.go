@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"enhance/fuse"
+	"enhance/internal/fuse"
 )
 
 // This file searches what stays on the device and how fast sections advance.

@@ -6,10 +6,10 @@ import (
 	"os"
 	"testing"
 
-	"enhance/fuse"
+	"enhance/internal/fuse"
+	"enhance/internal/modeltest"
+	"enhance/internal/plantest"
 	"enhance/memplan"
-	"enhance/memplan/plantest"
-	"enhance/model/modeltest"
 )
 
 // smallRequest is a random request whose plans can all be made.

@@ -3,7 +3,7 @@ package memplan
 import (
 	"sort"
 
-	"enhance/fuse"
+	"enhance/internal/fuse"
 )
 
 // inOrder returns the request with its steps permuted: step i of the result is

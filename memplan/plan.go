@@ -27,7 +27,7 @@
 // [Plan.WriteSVG] draws it.
 package memplan
 
-import "enhance/fuse"
+import "enhance/internal/fuse"
 
 // MoveKind is what a Move does.
 type MoveKind uint8

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"testing"
 
-	"enhance/fuse"
+	"enhance/internal/fuse"
+	"enhance/internal/modeltest"
+	"enhance/internal/plantest"
 	"enhance/memplan"
-	"enhance/memplan/plantest"
 	"enhance/model"
-	"enhance/model/modeltest"
 )
 
 // request is a request for program p with a layout like the real one.

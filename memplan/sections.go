@@ -1,7 +1,7 @@
 package memplan
 
 import (
-	"enhance/fuse"
+	"enhance/internal/fuse"
 )
 
 // This file plans networks with instance norm, whose statistics need whole

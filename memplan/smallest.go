@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"enhance/fuse"
+	"enhance/internal/fuse"
 )
 
 // This file finds the smallest plan in sections, which decides whether any fits.

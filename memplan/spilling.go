@@ -3,7 +3,7 @@ package memplan
 import (
 	"sort"
 
-	"enhance/fuse"
+	"enhance/internal/fuse"
 )
 
 // This file sends rows that only wait for a reader far behind through the host, within one section.

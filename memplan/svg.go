@@ -7,7 +7,7 @@ import (
 	"io"
 	"math"
 
-	"enhance/fuse"
+	"enhance/internal/fuse"
 )
 
 // This file draws a plan: across, the steps in the order of the plan; up, the

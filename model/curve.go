@@ -3,7 +3,7 @@ package model
 import (
 	"math"
 
-	"enhance/colour"
+	"enhance/internal/colour"
 )
 
 // Curve is how light is encoded for a network, and by it.

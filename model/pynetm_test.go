@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"enhance/colour"
+	"enhance/internal/colour"
 	"enhance/model/safetensors"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"enhance/internal/modeltest"
 	"enhance/model"
-	"enhance/model/modeltest"
 	"enhance/model/ref"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"enhance/internal/buffers"
+	"enhance/internal/trace"
 	"enhance/raw"
-	"enhance/trace"
 )
 
 // blockRows is how many mosaic rows are decoded at a time.

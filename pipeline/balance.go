@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"enhance/colour"
+	"enhance/internal/colour"
 	"enhance/internal/workers"
 	"enhance/raw"
 )

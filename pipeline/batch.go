@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"enhance/clrt"
-	"enhance/exec"
+	"enhance/internal/exec"
 )
 
 // Batch makes pictures of many photos, on one device or on several at a time. A device

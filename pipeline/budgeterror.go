@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"enhance/exec"
+	"enhance/internal/exec"
 	"enhance/memplan"
 	"enhance/model"
 )

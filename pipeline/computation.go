@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"enhance/clrt"
-	"enhance/exec"
+	"enhance/internal/exec"
+	"enhance/internal/trace"
 	"enhance/internal/workers"
 	"enhance/memplan"
 	"enhance/model"
 	"enhance/model/ref"
-	"enhance/trace"
 )
 
 // runner keeps the engine that ran last, and what it found out about the device.

@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"enhance/colour"
+	"enhance/internal/colour"
 	"enhance/pipeline"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"enhance/atomicfile"
-	"enhance/exec"
+	"enhance/internal/atomicfile"
+	"enhance/internal/exec"
 )
 
 // errPlanOnly is what a session that only plans says to a run.

@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"enhance/colour"
-	"enhance/exec"
-	"enhance/imgio"
 	"enhance/internal/buffers"
+	"enhance/internal/colour"
+	"enhance/internal/exec"
+	"enhance/internal/imgio"
+	"enhance/internal/trace"
 	"enhance/model"
-	"enhance/trace"
 )
 
 func cores() int { return runtime.GOMAXPROCS(0) }

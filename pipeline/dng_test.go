@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"enhance/imgio"
+	"enhance/internal/imgio"
 	"enhance/pipeline"
 	"enhance/raw"
 	"enhance/raw/dng"

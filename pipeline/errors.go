@@ -8,12 +8,12 @@ import (
 	"strings"
 	"syscall"
 
-	"enhance/atomicfile"
 	"enhance/clrt"
-	"enhance/imgio"
+	"enhance/internal/atomicfile"
+	"enhance/internal/imgio"
+	"enhance/internal/profile"
 	"enhance/memplan"
 	"enhance/model"
-	"enhance/profile"
 	"enhance/raw"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"enhance/exec"
+	"enhance/internal/exec"
 	"enhance/raw"
 )
 

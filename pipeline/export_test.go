@@ -2,7 +2,7 @@ package pipeline
 
 import (
 	"enhance/clrt"
-	"enhance/exec"
+	"enhance/internal/exec"
 )
 
 // OpenWith makes the session open engines with do, which may refuse to.

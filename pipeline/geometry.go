@@ -1,7 +1,7 @@
 package pipeline
 
 import (
-	"enhance/fuse"
+	"enhance/internal/fuse"
 	"enhance/model"
 	"enhance/raw"
 )

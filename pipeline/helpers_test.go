@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
-	"enhance/imgio"
+	"enhance/internal/imgio"
 	"enhance/pipeline"
 	"enhance/raw"
 )

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"enhance/exec"
-	"enhance/imgio"
+	"enhance/internal/exec"
+	"enhance/internal/imgio"
 	"enhance/memplan"
 )
 

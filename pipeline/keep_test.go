@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"enhance/atomicfile"
+	"enhance/internal/atomicfile"
 	"enhance/pipeline"
 )
 

@@ -3,8 +3,8 @@ package pipeline
 import (
 	"time"
 
-	"enhance/exec"
 	"enhance/internal/buffers"
+	"enhance/internal/exec"
 	"enhance/internal/workers"
 	"enhance/model"
 	"enhance/raw"

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"enhance/imgio"
+	"enhance/internal/imgio"
 	"enhance/pipeline"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"

@@ -14,10 +14,10 @@ import (
 	"testing"
 
 	"enhance/clrt"
-	"enhance/exec"
-	"enhance/imgio"
+	"enhance/internal/exec"
+	"enhance/internal/imgio"
+	"enhance/internal/profile"
 	"enhance/pipeline"
-	"enhance/profile"
 )
 
 // TestBudgetRemedies: the error of a small budget says what needs less, and that

@@ -3,8 +3,8 @@ package pipeline
 import (
 	"time"
 
-	"enhance/colour"
-	"enhance/exec"
+	"enhance/internal/colour"
+	"enhance/internal/exec"
 	"enhance/internal/workers"
 	"enhance/model"
 	"enhance/raw"

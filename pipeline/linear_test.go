@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"enhance/colour"
+	"enhance/internal/colour"
 	"enhance/pipeline"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"

@@ -11,8 +11,8 @@ import (
 	"os"
 	"testing"
 
-	"enhance/colour"
-	"enhance/imgio"
+	"enhance/internal/colour"
+	"enhance/internal/imgio"
 	"enhance/model"
 	"enhance/raw"
 )

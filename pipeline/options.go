@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"enhance/clrt"
-	"enhance/exec"
+	"enhance/internal/exec"
+	"enhance/internal/profile"
 	"enhance/memplan"
-	"enhance/profile"
 	"enhance/raw"
 )
 

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"enhance/atomicfile"
 	"enhance/clrt"
+	"enhance/internal/atomicfile"
 	"enhance/memplan"
 	"enhance/model"
 	"enhance/raw"

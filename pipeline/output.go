@@ -6,8 +6,8 @@ import (
 	"io"
 	"sync"
 
-	"enhance/atomicfile"
-	"enhance/imgio"
+	"enhance/internal/atomicfile"
+	"enhance/internal/imgio"
 	"enhance/raw"
 )
 

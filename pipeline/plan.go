@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"enhance/conv/wgmma"
-	"enhance/exec"
+	"enhance/internal/exec"
 	"enhance/model"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
-	"enhance/exec"
+	"enhance/internal/exec"
 )
 
 // TestAlgoError: an algorithm that cannot do a step is the fault of the option that

@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"enhance/exec"
+	"enhance/internal/exec"
 	"enhance/memplan"
 )
 

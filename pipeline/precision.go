@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"enhance/exec"
-	"enhance/planar"
+	"enhance/internal/exec"
+	"enhance/internal/planar"
 )
 
 // Precision is how activations are stored on the device and how exactly they are

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"enhance/clrt"
+	"enhance/internal/profile"
+	"enhance/internal/tune"
 	"enhance/model"
-	"enhance/profile"
-	"enhance/tune"
 )
 
 func TestParsePrecision(t *testing.T) {

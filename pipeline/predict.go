@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"enhance/clrt"
-	"enhance/exec"
+	"enhance/internal/exec"
 )
 
 const (

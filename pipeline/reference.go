@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"enhance/imgio"
-	"enhance/quality"
+	"enhance/internal/imgio"
+	"enhance/internal/quality"
 )
 
 // Decibels is a PSNR; JSON has null for the infinity of equal pictures.

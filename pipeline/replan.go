@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"enhance/clrt"
-	"enhance/exec"
+	"enhance/internal/exec"
 	"enhance/memplan"
 	"enhance/model"
 )

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"enhance/clrt"
-	"enhance/exec"
+	"enhance/internal/exec"
+	"enhance/internal/profile"
 	"enhance/pipeline"
-	"enhance/profile"
 )
 
 // liar is a device that says no more than OpenCL does when its memory ends: it

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"enhance/clrt"
-	"enhance/exec"
+	"enhance/internal/exec"
 	"enhance/memplan"
 	"enhance/raw"
 )

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"enhance/colour"
+	"enhance/internal/colour"
 	"enhance/model"
 	"enhance/raw"
 )

@@ -15,10 +15,10 @@ import (
 	"sync"
 
 	"enhance/clrt"
-	"enhance/exec"
+	"enhance/internal/exec"
+	"enhance/internal/tune"
 	"enhance/memplan"
 	"enhance/model"
-	"enhance/tune"
 )
 
 // The self-check runs the network on a patch in every precision that the device

@@ -7,14 +7,14 @@ import (
 	"sync"
 	"time"
 
-	"enhance/atomicfile"
 	"enhance/clrt"
-	"enhance/exec"
-	"enhance/imgio"
+	"enhance/internal/atomicfile"
 	"enhance/internal/buffers"
+	"enhance/internal/exec"
+	"enhance/internal/imgio"
+	"enhance/internal/tune"
 	"enhance/model"
 	"enhance/raw"
-	"enhance/tune"
 )
 
 // Session makes pictures with one model on one device. Its methods must not be

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"sync"
 
-	"enhance/exec"
+	"enhance/internal/exec"
 	"enhance/model"
 	"enhance/raw"
 )

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"enhance/colour"
+	"enhance/internal/colour"
+	"enhance/internal/planar"
 	"enhance/internal/workers"
 	"enhance/model"
-	"enhance/planar"
 	"enhance/raw"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"enhance/exec"
-	"enhance/fuse"
+	"enhance/internal/exec"
+	"enhance/internal/fuse"
 	"enhance/model"
 )
 

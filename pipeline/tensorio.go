@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"enhance/atomicfile"
+	"enhance/internal/atomicfile"
 	"enhance/model"
 	"enhance/raw"
 )

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"enhance/clrt"
-	"enhance/exec"
-	"enhance/fuse"
-	"enhance/tune"
+	"enhance/internal/exec"
+	"enhance/internal/fuse"
+	"enhance/internal/tune"
 )
 
 func (s *Session) tell(text string) {

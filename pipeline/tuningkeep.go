@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"enhance/tune"
+	"enhance/internal/tune"
 )
 
 // keepEvery is how often findings go to the file while a device is measured.

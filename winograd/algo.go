@@ -6,8 +6,8 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 )
 
 // Form is how a convolution's stages are divided among kernels.

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/convtest"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 	"enhance/winograd"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 	"enhance/winograd"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"enhance/conv"
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 // Errors of rounding one number, by measurement (docs/winograd-points.md): the

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/planar"
+	"enhance/internal/planar"
 	"enhance/winograd"
 )
 

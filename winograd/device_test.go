@@ -9,9 +9,9 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/fuse"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 	"enhance/model"
-	"enhance/planar"
 )
 
 // device is a device with a queue for a test.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"enhance/conv"
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 // Groups are the shapes of the work-groups of the forms for GPUs. The zero value

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/planar"
+	"enhance/internal/planar"
 	"enhance/winograd"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"enhance/conv"
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 // Named finds a convolution by its Name: a variant, and what the other fields add.

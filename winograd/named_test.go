@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 func TestNamed(t *testing.T) {

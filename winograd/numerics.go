@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 // Storage is the number format in which tensors lie in memory; arithmetic is

@@ -3,7 +3,7 @@ package winograd
 import (
 	"embed"
 
-	"enhance/conv/kerneltext"
+	"enhance/internal/kerneltext"
 )
 
 //go:embed  *.cl.tmpl

@@ -9,7 +9,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/fuse"
+	"enhance/internal/fuse"
 )
 
 //go:embed strips.cl.tmpl

@@ -8,7 +8,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 var (

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"enhance/colour"
-	"enhance/imgio"
+	"enhance/internal/colour"
+	"enhance/internal/imgio"
 	"enhance/pipeline"
 	"enhance/raw"
 	"enhance/raw/mosaic"

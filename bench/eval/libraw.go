@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"enhance/colour"
-	"enhance/imgio"
+	"enhance/internal/colour"
+	"enhance/internal/imgio"
 )
 
 // demosaicers are LibRaw's, by the number that dcraw_emu -q takes.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"enhance/colour"
-	"enhance/imgio"
+	"enhance/internal/colour"
+	"enhance/internal/imgio"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
 )

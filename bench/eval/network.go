@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"enhance/fuse"
-	"enhance/imgio"
+	"enhance/internal/fuse"
+	"enhance/internal/imgio"
 	"enhance/model"
 	"enhance/pipeline"
 	"enhance/raw/mosaic"

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"enhance/atomicfile"
-	"enhance/imgio"
+	"enhance/internal/atomicfile"
+	"enhance/internal/imgio"
+	"enhance/internal/quality"
 	"enhance/pipeline"
-	"enhance/quality"
 )
 
 // Options say what to measure.

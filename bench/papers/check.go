@@ -5,8 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 )
 
 // checkRows is on how many rows the compared outputs lie: each is downloaded whole.

@@ -3,7 +3,7 @@ package papers
 import (
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 // Compile compiles the programs of all cases by all algorithms into the cache, side by

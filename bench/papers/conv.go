@@ -8,8 +8,8 @@ import (
 	"enhance/bench"
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/peak"
-	"enhance/planar"
+	"enhance/internal/peak"
+	"enhance/internal/planar"
 )
 
 // Options of a measurement; zero values take the defaults.

@@ -13,9 +13,9 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/mma"
-	"enhance/conv/peak"
+	"enhance/internal/peak"
+	"enhance/internal/planar"
 	"enhance/model"
-	"enhance/planar"
 	"enhance/winograd"
 )
 

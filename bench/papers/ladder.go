@@ -11,10 +11,10 @@ import (
 	"enhance/bench"
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/exec"
+	"enhance/internal/exec"
+	"enhance/internal/planar"
 	"enhance/memplan"
 	"enhance/model"
-	"enhance/planar"
 	"enhance/winograd"
 )
 

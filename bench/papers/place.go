@@ -8,9 +8,9 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/fuse"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 	"enhance/model"
-	"enhance/planar"
 )
 
 // place holds a case's input and output on the device.

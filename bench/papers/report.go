@@ -7,7 +7,7 @@ import (
 
 	"enhance/bench"
 	"enhance/clrt"
-	"enhance/conv/peak"
+	"enhance/internal/peak"
 )
 
 // ConvReport is a suite as measured.

@@ -9,8 +9,8 @@ import (
 	"enhance/bench"
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/peak"
-	"enhance/exec"
+	"enhance/internal/exec"
+	"enhance/internal/peak"
 )
 
 // Order is a suite's run on a device as it was asked for.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"enhance/conv"
-	"enhance/planar"
+	"enhance/internal/planar"
 	"enhance/winograd"
 )
 

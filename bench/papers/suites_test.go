@@ -10,8 +10,8 @@ import (
 	"enhance/bench/papers"
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/peak"
-	"enhance/planar"
+	"enhance/internal/peak"
+	"enhance/internal/planar"
 	"enhance/winograd"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"enhance/conv"
-	"enhance/exec"
-	"enhance/planar"
+	"enhance/internal/exec"
+	"enhance/internal/planar"
 )
 
 // Way is how a case is computed: a [conv.Algo] on the device, or a [Host].

@@ -5,7 +5,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"enhance/tune"
+	"enhance/internal/tune"
 )
 
 // judge names the winner of a case as tuning would choose it, by speed weighed

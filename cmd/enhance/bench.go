@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"enhance/atomicfile"
 	"enhance/bench/papers"
 	"enhance/clrt"
+	"enhance/internal/atomicfile"
 	"enhance/pipeline"
 )
 

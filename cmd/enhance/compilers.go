@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"strconv"
 
-	"enhance/clrt/compilers"
+	"enhance/internal/compilers"
 )
 
 // compileArgument alone makes a process of this program one that compiles kernels for

@@ -3,7 +3,7 @@ package main
 import (
 	"path/filepath"
 
-	"enhance/atomicfile"
+	"enhance/internal/atomicfile"
 	"enhance/pipeline"
 )
 

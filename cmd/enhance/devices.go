@@ -7,8 +7,8 @@ import (
 
 	"enhance/clrt"
 	"enhance/internal/printable"
+	"enhance/internal/profile"
 	"enhance/pipeline"
-	"enhance/profile"
 )
 
 // listed is a device as --list-devices --json prints it.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"enhance/atomicfile"
+	"enhance/internal/atomicfile"
 	"enhance/internal/printable"
 	"enhance/pipeline"
 	"enhance/raw"

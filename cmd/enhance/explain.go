@@ -5,7 +5,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"enhance/exec"
+	"enhance/internal/exec"
 	"enhance/internal/printable"
 	"enhance/pipeline"
 )

@@ -4,9 +4,9 @@ import (
 	"strings"
 
 	"enhance/conv"
-	"enhance/exec"
+	"enhance/internal/exec"
+	"enhance/internal/profile"
 	"enhance/model"
-	"enhance/profile"
 )
 
 // Commands that take a flag, where several flags have the same ones.

@@ -25,7 +25,7 @@ import (
 
 	"golang.org/x/term"
 
-	"enhance/clrt/compilers"
+	"enhance/internal/compilers"
 	"enhance/internal/printable"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"enhance/atomicfile"
+	"enhance/internal/atomicfile"
 	"enhance/internal/printable"
 	"enhance/model"
 	"enhance/pipeline"

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"enhance/atomicfile"
+	"enhance/internal/atomicfile"
 	"enhance/internal/printable"
 	"enhance/model"
 	"enhance/pipeline"

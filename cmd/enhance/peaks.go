@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"enhance/atomicfile"
 	"enhance/bench"
 	"enhance/clrt"
-	"enhance/conv/peak"
-	"enhance/exec"
+	"enhance/internal/atomicfile"
+	"enhance/internal/exec"
+	"enhance/internal/peak"
 )
 
 // devicePeaks is what a device can do at most. It is measured once for a device and

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"enhance/clrt"
-	"enhance/conv/peak"
-	"enhance/exec"
+	"enhance/internal/exec"
+	"enhance/internal/peak"
 )
 
 // TestPeaksFile: peaks are kept apart for every device, driver and number of cores, and

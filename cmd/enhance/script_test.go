@@ -22,7 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"enhance/clrt"
-	"enhance/imgio"
+	"enhance/internal/imgio"
 	"enhance/model/safetensors"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"enhance/internal/profile"
 	"enhance/model"
 	"enhance/pipeline"
-	"enhance/profile"
 	"enhance/raw"
 )
 

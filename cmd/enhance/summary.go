@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"enhance/exec"
+	"enhance/internal/exec"
 	"enhance/pipeline"
 )
 

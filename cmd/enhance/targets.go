@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"enhance/atomicfile"
+	"enhance/internal/atomicfile"
 	"enhance/pipeline"
 )
 

@@ -5,10 +5,10 @@ import (
 	"io"
 	"strings"
 
-	"enhance/atomicfile"
 	"enhance/clrt"
-	"enhance/exec"
-	"enhance/trace"
+	"enhance/internal/atomicfile"
+	"enhance/internal/exec"
+	"enhance/internal/trace"
 )
 
 // timeProfile is what --profile asks for, and what comes of it.

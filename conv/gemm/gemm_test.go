@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"enhance/clrt"
-	"enhance/conv/convtest"
 	"enhance/conv/gemm"
-	"enhance/planar"
+	"enhance/internal/convtest"
+	"enhance/internal/planar"
 )
 
 // guard is how many float32 of noise follow every matrix.

@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"enhance/conv/convtest"
 	"enhance/conv/gemm"
-	"enhance/planar"
+	"enhance/internal/convtest"
+	"enhance/internal/planar"
 )
 
 // TestVariantsOclgrind runs every kernel once on a small product, for

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/template"
 
-	"enhance/conv/kerneltext"
+	"enhance/internal/kerneltext"
 )
 
 //go:embed local.cl

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"enhance/clrt"
-	"enhance/conv/kerneltext"
+	"enhance/internal/kerneltext"
 )
 
 //go:embed plain.cl

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/fuse"
+	"enhance/internal/convtest"
+	"enhance/internal/fuse"
 )
 
 // benchShapes are the largest convolutions of PyNET and pynet-s on a 12 MP photo.

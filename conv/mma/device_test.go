@@ -6,9 +6,9 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/convtest"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 )
 
 // matrixDevice is the first device, which must have matrix units.

@@ -10,8 +10,8 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/fuse"
+	"enhance/internal/convtest"
+	"enhance/internal/fuse"
 )
 
 //go:embed emulated_test.cl

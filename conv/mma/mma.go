@@ -21,8 +21,8 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 )
 
 // Precision is how factors enter the products.

@@ -3,7 +3,7 @@ package mma
 import (
 	"math"
 
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 // channelOrder lists the channels in the order in which stages take them: each

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"enhance/clrt"
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 //go:embed probe.cl

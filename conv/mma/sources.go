@@ -3,7 +3,7 @@ package mma
 import (
 	"embed"
 
-	"enhance/conv/kerneltext"
+	"enhance/internal/kerneltext"
 )
 
 //go:embed *.cl

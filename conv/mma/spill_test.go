@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/fuse"
+	"enhance/internal/convtest"
+	"enhance/internal/fuse"
 )
 
 // TestNoSpills reads the compiler's report: registers that the kernel may not

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 )
 
 // TestCandidates: names of candidates are unique, lead back to them, and all are

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 )
 
 // TestChoose checks that every shape has a variant that the smallest local

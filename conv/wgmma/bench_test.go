@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/convtest"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 )
 
 // benchShapes are the largest convolutions of PyNET and pynet-s on a 12 MP photo.

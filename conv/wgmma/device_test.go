@@ -9,9 +9,9 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/convtest"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 )
 
 // accuracy is what the algorithm promises: binary16 rounds weights, and truncated

@@ -3,7 +3,7 @@ package wgmma
 import (
 	"math"
 
-	"enhance/planar"
+	"enhance/internal/planar"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"enhance/conv"
-	"enhance/conv/convtest"
-	"enhance/planar"
+	"enhance/internal/convtest"
+	"enhance/internal/planar"
 )
 
 // TestPack finds every weight where the comment of Pack says, and nothing

@@ -8,9 +8,9 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/fuse"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
 	"enhance/model"
-	"enhance/planar"
 )
 
 // probed is the convolution that Probe tries, by probedVariant: several stages, two

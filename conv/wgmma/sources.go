@@ -3,7 +3,7 @@ package wgmma
 import (
 	"embed"
 
-	"enhance/conv/kerneltext"
+	"enhance/internal/kerneltext"
 )
 
 //go:embed instructions.cl patch.cl products.cl sums.cl wgmma.cl

@@ -16,9 +16,9 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/kerneltext"
-	"enhance/fuse"
-	"enhance/planar"
+	"enhance/internal/fuse"
+	"enhance/internal/kerneltext"
+	"enhance/internal/planar"
 )
 
 // Algo is the convolution of activations stored as binary16 with weights rounded

@@ -4,14 +4,14 @@ package archtest
 // imports only packages of lower layers. ARCHITECTURE.md has the same list; the
 // test compares them.
 var layers = [][]string{
-	{"atomicfile", "clrt", "colour", "conv/kerneltext", "internal/buffers", "internal/printable", "internal/suggest", "internal/workers", "model/safetensors", "quality", "raw/mosaic", "raw/rawerr", "trace"},
-	{"clrt/compilers", "conv/gemm", "conv/peak", "model/pickle", "profile", "raw/opcode", "raw/tiff"},
-	{"imgio", "model", "raw/ljpeg", "raw/warp"},
-	{"fuse", "model/modeltest", "model/ref", "raw/dng"},
-	{"fuse/fusetest", "memplan", "planar", "raw"},
-	{"conv", "memplan/plantest"},
-	{"conv/convtest", "conv/mma", "conv/ops", "conv/wgmma", "tune", "winograd"},
-	{"exec"},
+	{"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/buffers", "internal/printable", "internal/suggest", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
+	{"internal/compilers", "conv/gemm", "internal/peak", "model/pickle", "internal/profile", "raw/opcode", "raw/tiff"},
+	{"internal/imgio", "model", "raw/ljpeg", "raw/warp"},
+	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng"},
+	{"internal/fusetest", "memplan", "internal/planar", "raw"},
+	{"conv", "internal/plantest"},
+	{"internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
+	{"internal/exec"},
 	{"bench", "pipeline"},
 	{"bench/eval", "bench/papers"},
 	{"cmd/enhance"},
@@ -25,12 +25,12 @@ var tools = []string{"scripts/before-after", "scripts/opencl-devices", "scripts/
 var external = map[string][]string{
 	"github.com/disintegration/imaging": {"scripts/before-after"},
 	"github.com/ebitengine/purego":      {"clrt"},
-	"github.com/klauspost/compress":     {"imgio"},       // Huffman codes 1.6 times as fast as the standard library's
+	"github.com/klauspost/compress":     {"internal/imgio"},       // Huffman codes 1.6 times as fast as the standard library's
 	"github.com/rogpeppe/go-internal":   {"cmd/enhance"}, // tests
 	"github.com/schollz/progressbar/v3": {"cmd/enhance"},
 	"github.com/spf13/pflag":            {"cmd/enhance"},
-	"golang.org/x/image":                {"imgio", "scripts/quality-crops"}, // there: letters
-	"golang.org/x/sys":                  {"atomicfile", "clrt"},             // unnamed files, memory of the system
+	"golang.org/x/image":                {"internal/imgio", "scripts/quality-crops"}, // there: letters
+	"golang.org/x/sys":                  {"internal/atomicfile", "clrt"},             // unnamed files, memory of the system
 	"golang.org/x/term":                 {"cmd/enhance"},
 	"gonum.org/v1/gonum":                {"bench/papers", "model/ref"}, // its product of matrices
 }
@@ -38,8 +38,8 @@ var external = map[string][]string{
 // hostOnly lists packages that must not reach OpenCL, however indirectly: they
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
-	"atomicfile", "colour", "fuse", "imgio", "internal/printable", "internal/suggest", "memplan", "model", "model/pickle", "model/ref", "model/safetensors", "quality",
-	"raw", "raw/dng", "raw/ljpeg", "raw/mosaic", "raw/opcode", "raw/rawerr", "raw/tiff", "raw/warp", "trace",
+	"internal/atomicfile", "internal/colour", "internal/fuse", "internal/imgio", "internal/printable", "internal/suggest", "memplan", "model", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
+	"raw", "raw/dng", "raw/ljpeg", "raw/mosaic", "raw/opcode", "raw/rawerr", "raw/tiff", "raw/warp", "internal/trace",
 }
 
 // bannedNames say nothing about what a package holds.

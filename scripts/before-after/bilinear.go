@@ -4,7 +4,7 @@ import (
 	"image"
 	"math"
 
-	"enhance/colour"
+	"enhance/internal/colour"
 	"enhance/raw"
 )
 

@@ -18,7 +18,7 @@ import (
 
 	"github.com/disintegration/imaging"
 
-	"enhance/atomicfile"
+	"enhance/internal/atomicfile"
 )
 
 // The layout, in pixels: two columns; in each the whole photo, and below it a

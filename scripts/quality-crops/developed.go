@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"enhance/imgio"
+	"enhance/internal/imgio"
 	"enhance/pipeline"
 	"enhance/raw"
 )

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"enhance/bench/eval"
-	"enhance/imgio"
+	"enhance/internal/imgio"
 	"enhance/pipeline"
 )
 

@@ -18,7 +18,7 @@ import (
 	"strings"
 
 	"enhance/bench/eval"
-	"enhance/imgio"
+	"enhance/internal/imgio"
 	"enhance/model"
 	"enhance/pipeline"
 )

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/image/font/basicfont"
 	"golang.org/x/image/math/fixed"
 
-	"enhance/imgio"
+	"enhance/internal/imgio"
 )
 
 // panel is a part of a picture and what stands above it.

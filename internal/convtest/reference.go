@@ -1,0 +1,93 @@
+package convtest
+
+import (
+	"math"
+
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
+)
+
+const (
+	unit32 = 0x1p-24 // unit roundoff of float32
+	unit16 = 0x1p-11 // of binary16
+	// subnormal16 is half the distance of the smallest binary16 numbers.
+	subnormal16 = 0x1p-25
+	// confidence is the factor λ of the probabilistic error bound for sums
+	// (Higham and Mary 2019, theorem 3.1): a bound λ·√n·u·Σ|wx| fails for one
+	// output with a probability below 2n·exp(-λ²/2), 1e-10 for n = 1000.
+	confidence = 8
+)
+
+// Accuracy is how exact an algorithm promises to be, where it is not simply a
+// sum of products in float32. Zero values promise that.
+type Accuracy struct {
+	// Growth is how many times larger than of the plain sum the rounding error may
+	// be, as transforms with large coefficients make it.
+	Growth float64
+	// Factor is the unit roundoff with which weights, inputs or their transforms
+	// enter the products.
+	Factor float64
+}
+
+// reference is the convolution in float64, and how far a result may be from it:
+//
+//	sum         λ·√n·u·Growth·Σ|wx| + λ·Factor·√Σ(wx)²
+//	activation  a leaky ReLU adds u; a sigmoid passes a quarter and adds 8u for
+//	            exp (3 ulp by the OpenCL specification) and division (2.5 ulp)
+//	residual    u of the result
+//	storage     binary16: its unit roundoff, or half a subnormal step
+func (k *trial) reference() (want, allowed []float64) {
+	s := k.shape
+	n := float64(s.InC()*s.K*s.K + 1)
+	growth := max(k.conf.Accuracy.Growth, 1)
+	want, allowed = make([]float64, s.OutC*s.H*s.W), make([]float64, s.OutC*s.H*s.W)
+	for i := range want {
+		o, y, x := i/(s.H*s.W), i/s.W%s.H, i%s.W
+		sum, abs, squares := k.sum(o, y, x)
+		tol := confidence * (math.Sqrt(n)*unit32*growth*abs + k.conf.Accuracy.Factor*math.Sqrt(squares))
+		switch s.Act {
+		case fuse.LeakyReLU:
+			if sum < 0 {
+				sum *= float64(k.slope)
+			}
+			tol += unit32 * math.Abs(sum)
+		case fuse.Sigmoid:
+			sum = 1 / (1 + math.Exp(-sum))
+			tol = tol/4 + 8*unit32
+		}
+		if k.res != nil {
+			sum += float64(k.res.At(o, y, x))
+			tol += unit32 * math.Abs(sum)
+		}
+		if k.Precision == planar.FP16 {
+			tol += max(unit16*(math.Abs(sum)+tol), subnormal16)
+		}
+		want[i], allowed[i] = sum, tol
+	}
+	return want, allowed
+}
+
+// sum is one output before its activation, and the sums of the magnitudes and
+// of the squares of its terms.
+func (k *trial) sum(o, y, x int) (sum, abs, squares float64) {
+	s := k.shape
+	add := func(v float64) {
+		sum += v
+		abs += math.Abs(v)
+		squares += v * v
+	}
+	add(float64(k.bias[o]))
+	at := o * s.InC() * s.K * s.K
+	for _, p := range k.src {
+		for c := range p.C {
+			for ky := range s.K {
+				line := p.Line(c, fuse.Reflect(y+ky-s.K/2, s.H))
+				for kx := range s.K {
+					add(float64(k.weight[at]) * float64(line[fuse.Reflect(x+kx-s.K/2, s.W)]))
+					at++
+				}
+			}
+		}
+	}
+	return sum, abs, squares
+}

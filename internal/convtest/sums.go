@@ -1,0 +1,100 @@
+package convtest
+
+import (
+	"encoding/binary"
+	"math"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
+)
+
+// summed is the trial's algorithm with statistics taken along, nil if it has no
+// such form or the case is none for it.
+func (k *trial) summed() (conv.Impl, conv.Pieces) { return k.summedOf(k.impl) }
+
+func (k *trial) summedOf(impl conv.Impl) (conv.Impl, conv.Pieces) {
+	s, ok := impl.(conv.Summing)
+	if !ok || k.shape.Act != fuse.NoAct || k.res != nil {
+		return nil, conv.Pieces{}
+	}
+	return s.Summed()
+}
+
+// sums checks that the form with statistics makes the same outputs, and that its
+// partial statistics are those of the outputs, however rows are divided.
+func (k *trial) sums(impl conv.Impl, p conv.Pieces, built map[string]*clrt.Kernel, weights *clrt.Buffer, want *Plane) {
+	k.Helper()
+	plain := k.impl
+	defer func() { k.impl = plain }()
+	k.impl = impl
+	kernels := k.kernels(impl, built)
+	h := k.shape.H
+	whole := NewPlane(k.shape.OutC, h, k.shape.W)
+	pieces := k.pieces(p, k.launch(kernels, weights, whole, 0, h), h)
+	k.Same("with statistics", whole, want)
+	if impl.Granule()%p.Rows != 0 {
+		k.Errorf("launches of multiples of %d rows and pieces of %d", impl.Granule(), p.Rows)
+	}
+	k.comparePieces(pieces, p, want)
+	parts := NewPlane(k.shape.OutC, h, k.shape.W)
+	for y := 0; y < h; {
+		y1 := min(h, y+impl.Granule()*(1+k.Rng.IntN(1+h/impl.Granule()/2)))
+		got := k.pieces(p, k.launch(kernels, weights, parts, y, y1), y1-y)
+		row := len(pieces) / ((h + p.Rows - 1) / p.Rows)
+		for i, v := range got {
+			if w := pieces[y/p.Rows*row+i]; math.Float32bits(v) != math.Float32bits(w) {
+				k.Fatalf("rows %d to %d: partial statistic %d is %v, in one launch of all rows %v", y, y1, i, v, w)
+			}
+		}
+		y = y1
+	}
+}
+
+// pieces reads the statistics of rows rows.
+func (k *trial) pieces(p conv.Pieces, scratch *clrt.Buffer, rows int) []float32 {
+	raw := make([]byte, p.Bytes(k.shape, rows))
+	k.Must(k.Queue.Read(scratch, 0, raw))
+	v := make([]float32, len(raw)/4)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return v
+}
+
+// comparePieces holds statistics against the outputs, which were rounded to the
+// storage since.
+func (k *trial) comparePieces(pieces []float32, p conv.Pieces, out *Plane) {
+	k.Helper()
+	unit := unit32
+	if k.Precision == planar.FP16 {
+		unit = unit16
+	}
+	at := 0
+	for y := 0; y < out.H; y += p.Rows {
+		for x := 0; x < out.W; x += p.Columns {
+			for c := range out.C {
+				var piece []float32
+				for r := y; r < min(y+p.Rows, out.H); r++ {
+					piece = append(piece, out.Line(c, r)[x:min(x+p.Columns, out.W)]...)
+				}
+				n, mean, m2, largest := float64(len(piece)), 0.0, 0.0, 0.0
+				for _, v := range piece {
+					mean += float64(v) / n
+					largest = max(largest, math.Abs(float64(v)))
+				}
+				for _, v := range piece {
+					m2 += (float64(v) - mean) * (float64(v) - mean)
+				}
+				tol := (unit+16*unit32)*largest + subnormal16
+				tol2 := 1e-5*m2 + 4*math.Sqrt(n*m2)*tol + 4*n*tol*tol
+				gm, g2 := float64(pieces[at+c]), float64(pieces[at+out.C+c])
+				if !(math.Abs(gm-mean) <= tol) || !(math.Abs(g2-m2) <= tol2) {
+					k.Fatalf("output %d, piece from row %d and column %d on: mean %v and squares %v, want %v ± %.2g and %v ± %.2g", c, y, x, gm, g2, mean, tol, m2, tol2)
+				}
+			}
+			at += 2 * out.C
+		}
+	}
+}

@@ -1,0 +1,312 @@
+package exec
+
+import (
+	"slices"
+
+	"enhance/conv"
+	"enhance/conv/mma"
+	"enhance/conv/wgmma"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
+	"enhance/model"
+	"enhance/winograd"
+)
+
+// Choice is an algorithm for one convolution on one device, and the reason for it.
+type Choice struct {
+	Algo conv.Algo
+	Impl conv.Impl // made for the shape
+	Why  string
+}
+
+// family is a kind of algorithms: where one of them is the automatic choice, and which of
+// them tuning measures.
+type family struct {
+	why    string
+	choose func(c conv.Caps, s conv.Shape, a conv.Arithmetic) conv.Algo // nil: none of them for this shape
+	// candidates are worth measuring where the family suits the shape, the likeliest first.
+	candidates func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo
+}
+
+// families come in the order in which the automatic choice prefers them. The choice
+// depends on the shape, the device's kind and the arithmetic, never on the memory budget
+// or on how rows are divided.
+var families = []family{
+	{"matrix units by the warpgroup", warpgroups, func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
+		if algo := warpgroups(c, s, a); algo != nil {
+			return []conv.Algo{algo}
+		}
+		return nil
+	}},
+	{"matrix units", matrixUnits, func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
+		algo := matrixUnits(c, s, a)
+		if algo == nil {
+			return nil
+		}
+		return append([]conv.Algo{algo}, mma.Candidates(matrixPrecision(a), c, s)...)
+	}},
+	{"fewer multiplications", func(c conv.Caps, s conv.Shape, a conv.Arithmetic) conv.Algo {
+		if (wide(s) || waits(c, s)) && (!c.CPU || s.FLOPs() >= worthCompiling && roomy(s)) {
+			if algo, ok := winograd.Choose(c, s, a.Precision); ok {
+				return algo
+			}
+		}
+		return nil
+	}, func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
+		return winograd.Candidates(c, s, a.Precision)
+	}},
+	{"direct convolution of the device's kind does every shape", func(c conv.Caps, _ conv.Shape, _ conv.Arithmetic) conv.Algo {
+		return conv.Direct(c)
+	}, func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
+		return append([]conv.Algo{conv.Direct(c), conv.ImplicitGEMM{}}, conv.RowTiles(c, s, a.Precision)...)
+	}},
+	// What has no needs, for shapes that the direct algorithm cannot do.
+	{"", func(conv.Caps, conv.Shape, conv.Arithmetic) conv.Algo {
+		return conv.Simple{}
+	}, func(c conv.Caps, _ conv.Shape, _ conv.Arithmetic) []conv.Algo {
+		if c.CPU {
+			return []conv.Algo{conv.Im2col{}}
+		}
+		return []conv.Algo{conv.Im2col{}, conv.Packed{}}
+	}},
+}
+
+// warpgroups is the algorithm for Hopper's matrix units.
+func warpgroups(c conv.Caps, s conv.Shape, _ conv.Arithmetic) conv.Algo {
+	if !c.Warpgroup || !wgmma.Suits(s) {
+		return nil
+	}
+	return wgmma.Algo()
+}
+
+// matrixUnits is the algorithm for matrix units by the warp.
+func matrixUnits(c conv.Caps, s conv.Shape, a conv.Arithmetic) conv.Algo {
+	if !c.Matrix || !mma.Suits(s) {
+		return nil
+	}
+	return mma.Algo(matrixPrecision(a))
+}
+
+// matrixPrecision is how factors enter the products of matrix units.
+func matrixPrecision(a conv.Arithmetic) mma.Precision {
+	switch {
+	case a.Precision == planar.FP16:
+		return mma.FP16
+	case a.TF32:
+		return mma.TF32
+	}
+	return mma.FP32
+}
+
+// AutoAlgo is the automatic choice for a convolution where no tuning table has one: of
+// the first family that does it on the device. If none does, the error is that of the
+// device's direct algorithm, which the choice names.
+func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
+	direct := conv.Direct(c)
+	var refused error
+	for _, f := range families {
+		algo := f.choose(c, s, a)
+		if algo == nil {
+			continue
+		}
+		impl, err := algo.New(c, s, a.Precision)
+		switch {
+		case err != nil && algo == direct:
+			refused = err
+		case err == nil && refused != nil:
+			return Choice{algo, impl, direct.Name() + " cannot do this shape on this device"}, nil
+		case err == nil:
+			return Choice{algo, impl, f.why}, nil
+		}
+	}
+	return Choice{Algo: direct}, refused
+}
+
+// Candidates lists algorithms worth measuring for a shape: the automatic choice first,
+// then the likeliest of all families, then their next ones. Where the automatic choice
+// keeps to algorithms without scratch memory or granules of rows (see wide), so do
+// they: what a photo needs at least must not grow by tuning.
+func Candidates(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
+	first, _ := AutoAlgo(c, s, a)
+	list, seen := []conv.Algo{first.Algo}, map[string]bool{first.Algo.Name(): true}
+	lists, most := make([][]conv.Algo, len(families)), 0
+	for k, f := range families {
+		lists[k] = f.candidates(c, s, a)
+		most = max(most, len(lists[k]))
+	}
+	for rank := range most {
+		for _, of := range lists {
+			if rank >= len(of) || seen[of[rank].Name()] {
+				continue
+			}
+			impl, err := of[rank].New(c, s, a.Precision)
+			if err == nil && (wide(s) || impl.Granule() <= 1 && impl.Scratch(s.H) == 0) {
+				seen[of[rank].Name()] = true
+				list = append(list, of[rank])
+			}
+		}
+	}
+	return list
+}
+
+// worthCompiling is the work of a layer on a CPU that pays for compiling its
+// Winograd kernel: a kernel takes about a second the first time, layers share it,
+// and one of them saves half of its time or more every time.
+const worthCompiling = 3e9
+
+// wide reports whether a layer has the channels for Winograd to be worth its
+// price in memory: tiles make rows come in fours and sixes, which every ring on
+// the way to them must hold. For pynet-s, whose wide layers lie deep, where a row
+// stands for eight of the photo, that quadrupled the smallest budget of a 100 MP
+// photo for a few percent of time.
+func wide(s conv.Shape) bool {
+	least := 32 * 32
+	if s.K <= 3 {
+		least = 128 * 128
+	}
+	return s.InC() >= 32 && s.OutC >= 32 && s.InC()*s.OutC >= least
+}
+
+// waits reports whether a layer's whole plane is waited for under any plan, so that
+// tiles cost nothing: without an activation of its own it has an instance norm
+// behind it.
+func waits(c conv.Caps, s conv.Shape) bool {
+	return c.CPU && s.Act == fuse.NoAct && s.InC() >= 32 && s.OutC >= 32
+}
+
+// roomy reports whether transformed weights, four times the plain ones or more,
+// are smaller than what the layer reads and writes. On a CPU both are the same
+// memory.
+func roomy(s conv.Shape) bool {
+	const times = 4
+	return times*s.K*s.K*s.InC()*s.OutC <= s.H*s.W*(s.InC()+s.OutC)
+}
+
+// SuitsWarpgroups reports whether the automatic choice for some convolution of a
+// network is one by warpgroups, where a device has them: whether it pays to ask.
+func SuitsWarpgroups(m *model.Model) bool {
+	const side = 512 // any that networks take
+	p, err := fuse.Fuse(m.Graph, side, side)
+	if err != nil {
+		return false
+	}
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.Kind == fuse.Conv && wgmma.Suits(ShapeOf(p, s)) {
+			return true
+		}
+	}
+	return false
+}
+
+// chooseAlgos gives every convolution its algorithm.
+func (j *Job) chooseAlgos() error {
+	p := j.Program
+	exact := beforeNorms(p)
+	j.steps = make([]jobStep, len(p.Steps))
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Kind != fuse.Conv {
+			continue
+		}
+		j.steps[i].exact = exact[i]
+		if err := j.chooseAlgo(i, ShapeOf(p, s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chooseAlgo gives step i its algorithm: the one asked for, or else that of the
+// tuning table, or else the automatic choice.
+func (j *Job) chooseAlgo(i int, shape conv.Shape) (err error) {
+	step := &j.steps[i]
+	var c Choice
+	if j.opt.Algo != nil {
+		c.Algo, c.Why = j.opt.Algo(j.Program.Steps[i].Name, shape), "asked for"
+	}
+	asked := c.Algo != nil
+	if asked {
+		c.Impl, err = c.Algo.New(j.caps, shape, j.opt.Precision)
+		if j.asked++; !slices.Contains(j.askedFor, c.Algo.Name()) {
+			j.askedFor = append(j.askedFor, c.Algo.Name())
+		}
+	} else {
+		c, err = j.automatic(i, shape)
+	}
+	if err != nil {
+		e := refused(j.caps, j.opt.Precision, j.Program.Steps[i].Name, shape, c.Algo.Name(), err)
+		e.Asked = asked
+		return e
+	}
+	step.conv, step.algo, step.why = c.Impl, c.Algo.Name(), c.Why
+	return nil
+}
+
+// automatic is the tuning table's choice for step i, or else the rule's.
+func (j *Job) automatic(i int, shape conv.Shape) (Choice, error) {
+	a, beside := j.arithmetic(i), besideNorm(j.Program, i)
+	if a == j.arith && !beside {
+		if c, ok := j.tuned(shape); ok {
+			return c, nil
+		}
+	}
+	c, err := AutoAlgo(j.caps, shape, a)
+	switch {
+	case err != nil:
+	case a != j.arith:
+		c.Why += "; before a norm, so no tf32"
+		return c, nil
+	case beside && c.takesNorm():
+		return c, nil
+	case beside:
+		if t, ok := j.tuned(shape); ok {
+			return t, nil
+		}
+	}
+	j.fromRule++
+	return c, err
+}
+
+// besideNorm reports whether convolution i of a program makes what an instance norm takes
+// statistics of, or reads what one made.
+func besideNorm(p *fuse.Program, i int) bool {
+	s := &p.Steps[i]
+	for k := range p.Steps {
+		n := &p.Steps[k]
+		if n.Kind == fuse.RowStats && n.Src[0] == s.Dst {
+			return true
+		}
+		for _, v := range s.Src {
+			if n.Kind == fuse.Pointwise && n.Affine != fuse.None && n.Dst.Tensor == v.Tensor {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// takesNorm reports whether a choice may take a norm beside it along, its statistics in
+// the store or its scales in the load. Tuning measures and checks plain convolutions:
+// another choice would run in a form that was not checked, or lose what that form saves.
+// So it leaves these alone.
+func (c Choice) takesNorm() bool {
+	_, scales := c.Impl.(conv.Scaling)
+	_, sums := c.Impl.(conv.Summing)
+	return scales || sums
+}
+
+// ShapeOf is the shape of convolution step s of program p.
+func ShapeOf(p *fuse.Program, s *fuse.Step) conv.Shape {
+	t := p.Tensors[s.Dst.Tensor]
+	shape := conv.Shape{K: s.K, OutC: s.Dst.C, Act: s.Act, H: t.H, W: t.W}
+	for _, v := range s.Src {
+		shape.SrcC = append(shape.SrcC, v.C)
+	}
+	return shape
+}
+
+// Algo names the algorithm of step i, "" if it is no convolution.
+func (j *Job) Algo(i int) string { return j.steps[i].algo }
+
+// Why says why step i has its algorithm, "" if it is no convolution.
+func (j *Job) Why(i int) string { return j.steps[i].why }

@@ -1,0 +1,73 @@
+package exec
+
+import (
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/internal/ops"
+	"enhance/internal/planar"
+)
+
+// sources are a program for each distinct convolution and, first, one for all else,
+// and which of them is each step's. Programs are as small as that so that they
+// compile side by side, and are found in the cache by other networks and after
+// tuning.
+func (j *Job) sources() (sources []string, of []int) {
+	sources = []string{planar.Source(j.opt.Precision) + ops.Source(j.caps)}
+	index, of := map[string]int{}, make([]int, len(j.steps))
+	for i := range j.steps {
+		c := j.steps[i].conv
+		if c == nil {
+			continue
+		}
+		src := conv.ProgramSource(c, j.opt.Precision)
+		at, ok := index[src]
+		if !ok {
+			at = len(sources)
+			index[src], sources = at, append(sources, src)
+		}
+		of[i] = at
+	}
+	return sources, of
+}
+
+// compile builds the engine's programs and finds its kernels.
+func (e *Engine) compile() (err error) {
+	sources, of := e.sources()
+	e.progs, err = e.ctx.BuildAll(sources, conv.BuildOptions)
+	e.ctx.RestCompiler(e.Plan.Peak)
+	if err != nil {
+		return err
+	}
+	if e.ops, err = ops.New(e.progs[0], e.q, e.caps); err != nil {
+		return err
+	}
+	return e.makeKernels(of)
+}
+
+// makeKernels finds the kernels of every step in the program of its own; steps of
+// one program share them.
+func (e *Engine) makeKernels(of []int) error {
+	type programKernel struct {
+		prog int
+		name string
+	}
+	shared := map[programKernel]*clrt.Kernel{}
+	for i := range e.resources {
+		c := e.steps[i].conv
+		if c == nil {
+			continue
+		}
+		for _, k := range c.Kernels() {
+			at := programKernel{of[i], k.Name}
+			if shared[at] == nil {
+				kernel, err := e.progs[of[i]].Kernel(k.Name)
+				if err != nil {
+					return err
+				}
+				shared[at] = kernel
+			}
+			e.resources[i].kernels = append(e.resources[i].kernels, shared[at])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/internal/fuse"
+	"enhance/internal/ops"
+	"enhance/internal/planar"
+)
+
+// Engine is a job with its memory and kernels on a device. It runs one picture
+// at a time, but the next may begin before the last has ended (see RunAhead).
+type Engine struct {
+	*Job
+	ctx         *clrt.Context
+	q           *clrt.Queue
+	progs       []*clrt.Program
+	ops         *ops.Ops
+	arenas      []*clrt.Buffer
+	weights     segments         // parameters that stay
+	loaded      segments         // room for those that are loaded section by section
+	resources   []stepResources  // as Program.Steps
+	hostWeights *clrt.HostMemory // the parameters that are loaded
+	rings       []planar.Ring
+	scratch     *clrt.Buffer
+	lanes
+	spill   *hostSegments // rows of spilled tensors
+	in, out *staging      // rows of the input and the output on their way
+
+	running sync.WaitGroup
+	failed  atomic.Bool
+	left    chan struct{} // closed when the last run's downloads are queued; nil: none was
+}
+
+// stepResources are what an engine holds for one step.
+type stepResources struct {
+	kernels  []*clrt.Kernel // of a convolution
+	params   []*clrt.Buffer // its packed convolution or its norm slices
+	streamed []byte         // parameters to load, in hostWeights
+}
+
+// Open allocates the plan's memory on the device of ctx, which must be the one
+// the job was prepared for and hold no other buffers, and compiles the kernels.
+func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
+	if live := ctx.Live(); live != 0 {
+		return nil, fmt.Errorf("exec: the context already holds %d bytes in buffers; an engine needs one of its own", live)
+	}
+	ctx.ResetPeak()
+	e = &Engine{Job: j, ctx: ctx, resources: make([]stepResources, len(j.Program.Steps))}
+	defer func() {
+		if err != nil {
+			e.Close()
+			e = nil
+		}
+	}()
+	newQueue := ctx.NewUntimedQueue
+	if j.opt.Profiler != nil {
+		newQueue = ctx.NewQueue
+	}
+	if e.q, err = newQueue(); err != nil {
+		return
+	}
+	if e.lanes, err = newLanes(e.q, j.Shared(), newQueue); err != nil {
+		return
+	}
+	for _, part := range []struct {
+		name string
+		do   func() error
+	}{{"compile", e.compile}, {"allocate", e.allocate}, {"allocate", e.stage}, {"load weights", e.loadWeights}} {
+		end := j.opt.Profiler.Stages().Begin(part.name)
+		err = part.do()
+		end()
+		if err != nil {
+			return
+		}
+	}
+	return
+}
+
+// newBuffer creates a buffer and touches it, so that a device that cannot hold it
+// says so now.
+func (e *Engine) newBuffer(n int64, purpose string) (*clrt.Buffer, error) {
+	if most := e.Info.MaxAlloc; most > 0 && n > most {
+		return nil, fmt.Errorf("exec: %d bytes for %s are more than the device allocates at a time, %d: a defect of the plan", n, purpose, most)
+	}
+	b, err := e.ctx.NewBuffer(n, purpose)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Touch(e.q); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// allocate creates the plan's buffers for tensors and scratch.
+func (e *Engine) allocate() error {
+	var err error
+	for i, n := range e.Plan.Arenas {
+		b, err := e.newBuffer(n, fmt.Sprintf("activations %d", i))
+		if err != nil {
+			return err
+		}
+		e.arenas = append(e.arenas, b)
+	}
+	for _, r := range e.Plan.Rings {
+		e.rings = append(e.rings, planar.NewRing(e.arenas[r.Arena], r.Offset, e.Program.Tensors[r.Tensor], r.Rows))
+	}
+	if e.Plan.Scratch > 0 {
+		if e.scratch, err = e.newBuffer(e.Plan.Scratch, "scratch"); err != nil {
+			return err
+		}
+	}
+	if e.Plan.HostBytes > 0 {
+		e.spill, err = e.newHostSegments(e.Plan.HostBytes, "spilled activations")
+	}
+	return err
+}
+
+// Peak is the largest number of device bytes that were live at any moment.
+func (e *Engine) Peak() int64 { return e.ctx.Peak() }
+
+// Failed reports whether a run failed: the engine's state is unknown then.
+func (e *Engine) Failed() bool { return e.failed.Load() }
+
+// Close releases everything the engine made, when its runs have ended; the context
+// stays open.
+func (e *Engine) Close() error {
+	e.running.Wait()
+	var first error
+	note := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	if e.q != nil {
+		note(e.lanes.finish())
+		note(errors.Join(e.spill.close(), e.hostWeights.Close(), e.in.close(), e.out.close()))
+		note(e.lanes.close())
+	}
+	closed := map[*clrt.Kernel]bool{}
+	for i := range e.resources {
+		for _, k := range e.resources[i].kernels {
+			if k != nil && !closed[k] {
+				closed[k] = true
+				note(k.Close())
+			}
+		}
+	}
+	if e.ops != nil {
+		e.ops.Close()
+	}
+	for _, p := range e.progs {
+		note(p.Close())
+	}
+	for _, a := range slices.Concat(e.arenas, e.weights, e.loaded, segments{e.scratch}) {
+		if a != nil {
+			note(a.Close())
+		}
+	}
+	if e.q != nil {
+		note(e.q.Close())
+	}
+	return first
+}
+
+// ring is the ring that holds a view of a tensor read by step i.
+func (e *Engine) source(i int, v fuse.View) planar.Ring {
+	return e.rings[e.Plan.ReadRing(i, v.Tensor)].Slice(v.C0, v.C)
+}
+
+// launch enqueues step i over rows [y0,y1) of its destination.
+func (e *Engine) launch(i, y0, y1 int) error {
+	s := &e.Program.Steps[i]
+	dst := e.rings[e.Plan.WriteRing(i)].Slice(s.Dst.C0, s.Dst.C)
+	src := make([]planar.Ring, len(s.Src))
+	for k, v := range s.Src {
+		src[k] = e.source(i, v)
+	}
+	var res planar.Ring
+	if s.Res.Tensor != fuse.None {
+		res = e.source(i, s.Res)
+	}
+	switch s.Kind {
+	case fuse.Conv:
+		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Slope: s.Slope, Scratch: e.scratch, PreSlope: s.PreSlope}
+		if s.Affine != fuse.None {
+			a.Scales = e.source(i, fuse.View{Tensor: s.Affine, C0: s.Src[0].C0, C: s.Src[0].C})
+		}
+		if e.steps[i].groups > 0 {
+			return e.launchGroups(i, a)
+		}
+		return e.steps[i].conv.Launch(e.q, e.resources[i].kernels, e.resources[i].params[0], a)
+	case fuse.MaxPool:
+		return e.ops.MaxPool(src[0], dst, y0, y1)
+	case fuse.Upsample:
+		return e.ops.Upsample(src[0], dst, y0, y1, s.AlignCorners)
+	case fuse.Shuffle:
+		return e.ops.Shuffle(src[0], dst, y0, y1)
+	case fuse.Pointwise:
+		var scales planar.Ring
+		if s.Affine != fuse.None {
+			scales = e.rings[e.Plan.ReadRing(i, s.Affine)]
+		}
+		return e.ops.Pointwise(src[0], scales, s.Src[0].C0, res, dst, y0, y1, s.Act, s.Slope)
+	case fuse.RowStats:
+		if e.summed(i) {
+			return e.ops.MergePieces(e.scratch, e.steps[i-1].sums, dst, y0, y1)
+		}
+		return e.ops.RowStats(src[0], dst, y0, y1)
+	case fuse.Affine:
+		return e.ops.Affine(src[0], e.resources[i].params[0], dst)
+	}
+	return fmt.Errorf("exec: step %s: kind %s is not known", s.Name, s.Kind)
+}

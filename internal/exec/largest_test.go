@@ -1,0 +1,71 @@
+package exec_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/internal/exec"
+	"enhance/memplan"
+	"enhance/model"
+)
+
+// leastAlloc is the smallest largest allocation that works, as the error of a smaller one says.
+func leastAlloc(t testing.TB, m *model.Model, in *tensor, info *clrt.DeviceInfo, opt exec.Options) int64 {
+	t.Helper()
+	small := *info
+	small.MaxAlloc = 1
+	_, err := exec.Prepare(m, in.h, in.w, &small, opt)
+	var large *memplan.AllocError
+	if !errors.As(err, &large) {
+		t.Fatalf("buffers of one byte give %v", err)
+	}
+	return large.Bytes
+}
+
+// TestLargestAllocation runs PyNET with every family of algorithms that PoCL runs within the
+// smallest largest allocation, where maps that several sections read wait on the host in pieces
+// and parameters are in several buffers, and expects the bytes of a run without that limit.
+func TestLargestAllocation(t *testing.T) {
+	m, err := model.Load("pynet-random:largest,width=4,level=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const h, w = 96, 32
+	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
+	waits := 0 // runs with more on the host than one piece holds
+	for _, algos := range []string{"direct-rows", "*l3_d4.conv_3*=direct-packed", "*l3_d4.conv_3*=implicit-gemm", "*l3_d4.conv_3*=direct-tile",
+		"*l3_d4.conv_3*=winograd-f4x3-tiled", "*l3_d4.conv_3*=winograd-f4x3", "*l3_d4.conv_5*=im2col-gemm"} {
+		spec, err := exec.ParseAlgos(algos)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := run(t, m, in, exec.Options{Poison: true, Algo: spec.Algo})
+		for _, opt := range []exec.Options{{}, {Discrete: true}, {HostRest: true}} {
+			opt.Poison, opt.Algo = true, spec.Algo
+			small := *device(t).Info()
+			small.MaxAlloc = leastAlloc(t, m, in, &small, opt)
+			job, err := exec.Prepare(m, h, w, &small, opt)
+			if err != nil {
+				t.Fatalf("%s: %v", algos, err)
+			}
+			if job.Plan.Largest > small.MaxAlloc || len(job.Plan.ResidentParts) < 2 {
+				t.Errorf("%s: buffers of %d where %d are allowed, parameters in %d", algos, job.Plan.Largest, small.MaxAlloc, len(job.Plan.ResidentParts))
+			}
+			if job.Plan.HostBytes > small.MaxAlloc {
+				waits++
+			}
+			got := runJob(t, job, in)
+			for i, v := range got.v {
+				if math.Float32bits(v) != math.Float32bits(want.v[i]) {
+					t.Errorf("%s, buffers of %d: sample %d is %g, without that limit %g", algos, small.MaxAlloc, i, v, want.v[i])
+					break
+				}
+			}
+		}
+	}
+	if waits < 9 {
+		t.Errorf("in %d runs host memory is in several pieces: too few to show anything", waits)
+	}
+}

@@ -1,0 +1,115 @@
+package exec
+
+import (
+	"errors"
+
+	"enhance/clrt"
+	"enhance/internal/planar"
+	"enhance/memplan"
+)
+
+// slots calls do for the at most two runs of consecutive slots that rows
+// [y0,y1) of a ring occupy: byte offset in its buffer, first row, rows.
+func slots(ring planar.Ring, rowBytes int64, y0, y1 int, do func(off int64, y, n int) error) error {
+	for y := y0; y < y1; {
+		slot := y % ring.Rows
+		n := min(y1-y, ring.Rows-slot)
+		if err := do(ring.Base+int64(slot)*rowBytes, y, n); err != nil {
+			return err
+		}
+		y += n
+	}
+	return nil
+}
+
+func (r *run) upload(m memplan.Move) error {
+	t := r.Plan.Rings[m.Index].Tensor
+	ring := r.rings[m.Index]
+	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
+	r.opt.Profiler.tag(laneUp, t)
+	after, err := r.beginUploads()
+	if err != nil {
+		return err
+	}
+	if t != r.Program.Input {
+		return r.reload(t, ring, rowBytes, m, after)
+	}
+	defer r.uploadQueued(nil)
+	return chunks(int(m.Y0), int(m.Y1), func(y0, y1 int) error {
+		chunk, err := r.feed.next(y0, y1)
+		if err != nil {
+			return err
+		}
+		return slots(ring, rowBytes, y0, y1, func(off int64, y, n int) error {
+			at := int64(y-y0) * rowBytes
+			ev, err := r.up.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes], after...)
+			if err != nil {
+				return err
+			}
+			after = nil
+			r.feed.sent(chunk, ev)
+			return nil
+		})
+	})
+}
+
+// reload copies rows of a spilled tensor back to the device.
+func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move, after []*clrt.Event) error {
+	local := r.madeIn[t] && r.Plan.Rings[m.Index].Last == r.section // not for the next one
+	if local {                                                      // made in this section: its rows may still be on their way down
+		r.downloaded = true
+		ev, err := r.downloadNow()
+		ev.Close()
+		if err := errors.Join(err, r.await(r.up, r.down), r.await(r.up, r.compute)); err != nil {
+			return err
+		}
+	}
+	err := slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
+		return r.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
+			ev, err := r.up.WriteAsync(ring.Buf, off+before, rows, after...)
+			if err == nil {
+				after = nil
+				r.uploadQueued(ev)
+			}
+			return err
+		})
+	})
+	if err == nil && local {
+		err = r.await(r.compute, r.up)
+	}
+	return err
+}
+
+// spilled is the place of row y of tensor t on the host.
+func (r *run) spilled(t, y int, rowBytes int64) int64 {
+	return r.Plan.HostOffset[t] + int64(y)*rowBytes
+}
+
+// download starts a download. It gives the event of its end, or nil if somebody else
+// needs that.
+func (r *run) download(m memplan.Move, after []*clrt.Event) (last *clrt.Event, err error) {
+	t := r.Plan.Rings[m.Index].Tensor
+	ring := r.rings[m.Index]
+	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
+	r.opt.Profiler.tag(laneDown, t)
+	if t == r.Program.Output {
+		if len(after) > 0 {
+			if err := r.down.Barrier(after...); err != nil {
+				return nil, err
+			}
+		}
+		return nil, r.drain.download(ring, rowBytes, int(m.Y0), int(m.Y1))
+	}
+	err = slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
+		return r.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
+			ev, err := r.down.ReadAsync(ring.Buf, off+before, rows, after...)
+			if err == nil {
+				after = nil
+				last.Close()
+				last = ev
+			}
+			return err
+		})
+	})
+	return last, err
+}

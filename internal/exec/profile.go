@@ -1,0 +1,326 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"enhance/clrt"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
+	"enhance/internal/trace"
+)
+
+// Profile gathers what runs on one device take: every launch and transfer by the
+// device's own clock, without a wait between them. It keeps sums by step, kernel
+// and queue, whose number the network bounds, and hands single commands to a
+// timeline. A nil Profile gathers nothing and costs nothing.
+//
+// The bytes of the result do not depend on it. One engine is profiled at a time,
+// whose runs may overlap; those of several, of pictures of several sizes for
+// example, add up.
+type Profile struct {
+	life    sync.Mutex // held while a run begins or ends
+	mu      sync.Mutex
+	device  string
+	process int
+	tr      *trace.Writer
+	stages  *trace.Stages
+
+	paused   bool
+	runs     int
+	planned  int // launches, by the plans of the runs
+	commands int // that the queues took
+	wall     time.Duration
+	edges    time.Duration
+	steps    map[string]*StepProfile
+	order    []string
+	queues   [laneCount]QueueProfile
+	named    bool
+
+	job    *Job // of the runs under way
+	users  int  // their number
+	lanes  [laneCount]*laneProfile
+	zero   time.Time // host time of the device clock's 0, once known
+	ticked bool
+	early  []timedCommand // commands from before the clocks were related
+	from   time.Time
+}
+
+// Queues of an engine by number; on a device that shares the host's memory all
+// is in the first.
+const (
+	laneCompute = iota
+	laneUp
+	laneDown
+	laneCount
+)
+
+var laneNames = [laneCount]string{"compute", "upload", "download"}
+
+// laneProfile follows one queue through one run.
+type laneProfile struct {
+	watch       *clrt.Watch
+	first, last uint64 // device ns: first start, last end
+}
+
+type timedCommand struct {
+	lane int
+	clrt.Command
+}
+
+// NewProfile makes a profile of a device for runs whose Options name it. Commands
+// go to tr (nil: nowhere) as a process of that number, what the host does to
+// stages (nil: nowhere).
+func NewProfile(device string, tr *trace.Writer, process int, stages *trace.Stages) *Profile {
+	return &Profile{device: device, tr: tr, process: process, stages: stages, steps: map[string]*StepProfile{}}
+}
+
+// Stages are the host's; nil of a nil Profile.
+func (p *Profile) Stages() *trace.Stages {
+	if p == nil {
+		return nil
+	}
+	return p.stages
+}
+
+// Pause makes the runs that begin from now on go by unprofiled, warm-up runs for
+// example, or ends that.
+func (p *Profile) Pause(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused = on
+}
+
+// begin begins a run and watches the queues of its engine. The run must be ended.
+func (p *Profile) begin(e *Engine) (end func() error, err error) {
+	nothing := func() error { return nil }
+	if p == nil {
+		return nothing, nil
+	}
+	p.life.Lock()
+	defer p.life.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.paused:
+		return nothing, nil
+	case p.job == nil:
+		err = p.watch(e)
+	case p.job != e.Job:
+		err = errors.New("exec: a profile takes the runs of one engine at a time")
+	}
+	if err != nil {
+		return nothing, err
+	}
+	p.users++
+	p.runs++
+	p.planned += e.Plan.Cost.Launches
+	for i := range e.Program.Steps {
+		p.declare(i)
+	}
+	return p.end, nil
+}
+
+// watch watches the queues of an engine.
+func (p *Profile) watch(e *Engine) (err error) {
+	p.job, p.ticked, p.early = e.Job, false, nil
+	p.nameTracks(e.up != e.compute)
+	for i, q := range []*clrt.Queue{e.compute, e.up, e.down} {
+		if i > 0 && q == e.compute {
+			continue
+		}
+		l := &laneProfile{}
+		if l.watch, err = q.Watch(func(c *clrt.Command) { p.add(i, c) }); err != nil {
+			p.abandon()
+			return err
+		}
+		p.lanes[i] = l
+	}
+	p.from = time.Now()
+	return nil
+}
+
+// end ends a run. That of the last under way waits for what the queues still do
+// and sums all up.
+func (p *Profile) end() error {
+	p.life.Lock()
+	defer p.life.Unlock()
+	p.mu.Lock()
+	wall := time.Since(p.from)
+	p.users--
+	last := p.users == 0
+	p.mu.Unlock()
+	if !last {
+		return nil
+	}
+	var errs []error
+	for _, l := range p.lanes {
+		if l != nil {
+			errs = append(errs, l.watch.Close()) // tells of commands: the lock must be free
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flushEarly()
+	for _, l := range p.lanes {
+		if l != nil {
+			p.commands += l.watch.Queued()
+		}
+	}
+	c := p.lanes[laneCompute]
+	p.wall += wall
+	p.edges += max(0, wall-time.Duration(c.last-c.first))
+	p.job, p.lanes = nil, [laneCount]*laneProfile{}
+	return errors.Join(errs...)
+}
+
+// abandon drops a run that could not be watched.
+func (p *Profile) abandon() {
+	for _, l := range p.lanes {
+		if l != nil {
+			l.watch.Close()
+		}
+	}
+	p.job, p.lanes = nil, [laneCount]*laneProfile{}
+}
+
+func (p *Profile) nameTracks(discrete bool) {
+	if p.named {
+		return
+	}
+	p.named = true
+	p.tr.Process(p.process, p.device)
+	for i, name := range laneNames {
+		if i > 0 && !discrete {
+			break
+		}
+		p.tr.Name(trace.Track{Process: p.process, Line: i}, name+" queue")
+	}
+}
+
+// tag marks what is queued next in a lane. Kernels carry their step, transfers
+// their tensor.
+func (p *Profile) tag(lane, n int) {
+	if p == nil {
+		return
+	}
+	l := p.lanes[lane]
+	if l == nil {
+		l = p.lanes[laneCompute]
+	}
+	if l != nil {
+		l.watch.Tag(n)
+	}
+}
+
+// weightsTag marks transfers of parameters.
+const weightsTag = -1
+
+// declare makes the sums of step i, or adds a run to them.
+func (p *Profile) declare(i int) {
+	s := &p.job.Program.Steps[i]
+	sum := p.steps[s.Name]
+	if sum == nil {
+		sum = &StepProfile{Name: s.Name, Kind: s.Kind.String(), Algo: p.job.steps[i].algo}
+		p.steps[s.Name] = sum
+		p.order = append(p.order, s.Name)
+	}
+	sum.FLOPs += p.job.Program.FLOPs(s, p.job.Program.Tensors[s.Dst.Tensor].H)
+	sum.Bytes += p.job.leastBytes(i)
+}
+
+// leastBytes is what step i cannot help moving: what it reads, once, its
+// parameters, once, and what it writes.
+func (j *Job) leastBytes(i int) int64 {
+	s := &j.Program.Steps[i]
+	n := j.weightBytes(i) + j.viewBytes(s.Dst)
+	for _, v := range s.Src {
+		n += j.viewBytes(v)
+	}
+	if s.Res.Tensor != fuse.None {
+		n += j.viewBytes(s.Res)
+	}
+	return n
+}
+
+func (j *Job) viewBytes(v fuse.View) int64 {
+	t := j.Program.Tensors[v.Tensor]
+	return planar.RowBytes(t, j.opt.Precision) * int64(t.H) * int64(v.C) / int64(t.C)
+}
+
+// add takes a command of a lane that has ended. It is called without p.mu.
+func (p *Profile) add(lane int, c *clrt.Command) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.relate(c)
+	if p.tr != nil && !p.ticked {
+		p.early = append(p.early, timedCommand{lane, *c})
+		if len(p.early) >= relateAfter {
+			p.flushEarly()
+		}
+	} else {
+		p.draw(lane, c)
+	}
+	l := p.lanes[lane]
+	start := c.Started
+	gap := uint64(0)
+	switch {
+	case l.last == 0:
+		l.first = start
+	case start > l.last:
+		gap = start - l.last
+	default:
+		start = min(l.last, c.Ended) // what overlaps is counted once
+	}
+	l.last = max(l.last, c.Ended)
+	p.queues[lane].add(c, start, gap)
+	if c.Kind != clrt.KernelCommand {
+		return
+	}
+	p.steps[p.job.Program.Steps[c.Tag].Name].add(c.Name, c.Ended-start, gap)
+}
+
+// relateAfter is how many commands the relation of the clocks is found from.
+const relateAfter = 64
+
+// relate finds the host time of the device clock's 0. The command was queued,
+// by the device's clock, no later than c.Host, so that the latest of all answers
+// is the nearest.
+func (p *Profile) relate(c *clrt.Command) {
+	if p.tr == nil || p.ticked {
+		return
+	}
+	if zero := c.Host.Add(-time.Duration(c.Queued)); p.zero.IsZero() || zero.Before(p.zero) {
+		p.zero = zero
+	}
+}
+
+// flushEarly draws the commands that waited for the relation of the clocks.
+func (p *Profile) flushEarly() {
+	p.ticked = true
+	for i := range p.early {
+		p.draw(p.early[i].lane, &p.early[i].Command)
+	}
+	p.early = nil
+}
+
+// draw puts a command on the timeline.
+func (p *Profile) draw(lane int, c *clrt.Command) {
+	if p.tr == nil {
+		return
+	}
+	at := trace.Track{Process: p.process, Line: lane}
+	start, end := p.zero.Add(time.Duration(c.Started)), p.zero.Add(time.Duration(c.Ended))
+	if c.Kind == clrt.KernelCommand {
+		s := &p.job.Program.Steps[c.Tag]
+		p.tr.Span(at, s.Name, s.Kind.String(), start, end, trace.Arg{Name: "kernel", Value: c.Name}, trace.Arg{Name: "queued_us", Value: float64(c.Started-c.Queued) / 1e3})
+		return
+	}
+	what := "weights"
+	if c.Tag >= 0 && c.Tag < len(p.job.Program.Tensors) {
+		what = p.job.Program.Tensors[c.Tag].Name
+	}
+	p.tr.Span(at, fmt.Sprintf("%s %s", c.Kind, what), c.Kind.String(), start, end, trace.Arg{Name: "bytes", Value: c.Bytes})
+}

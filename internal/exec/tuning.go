@@ -1,0 +1,182 @@
+package exec
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/conv/mma"
+	"enhance/conv/wgmma"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
+	"enhance/internal/tune"
+	"enhance/model"
+	"enhance/winograd"
+)
+
+// tuningGeneration is part of KernelHash. Raise it when code that writes kernels
+// or chooses among them changes so that old findings no longer hold.
+const tuningGeneration = "1"
+
+// KernelHash names the kernel sources of this build, 16 hexadecimal digits.
+var KernelHash = sync.OnceValue(func() string {
+	h := sha256.New()
+	for _, text := range []string{tuningGeneration, planar.Source(planar.FP32), planar.Source(planar.FP16), conv.Sources(), mma.Sources(), wgmma.Sources(), winograd.Sources()} {
+		h.Write([]byte(text))
+		h.Write([]byte{0})
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+})
+
+// TuningDevice is what a table of a device holds for, with the kernels of this
+// build.
+func TuningDevice(i *clrt.DeviceInfo) tune.Device {
+	return tune.Device{Platform: i.Platform, Name: i.Name, Driver: i.DriverVersion, Kernels: KernelHash()}
+}
+
+// Caps is what algorithms are told of a device under these options.
+func (o *Options) Caps(i *clrt.DeviceInfo) conv.Caps {
+	c := conv.CapsOf(i)
+	c.Matrix, c.Warpgroup = o.Matrix, o.Warpgroup
+	return c
+}
+
+// arithmetic is what the options ask for, as far as the device has it.
+func (o *Options) arithmetic() conv.Arithmetic {
+	return conv.Arithmetic{Precision: o.Precision, TF32: o.TF32 && o.Matrix && o.Precision == planar.FP32}
+}
+
+// tuned is the choice that the table has for a shape, false if it has none or one that
+// cannot do it; the latter would be that of another build.
+func (j *Job) tuned(s conv.Shape) (Choice, bool) {
+	key := tune.Key(s, j.arith.String())
+	found, ok := j.opt.Tuned.Lookup(key)
+	if !ok || !found.Measured() {
+		return Choice{}, false
+	}
+	algo := algoByName(found.Algo)
+	if algo == nil {
+		return Choice{}, false
+	}
+	impl, err := algo.New(j.caps, s, j.opt.Precision)
+	if err != nil {
+		return Choice{}, false
+	}
+	if j.decisions == nil {
+		j.decisions = map[string]string{}
+	}
+	j.decisions[key] = found.Algo
+	j.fromTable++
+	why := "tuned: measured faster than the default on this device"
+	if found.Algo == found.Default {
+		why = "tuned: nothing measured was clearly faster than the default"
+	}
+	return Choice{algo, impl, why}, true
+}
+
+// Tuning says whether a job's automatic choices came from a table.
+type Tuning struct {
+	// State is "tuned" if all of them were measured, "defaults" if none, "partly
+	// tuned", or "" where nothing was chosen automatically.
+	State string `json:"state"`
+	// Asked is how many convolutions have an algorithm that was asked for, AskedFor
+	// which, with commas between them, and Automatic how many others there are.
+	Asked     int    `json:"asked"`
+	AskedFor  string `json:"asked_for,omitempty"`
+	Automatic int    `json:"automatic"`
+	// Hash names the choices that came from the table: equal hashes are equal
+	// choices, whatever else the table holds. "" if there are none.
+	Hash string `json:"hash,omitempty"`
+}
+
+// Tuning of the job.
+func (j *Job) Tuning() Tuning {
+	t := Tuning{Asked: j.asked, Automatic: -j.asked, AskedFor: strings.Join(j.askedFor, ", ")}
+	for i := range j.steps {
+		if j.steps[i].conv != nil {
+			t.Automatic++
+		}
+	}
+	switch {
+	case j.fromTable == 0 && j.fromRule == 0:
+		return t
+	case j.fromTable == 0:
+		t.State = "defaults"
+		return t
+	}
+	t.State, t.Hash = "tuned", tune.Hash(j.decisions)
+	if j.fromRule > 0 {
+		t.State = "partly tuned"
+	}
+	return t
+}
+
+// String says where the algorithms come from: "defaults", "tuned for this device
+// (choices a1b2c3)", "8 by --algo (direct-naive), the other 12 defaults", or "" where
+// there is no convolution.
+func (t Tuning) String() string {
+	chosen := t.State
+	if t.Hash != "" {
+		chosen += fmt.Sprintf(" for this device (choices %s)", t.Hash)
+	}
+	if t.Asked == 0 {
+		return chosen
+	}
+	asked := fmt.Sprintf("%d by --algo (%s)", t.Asked, t.AskedFor)
+	switch {
+	case t.Automatic == 0:
+		return asked
+	case chosen == "": // they take norms along, see Choice.takesNorm
+		chosen = "defaults"
+	}
+	return fmt.Sprintf("%s, the other %d %s", asked, t.Automatic, chosen)
+}
+
+// PrecisionName is "fp32", "tf32" or "fp16".
+func (j *Job) PrecisionName() string { return j.arith.String() }
+
+// TF32 reports whether float32 factors are rounded to tf32 in matrix units.
+func (j *Job) TF32() bool { return j.arith.TF32 }
+
+// TuneTasks lists the distinct convolutions of a network whose algorithm is chosen
+// automatically and which take no norm along (see Choice.takesNorm), those with the most work
+// first, with the algorithms worth measuring.
+func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) ([]tune.Task, error) {
+	p, err := fuse.Fuse(m.Graph, h, w)
+	if err != nil {
+		return nil, err
+	}
+	caps := opt.Caps(info)
+	arith := opt.arithmetic()
+	exact := beforeNorms(p)
+	work := map[string]float64{}
+	var tasks []tune.Task
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Kind != fuse.Conv {
+			continue
+		}
+		shape := ShapeOf(p, s)
+		if arith.TF32 && exact[i] || opt.Algo != nil && opt.Algo(s.Name, shape) != nil {
+			continue
+		}
+		if besideNorm(p, i) {
+			if c, err := AutoAlgo(caps, shape, arith); err == nil && c.takesNorm() {
+				continue
+			}
+		}
+		key := tune.Key(shape, arith.String())
+		if work[key] == 0 {
+			tasks = append(tasks, tune.Task{Key: key, Precision: arith.String(), Shape: shape, Candidates: Candidates(caps, shape, arith)})
+		}
+		work[key] += shape.FLOPs()
+	}
+	slices.SortStableFunc(tasks, func(a, b tune.Task) int { return cmp.Compare(work[b.Key], work[a.Key]) })
+	return tasks, nil
+}

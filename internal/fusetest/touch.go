@@ -1,0 +1,76 @@
+// Package fusetest says in the plainest words which rows a fused step reads, for
+// tests of whatever derives that in a cleverer way.
+package fusetest
+
+import (
+	"enhance/internal/fuse"
+)
+
+// mirror steps an index back into 0..n-1 one reflection at a time.
+func mirror(i, n int) int {
+	for i < 0 || i >= n {
+		if n == 1 {
+			return 0
+		}
+		if i < 0 {
+			i = -i
+		} else {
+			i = 2*(n-1) - i
+		}
+	}
+	return i
+}
+
+// Touched lists the rows of tensor t that step s reads to make row y of its
+// destination, by the definition of its operation; a row may appear twice.
+func Touched(p *fuse.Program, s *fuse.Step, t, y int) []int {
+	var rows []int
+	h := p.Tensors[t].H
+	if s.Affine == t {
+		rows = append(rows, 0)
+	}
+	if s.Res.Tensor == t {
+		rows = append(rows, y)
+	}
+	for _, v := range s.Src {
+		if v.Tensor == t {
+			rows = append(rows, sourceRows(s, h, y)...)
+		}
+	}
+	return rows
+}
+
+func sourceRows(s *fuse.Step, h, y int) []int {
+	var rows []int
+	switch s.Kind {
+	case fuse.Conv:
+		for i := range s.K {
+			rows = append(rows, mirror(y+i-s.K/2, h))
+		}
+	case fuse.MaxPool:
+		rows = []int{2 * y, 2*y + 1}
+	case fuse.Upsample:
+		// The row at or above the source coordinate, and the next one. Rows with
+		// weight 0 are listed too: a kernel may load them.
+		var y0 int
+		if s.AlignCorners {
+			for (y0+1)*(2*h-1) <= y*(h-1) {
+				y0++
+			}
+		} else {
+			for 4*(y0+1) <= 2*y-1 { // (y+½)/2-½ = (2y-1)/4
+				y0++
+			}
+		}
+		rows = []int{y0, min(y0+1, h-1)}
+	case fuse.Shuffle:
+		rows = []int{y / 2}
+	case fuse.Affine:
+		for r := range h {
+			rows = append(rows, r)
+		}
+	default:
+		rows = []int{y}
+	}
+	return rows
+}

@@ -1,0 +1,177 @@
+// Package ops holds the steps of a network that are not convolutions: pooling,
+// enlargement, pointwise arithmetic, pixel shuffle and instance normalisation.
+package ops
+
+import (
+	_ "embed"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/internal/fuse"
+	"enhance/internal/kerneltext"
+	"enhance/internal/planar"
+)
+
+//go:embed ops.cl
+var opsCL string
+
+//go:embed norm.cl
+var normCL string
+
+// Source is the text of all kernels of the package, without the prelude.
+func Source(c conv.Caps) string {
+	return opsCL + kerneltext.Define(normCL, "LS", reduceItems(c), "MS", mergeItems(c), "SIDE", mergeSide(c), "ACROSS", across(c), "SLICES", slices(c))
+}
+
+// mergeItems is the number of work-items that merge the statistics of a plane,
+// for mergeSide channels.
+func mergeItems(c conv.Caps) int {
+	if c.CPU || c.MaxWorkGroup < 256 {
+		return reduceItems(c)
+	}
+	return 256
+}
+
+// across and slices are the sides of a group that merges pieces.
+func across(c conv.Caps) int { return min(32, max(c.MaxWorkGroup, 1)) }
+
+func slices(c conv.Caps) int {
+	if c.CPU || c.MaxWorkGroup < 8*across(c) {
+		return 1
+	}
+	return 8
+}
+
+func mergeSide(c conv.Caps) int { return min(2, mergeItems(c)) }
+
+// reduceItems is the number of work-items that share a reduction.
+func reduceItems(c conv.Caps) int {
+	if c.CPU || c.MaxWorkGroup < 64 {
+		return 1
+	}
+	return 64
+}
+
+// columns is the local size along a line: whole vectors for a CPU, whose work-item
+// loop the compiler vectorises, and a warp or two for a GPU.
+func columns(c conv.Caps) int { return min(64, max(c.MaxWorkGroup, 1)) }
+
+// Ops are the package's kernels, compiled.
+type Ops struct {
+	caps                               conv.Caps
+	pool, upsample, pointwise, shuffle *clrt.Kernel
+	rowStats, mergePieces, affine      *clrt.Kernel
+	q                                  *clrt.Queue
+}
+
+// New takes the kernels from a program built with Source.
+func New(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Ops, error) {
+	o := &Ops{caps: c, q: q}
+	for _, k := range []struct {
+		name string
+		to   **clrt.Kernel
+	}{{"ops_max_pool", &o.pool}, {"ops_upsample", &o.upsample}, {"ops_pointwise", &o.pointwise},
+		{"ops_shuffle", &o.shuffle}, {"norm_row_stats", &o.rowStats}, {"norm_merge_pieces", &o.mergePieces}, {"norm_affine", &o.affine}} {
+		kernel, err := p.Kernel(k.name)
+		if err != nil {
+			o.Close()
+			return nil, err
+		}
+		*k.to = kernel
+	}
+	return o, nil
+}
+
+// Close releases the kernels.
+func (o *Ops) Close() {
+	for _, k := range []*clrt.Kernel{o.pool, o.upsample, o.pointwise, o.shuffle, o.rowStats, o.mergePieces, o.affine} {
+		if k != nil {
+			k.Close()
+		}
+	}
+}
+
+// samples launches k with a work-item for every side columns of rows [y0,y1) of
+// dst.
+func (o *Ops) samples(k *clrt.Kernel, side int, dst planar.Ring, y0, y1 int, args *conv.KernelArgs) error {
+	if err := args.Set(k); err != nil {
+		return err
+	}
+	items := (dst.W + side - 1) / side
+	lx := min(columns(o.caps), items)
+	ly := channels(o.caps, lx, dst.C)
+	return o.q.LaunchQuiet(k, []int{(items + lx - 1) / lx * lx, dst.C, y1 - y0}, []int{lx, ly, 1})
+}
+
+// channels is the local size across c channels beside lx work-items along a line:
+// groups of two or three warps keep too few bytes on their way on large GPUs,
+// which start only so many groups at a time.
+func channels(c conv.Caps, lx, all int) int {
+	ly := 1
+	for !c.CPU && all%(2*ly) == 0 && 2*ly*lx <= min(256, c.MaxWorkGroup) {
+		ly *= 2
+	}
+	return ly
+}
+
+// MaxPool makes rows [y0,y1) of dst, each sample the largest of a 2×2 block of src.
+func (o *Ops) MaxPool(src, dst planar.Ring, y0, y1 int) error {
+	return o.samples(o.pool, 8, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0))
+}
+
+// Upsample makes rows [y0,y1) of dst by bilinear enlargement of src.
+func (o *Ops) Upsample(src, dst planar.Ring, y0, y1 int, alignCorners bool) error {
+	align := 0
+	if alignCorners {
+		align = 1
+	}
+	return o.samples(o.upsample, 8, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0, align))
+}
+
+// Pointwise makes rows [y0,y1) of dst = act(src·scale+shift) + res. scales is what
+// Affine made, c0 the channel of it that src's first is; scales.Buf and res.Buf
+// may be nil.
+func (o *Ops) Pointwise(src, scales planar.Ring, c0 int, res, dst planar.Ring, y0, y1 int, act fuse.Act, slope float32) error {
+	if res.Buf == nil {
+		res = dst
+		res.Buf = nil
+	}
+	args := new(conv.KernelArgs).Ring(src).Ring(scales).Int(c0).Ring(res).Ring(dst).Int(y0, int(act)).Float(slope)
+	return o.samples(o.pointwise, 8, dst, y0, y1, args)
+}
+
+// Shuffle makes rows [y0,y1) of dst by the pixel shuffle of src.
+func (o *Ops) Shuffle(src, dst planar.Ring, y0, y1 int) error {
+	return o.samples(o.shuffle, 1, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0))
+}
+
+// RowStats writes the statistics of rows [y0,y1) of src to stats, which has as
+// many channels.
+func (o *Ops) RowStats(src, stats planar.Ring, y0, y1 int) error {
+	if err := new(conv.KernelArgs).Ring(src).Ring(stats).Int(y0).Set(o.rowStats); err != nil {
+		return err
+	}
+	ls := reduceItems(o.caps)
+	return o.q.LaunchQuiet(o.rowStats, []int{ls, src.C, y1 - y0}, []int{ls, 1, 1})
+}
+
+// MergePieces writes the statistics of rows [y0,y1) to stats from those of their
+// pieces; the rows of a piece share its statistics evenly.
+func (o *Ops) MergePieces(buf *clrt.Buffer, p conv.Pieces, stats planar.Ring, y0, y1 int) error {
+	args := new(conv.KernelArgs).Buffer(buf).Int(p.Rows, p.Columns).Ring(stats).Int(y0, y1)
+	if err := args.Set(o.mergePieces); err != nil {
+		return err
+	}
+	lx, n := across(o.caps), slices(o.caps)
+	return o.q.LaunchQuiet(o.mergePieces, []int{(stats.C + lx - 1) / lx * lx, (y1 - y0 + p.Rows - 1) / p.Rows * n}, []int{lx, n})
+}
+
+// Affine merges all rows of statistics of a plane into scales; params holds a
+// weight for each channel, then a bias for each, then an eps for each.
+func (o *Ops) Affine(stats planar.Ring, params *clrt.Buffer, scales planar.Ring) error {
+	if err := new(conv.KernelArgs).Ring(stats).Buffer(params).Ring(scales).Set(o.affine); err != nil {
+		return err
+	}
+	side, ms := mergeSide(o.caps), mergeItems(o.caps)
+	return o.q.LaunchQuiet(o.affine, []int{(stats.C + side - 1) / side * ms}, []int{ms})
+}

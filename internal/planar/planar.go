@@ -1,0 +1,119 @@
+// Package planar defines how activation rows lie in memory, on the device and
+// on their way to it, and holds the OpenCL prelude that kernels read and write
+// them with.
+//
+// A row of a tensor is its C channels one after another, each a line of Pitch
+// samples: Pad samples, the W samples of the row, and the rest. The Rim samples
+// on either side of the W mirror the row without repeating its edge, so that a
+// convolution of up to 2·Rim+1 columns reads its horizontal padding like any
+// other sample. Whoever writes a row writes its rim. What lies beyond the rim is
+// undefined and may be read, never used.
+//
+// A tensor on the device is a ring of such rows: row y is at slot y mod Rows.
+// Vector loads may run past the last line of a ring by less than Overrun
+// samples, which the ring's buffer has room for.
+//
+// Rows of statistics and scales (see package fuse) hold 2·C float32 without
+// padding.
+package planar
+
+import (
+	_ "embed"
+
+	"enhance/clrt"
+	"enhance/internal/fuse"
+)
+
+const (
+	// Pad is the number of samples before the first of a line. It keeps the
+	// first sample of every line aligned to 64 bytes in float32.
+	Pad = 16
+	// Rim is how many of them, and how many after the last, mirror the line. A
+	// 9×9 kernel needs 4.
+	Rim = 4
+	// Overrun is how many samples a vector load may read past the end of a ring.
+	Overrun = 128
+)
+
+// Pitch is the distance between lines of W samples, in samples.
+func Pitch(w int) int { return Pad + (w+15)/16*16 + 16 }
+
+// Precision is how activation samples are stored.
+type Precision uint8
+
+const (
+	// FP32 stores IEEE 754 binary32.
+	FP32 Precision = iota
+	// FP16 stores binary16; arithmetic stays in float32.
+	FP16
+)
+
+func (p Precision) String() string { return [...]string{"fp32", "fp16"}[p] }
+
+// Bytes is the size of one sample.
+func (p Precision) Bytes() int64 {
+	if p == FP16 {
+		return 2
+	}
+	return 4
+}
+
+// RowBytes is the size of one row of tensor t.
+func RowBytes(t fuse.Tensor, p Precision) int64 {
+	if t.Storage != fuse.Activation {
+		return int64(t.C) * 8
+	}
+	return int64(t.C) * int64(Pitch(t.W)) * p.Bytes()
+}
+
+// RimBytes is what a ring of tensor t needs besides its rows.
+func RimBytes(t fuse.Tensor, p Precision) int64 {
+	if t.Storage != fuse.Activation {
+		return 0
+	}
+	return Overrun * p.Bytes()
+}
+
+// Ring is a tensor on the device, or some of its channels.
+type Ring struct {
+	Buf   *clrt.Buffer
+	Base  int64 // bytes from the start of Buf to slot 0, a multiple of BaseAlign
+	Rows  int   // slots
+	C     int   // channels of the view
+	C0    int   // first channel of the view
+	CAll  int   // channels of the tensor
+	H, W  int
+	Pitch int
+}
+
+// BaseAlign is the unit of a ring's place in its buffer. Rings share buffers by
+// offset, not as sub-buffers: NVIDIA's driver crashes when sub-buffers that
+// overlap are released, and rings that live at different times do.
+const BaseAlign = 64
+
+// NewRing describes tensor t stored in buf, from byte base on, with rows slots.
+func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
+	return Ring{Buf: buf, Base: base, Rows: rows, C: t.C, CAll: t.C, H: t.H, W: t.W, Pitch: Pitch(t.W)}
+}
+
+// Slice is the view of channels [c0, c0+c).
+func (r Ring) Slice(c0, c int) Ring {
+	r.C0, r.C = r.C0+c0, c
+	return r
+}
+
+// Arg is the ring as the kernel argument type ring_t of the prelude.
+func (r Ring) Arg() [8]int32 {
+	return [8]int32{int32(r.Rows), int32(r.CAll * r.Pitch), int32(r.C0 * r.Pitch), int32(r.C), int32(r.H), int32(r.W), int32(r.Pitch), int32(r.Base / BaseAlign)}
+}
+
+//go:embed prelude.cl
+var prelude string
+
+// Source returns the prelude for precision p, to stand before kernels.
+func Source(p Precision) string {
+	if p == FP16 {
+		return "#define STORE_HALF 1\n" + prelude
+	}
+	return prelude
+}
