@@ -25,8 +25,8 @@ var tools = []string{"scripts/before-after", "scripts/opencl-devices", "scripts/
 var external = map[string][]string{
 	"github.com/disintegration/imaging": {"scripts/before-after"},
 	"github.com/ebitengine/purego":      {"clrt"},
-	"github.com/klauspost/compress":     {"internal/imgio"},       // Huffman codes 1.6 times as fast as the standard library's
-	"github.com/rogpeppe/go-internal":   {"cmd/enhance"}, // tests
+	"github.com/klauspost/compress":     {"internal/imgio"}, // Huffman codes 1.6 times as fast as the standard library's
+	"github.com/rogpeppe/go-internal":   {"cmd/enhance"},    // tests
 	"github.com/schollz/progressbar/v3": {"cmd/enhance"},
 	"github.com/spf13/pflag":            {"cmd/enhance"},
 	"golang.org/x/image":                {"internal/imgio", "scripts/quality-crops"}, // there: letters
