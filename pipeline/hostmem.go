@@ -11,6 +11,7 @@ import (
 	"enhance/internal/exec"
 	"enhance/internal/imgio"
 	"enhance/memplan"
+	"enhance/raw"
 )
 
 // HostFacts say what a run holds in the host's memory. Planned is what the
@@ -25,8 +26,9 @@ type HostFacts struct {
 	Need      int64     `json:"need"` // all of Planned
 	Planned   []HostUse `json:"planned,omitempty"`
 	// StartRSS and PeakRSS are resident bytes of the process: when the session's
-	// first run was planned, and the most since the process began; 0 where the system does not
-	// tell (it does on Linux).
+	// first run was planned, and the most since the process began, that of a process that
+	// reads the photo through LibRaw included; 0 where the system does not tell (it does on
+	// Linux).
 	StartRSS int64 `json:"start_rss"`
 	PeakRSS  int64 `json:"peak_rss"`
 }
@@ -100,6 +102,7 @@ func (r *run) hostNeeds() error {
 	f.StartRSS = r.host.base
 	add("of the process so far", f.StartRSS)
 	add("of rows being decoded", r.decodeBytes())
+	add("of the process that reads the photo through LibRaw", r.apartBytes())
 	if r.plan != nil {
 		u := r.plan.HostUse()
 		r.ledger.setFixed(r.fixedBytes(r.plan))
@@ -143,6 +146,10 @@ func (r *run) hostAvailable() error {
 	held, _ := residentBytes()
 	if r.engine != nil { // its memory is used again, or given back before the next one's is taken
 		held = max(held, r.fixedBytes(r.engine.Job))
+	}
+	if r.photo != nil { // the process that reads it is there already
+		_, apart := r.photo.Apart()
+		held += apart
 	}
 	f.Available = avail
 	if f.Need > held+avail {
@@ -202,11 +209,20 @@ func (r *run) fixedBytes(plan *exec.Job) int64 {
 
 // photoBytes is what a photo under way adds.
 func (r *run) photoBytes() int64 {
-	n := r.decodeBytes()
+	n := r.decodeBytes() + r.apartBytes()
 	for _, u := range r.pictureBytes() {
 		n += u.Bytes
 	}
 	return n
+}
+
+// apartBytes is what a process that reads the photo may hold.
+func (r *run) apartBytes() int64 {
+	if r.photo == nil { // a size is asked about
+		return 0
+	}
+	bound, _ := r.photo.Apart()
+	return bound
 }
 
 // encoderBytes is what one core's share of a PNG or TIFF in the making holds; see
@@ -233,9 +249,12 @@ func (r *run) pictureBytes() []HostUse {
 	return all
 }
 
-// notePeak completes the report with what the process came to.
-func (f *HostFacts) notePeak(r *Report) {
+// notePeak completes the report with what the process came to, and the one that reads
+// the photo, if there is one.
+func (f *HostFacts) notePeak(r *Report, p *raw.Photo) {
 	_, f.PeakRSS = residentBytes()
+	_, apart := p.Apart()
+	f.PeakRSS += apart
 	if f.Budget > 0 && f.PeakRSS > f.Budget {
 		r.warn("host memory peaked at %s, above the %s asked for: about %s were planned, the rest is the OpenCL driver's and its compiler's",
 			Bytes(f.PeakRSS), Bytes(f.Budget), Bytes(f.Need))

@@ -92,7 +92,7 @@ func (r *run) do() (err error) {
 		return nil
 	}
 	err = r.make(out, w, h)
-	r.report.Host.notePeak(r.report)
+	r.report.Host.notePeak(r.report, r.photo)
 	return err
 }
 

@@ -5,15 +5,17 @@
 // (Options.Linear, ReadLinear).
 //
 // Start at Open. It reads DNG files, 16-bit gray TIFF and PNG files that hold a
-// mosaic, and headerless dumps when Options gives their size; it tells them
-// apart by content, never by name. Formats it does not read are refused by name
-// with what to do; an embedded preview is never taken in their place.
+// mosaic, headerless dumps when Options gives their size, and camera makers' formats
+// through LibRaw when Options says how to start its process; it tells them apart by
+// content, never by name. Formats it does not read are refused by name with what to
+// do; an embedded preview is never taken in their place.
 //
 //	rawerr               the kinds of error
 //	mosaic               pattern, levels, camera facts; no files
 //	tiff, ljpeg          container and codec
 //	dng                  the DNG (and gray TIFF) reader and writer
 //	opcode, warp         corrections that a DNG file asks for
+//	libraw               camera makers' formats, in a process of their own
 //	raw                  this: sniffing, PNG, headerless dumps, overrides
 package raw
 
@@ -25,6 +27,7 @@ import (
 	"os"
 	"syscall"
 
+	"enhance/raw/libraw"
 	"enhance/raw/mosaic"
 	"enhance/raw/opcode"
 	"enhance/raw/rawerr"
@@ -74,6 +77,10 @@ type Options struct {
 	// true and ReadLinear gives the rows; without it they are refused.
 	Linear bool
 
+	// LibRaw is the command that starts a process for LibRaw, see [libraw.Open]; without
+	// it camera makers' formats are refused by name.
+	LibRaw []string
+
 	// WB replaces the camera's white balance: gains for red, green and blue,
 	// any scale.
 	WB *[3]float64
@@ -85,6 +92,7 @@ type Photo struct {
 	rows   rowSource     // of a mosaic
 	linear *opcode.Chain // of a linear image
 	closer io.Closer
+	apart  *libraw.Image // nil: all is read in this process
 
 	opcodes [3][]opcode.Operation
 	lens    *Lens        // what of list 3 waits for demosaicing
@@ -135,7 +143,8 @@ func notRegular(path string) error {
 }
 
 // OpenReader opens the photo in the first size bytes of r. name is used in
-// errors only. r must stay usable until the Photo is no longer read.
+// errors only. r must stay usable until the Photo is no longer read. The caller must
+// Close the photo, which leaves r open.
 func OpenReader(r io.ReaderAt, size int64, name string, opt Options) (*Photo, error) {
 	p, err := open(r, size, opt)
 	if err != nil {
@@ -156,26 +165,47 @@ func open(r io.ReaderAt, size int64, opt Options) (*Photo, error) {
 	if opt.Width > 0 {
 		err = p.openHeaderless(r, size, opt.Width, opt.Height)
 	} else {
-		err = p.sniff(r, size)
+		err = p.sniff(r, size, opt.LibRaw)
+	}
+	if err == nil {
+		err = p.complete(opt)
 	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, p.Close())
 	}
-	if err := opt.apply(&p.meta); err != nil {
-		return nil, err
-	}
-	if p.meta.Linear {
-		return p, p.correctLinear()
-	}
-	return p, p.correct()
+	return p, nil
 }
 
-// Close releases the file. It does nothing for a Photo of OpenReader.
-func (p *Photo) Close() error {
-	if p.closer == nil {
-		return nil
+// complete puts options over the file's facts and prepares its corrections.
+func (p *Photo) complete(opt Options) error {
+	if err := opt.apply(&p.meta); err != nil {
+		return err
 	}
-	return p.closer.Close()
+	if p.meta.Linear {
+		return p.correctLinear()
+	}
+	return p.correct()
+}
+
+// Close releases the file and ends the process that reads it, if there is one.
+func (p *Photo) Close() error {
+	var err error
+	if p.apart != nil {
+		err = p.apart.Close()
+	}
+	if p.closer != nil {
+		err = errors.Join(err, p.closer.Close())
+	}
+	return err
+}
+
+// Apart is the most memory that the process may hold which reads the photo, and what it
+// held at most so far; zeros if there is none.
+func (p *Photo) Apart() (bound, peak int64) {
+	if p.apart == nil {
+		return 0, 0
+	}
+	return p.apart.Bytes(), p.apart.Peak()
 }
 
 // Meta returns what is known about the photo. The caller must not change it.

@@ -9,44 +9,63 @@ import (
 	"enhance/raw/tiff"
 )
 
-const convertAdvice = "convert it to DNG first, for example with Adobe DNG Converter or dnglab"
+// makers are the openings of camera makers' own formats, which LibRaw reads. They are
+// tried before TIFF: some of these begin like TIFF.
+var makers = []signature{
+	{4, "ftypcrx ", "Canon CR3"},
+	{8, "CR\x02", "Canon CR2"},
+	{6, "HEAPCCDR", "Canon CRW"},
+	{0, "FUJIFILMCCD-RAW", "Fujifilm RAF"},
+	{0, "IIRO", "Olympus ORF"},
+	{0, "IIRS", "Olympus ORF"},
+	{0, "MMOR", "Olympus ORF"},
+	{0, "IIU\x00", "Panasonic RW2"},
+	{0, "\x00MRM", "Minolta MRW"},
+	{0, "IIII", "Phase One IIQ"},
+	{0, "MMMM", "Phase One IIQ"},
+}
 
-// signatures are the openings of files that are refused by name. They are tried
-// in order, before TIFF: some of these begin like TIFF.
-var signatures = []struct {
-	off    int
-	magic  string
-	name   string
+// others are the openings of files that are refused by name.
+var others = []struct {
+	signature
 	advice string
 }{
-	{4, "ftypcrx ", "Canon CR3", convertAdvice},
-	{8, "CR\x02", "Canon CR2", convertAdvice},
-	{6, "HEAPCCDR", "Canon CRW", convertAdvice},
-	{0, "FUJIFILMCCD-RAW", "Fujifilm RAF", convertAdvice},
-	{0, "IIRO", "Olympus ORF", convertAdvice},
-	{0, "IIRS", "Olympus ORF", convertAdvice},
-	{0, "MMOR", "Olympus ORF", convertAdvice},
-	{0, "IIU\x00", "Panasonic RW2", convertAdvice},
-	{0, "FOVb", "Sigma X3F", "its sensor has no colour filter array and cannot be read"},
-	{0, "\x00MRM", "Minolta MRW", convertAdvice},
-	{0, "IIII", "Phase One IIQ", convertAdvice},
-	{0, "\xff\xd8\xff", "JPEG picture", "only RAW photos are read"},
-	{0, "\xff\x0a", "JPEG XL picture", "only RAW photos are read"},
-	{0, "\x00\x00\x00\x0cJXL ", "JPEG XL picture", "only RAW photos are read"},
-	{4, "ftyp", "HEIF, AVIF or video file", "only RAW photos are read"},
-	{0, "GIF8", "GIF picture", "only RAW photos are read"},
-	{0, "BM", "BMP picture", "only RAW photos are read"},
-	{8, "WEBP", "WebP picture", "only RAW photos are read"},
+	{signature{0, "FOVb", "Sigma X3F"}, "its sensor has no colour filter array and cannot be read"},
+	{signature{0, "\xff\xd8\xff", "JPEG picture"}, onlyRAW},
+	{signature{0, "\xff\x0a", "JPEG XL picture"}, onlyRAW},
+	{signature{0, "\x00\x00\x00\x0cJXL ", "JPEG XL picture"}, onlyRAW},
+	{signature{4, "ftyp", "HEIF, AVIF or video file"}, onlyRAW},
+	{signature{0, "GIF8", "GIF picture"}, onlyRAW},
+	{signature{0, "BM", "BMP picture"}, onlyRAW},
+	{signature{8, "WEBP", "WebP picture"}, onlyRAW},
+}
+
+const onlyRAW = "only RAW photos are read"
+
+// signature is what files of a format have at an offset.
+type signature struct {
+	off   int
+	magic string
+	name  string
+}
+
+func (s *signature) of(head []byte) bool {
+	return len(head) >= s.off && bytes.HasPrefix(head[s.off:], []byte(s.magic))
 }
 
 // sniff opens the file by what it begins with.
-func (p *Photo) sniff(r io.ReaderAt, size int64) error {
+func (p *Photo) sniff(r io.ReaderAt, size int64, command []string) error {
 	head := make([]byte, min(size, 32))
 	if err := tiff.ReadFull(r, head, 0); err != nil {
 		return err
 	}
-	for _, s := range signatures {
-		if len(head) >= s.off && bytes.HasPrefix(head[s.off:], []byte(s.magic)) {
+	for _, s := range makers {
+		if s.of(head) {
+			return p.openMakers(r, size, s.name, command)
+		}
+	}
+	for _, s := range others {
+		if s.of(head) {
 			return &UnsupportedError{Feature: s.name, Advice: s.advice}
 		}
 	}
@@ -54,7 +73,7 @@ func (p *Photo) sniff(r io.ReaderAt, size int64) error {
 	case tiff.Sniff(head):
 		im, err := dng.Open(r, size)
 		if err != nil {
-			return err
+			return p.openMakersTIFF(r, size, command, err)
 		}
 		p.meta, p.opcodes = im.Meta, im.Opcodes
 		if im.Meta.Linear {

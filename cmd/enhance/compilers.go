@@ -16,9 +16,13 @@ const compileArgument = "__compile-kernels"
 // compilersEnv bounds the processes that kernels are compiled in beside this one.
 const compilersEnv = "ENHANCE_COMPILERS"
 
-// ownCommand starts this program once more, as it is now: the file that a path leads
-// to may have been replaced by another version.
-func ownCommand() []string {
+// readArgument alone makes a process of this program one that reads a photo for
+// another, see package libraw.
+const readArgument = "__read-photo"
+
+// ownCommand starts this program once more with an argument, as it is now: the file that
+// a path leads to may have been replaced by another version.
+func ownCommand(argument string) []string {
 	path := "/proc/self/exe"
 	if runtime.GOOS != "linux" {
 		var err error
@@ -26,15 +30,24 @@ func ownCommand() []string {
 			return nil
 		}
 	}
-	return []string{path, os.Args[0], compileArgument}
+	return []string{path, os.Args[0], argument}
+}
+
+// another is the command that starts this program once more, nil if it never does.
+func (e *env) another(argument string) []string {
+	if e.self == nil {
+		return nil
+	}
+	return e.self(argument)
 }
 
 // compileApart has sessions compile kernels in several processes.
 func (c *call) compileApart() {
-	if c.self == nil {
+	command := c.another(compileArgument)
+	if command == nil {
 		return
 	}
-	o := compilers.Options{Command: c.self, Most: -1, Debug: c.set.Debug}
+	o := compilers.Options{Command: command, Most: -1, Debug: c.set.Debug}
 	if text := os.Getenv(compilersEnv); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {

@@ -20,7 +20,7 @@ func runInspect(c *call) error {
 	if len(c.args) != 1 {
 		return usagef("inspect: want one photo")
 	}
-	f, err := raw.Inspect(c.args[0], raw.Options{})
+	f, err := raw.Inspect(c.args[0], raw.Options{LibRaw: c.another(readArgument)})
 	if err != nil {
 		return &pipeline.FileError{Path: c.args[0], Err: err}
 	}

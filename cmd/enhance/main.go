@@ -27,6 +27,7 @@ import (
 
 	"enhance/internal/compilers"
 	"enhance/internal/printable"
+	"enhance/raw/libraw"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, lastingStderr())) }
@@ -36,8 +37,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 1 && args[0] == compileArgument {
 		return compilers.Serve()
 	}
+	if len(args) == 1 && args[0] == readArgument {
+		return libraw.Serve()
+	}
 	out := &checkedWriter{w: stdout}
-	e := &env{stdout: out, stderr: printable.NewWriter(stderr), self: ownCommand()}
+	e := &env{stdout: out, stderr: printable.NewWriter(stderr), self: ownCommand}
 	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		e.terminal = f
 	}
@@ -53,7 +57,9 @@ type env struct {
 	stdout   io.Writer // as it is: pictures and JSON go there, text through text
 	stderr   io.Writer // what is not printable is escaped
 	terminal *os.File  // standard error if that is a terminal, else nil
-	self     []string  // starts this program once more, see compilers.go; nil: never do
+	// self makes the command that starts this program once more, see compilers.go; nil:
+	// never do.
+	self func(argument string) []string
 }
 
 // text is standard output for text: what is not printable is escaped.

@@ -92,6 +92,7 @@ var rawFlags = []string{"raw-size", "cfa", "black", "white"}
 
 // rawOptions reads what flags say of a photo's samples.
 func (c *call) rawOptions() (r raw.Options, err error) {
+	r.LibRaw = c.another(readArgument)
 	if c.rawSize != "" {
 		w, h, ok := strings.Cut(strings.ToLower(c.rawSize), "x")
 		var werr, herr error

@@ -2,6 +2,7 @@ package dng
 
 import (
 	"errors"
+	"io"
 	"slices"
 
 	"enhance/raw/rawerr"
@@ -35,6 +36,47 @@ const (
 	maxExifValue = 4 << 10
 	maxExif      = 60 << 10
 )
+
+// sourceOf parses a TIFF-structured file whose image is not asked for.
+func sourceOf(r io.ReaderAt, size int64) (*source, error) {
+	f, err := tiff.Parse(r, size)
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := f.Walk()
+	if err != nil {
+		return nil, err
+	}
+	if len(dirs) == 0 {
+		return nil, rawerr.Formatf("tiff", "no directory")
+	}
+	return &source{file: f, first: dirs[0]}, nil
+}
+
+// Maker is the camera's maker that a TIFF-structured file names which is no DNG file, ""
+// if it names none or is one.
+func Maker(r io.ReaderAt, size int64) (string, error) {
+	s, err := sourceOf(r, size)
+	if err != nil || s.first.Has(tagDNGVersion) {
+		return "", err
+	}
+	return s.first.Text(tagMake)
+}
+
+// Exif reads the Exif block, as Meta.Exif has it, and the time of a TIFF-structured file
+// whose image another decoder reads.
+func Exif(r io.ReaderAt, size int64) (block []byte, dateTime string, warnings []string, err error) {
+	s, err := sourceOf(r, size)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	im := &Image{}
+	if err := s.camera(im, nil); err != nil {
+		return nil, "", nil, err
+	}
+	err = s.exif(im, nil)
+	return im.Meta.Exif, im.Meta.DateTime, s.warnings, err
+}
 
 // camera reads what the camera says of itself.
 func (s *source) camera(im *Image, _ *layout) error {

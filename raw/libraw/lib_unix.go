@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"strings"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -106,11 +107,11 @@ func (l *library) bind(so uintptr) (unsafe.Pointer, error) {
 	}
 	var ok bool
 	if l.layout, ok = layoutOf(l.number()); !ok {
-		return nil, fmt.Errorf("LibRaw %s (%s) is not known here: %s are", l.version(), l.path, knownVersions)
+		return nil, fmt.Errorf("LibRaw %s (%s) is not known here: %s are", l.name(), l.path, knownVersions)
 	}
 	h := l.init(0)
 	if h == nil {
-		return nil, fmt.Errorf("LibRaw %s (%s) does not start", l.version(), l.path)
+		return nil, fmt.Errorf("LibRaw %s (%s) does not start", l.name(), l.path)
 	}
 	return h, l.confirmPointers(h)
 }
@@ -120,8 +121,11 @@ type layoutError struct{ what string }
 
 func (e *layoutError) Error() string { return e.what }
 
+// name is the version: "0.21.2".
+func (l *library) name() string { return strings.TrimSuffix(l.version(), "-Release") }
+
 func (l *library) strange(what string) error {
-	return &layoutError{fmt.Sprintf("LibRaw %s (%s) was built with another layout: %s", l.version(), l.path, what)}
+	return &layoutError{fmt.Sprintf("LibRaw %s (%s) was built with another layout: %s", l.name(), l.path, what)}
 }
 
 // confirmPointers holds the layout against functions that return the addresses of its

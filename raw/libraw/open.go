@@ -180,7 +180,7 @@ func startChild(command []string, photo *os.File, patience time.Duration) (*chil
 	if err != nil {
 		return nil, err
 	}
-	defer w.Close() // the process's copy is its own: the pipe ends with it
+	defer w.Close()                                                                                             // the process's copy is its own: the pipe ends with it
 	cmd := &exec.Cmd{Path: command[0], Args: command[1:], Env: environment(), ExtraFiles: []*os.File{photo, w}} // from descriptor 3 on
 	in, err := cmd.StdinPipe()
 	if err == nil {

@@ -141,7 +141,7 @@ func (p *photo) check(code int32) error {
 const fileUnsupported = -2 // LIBRAW_FILE_UNSUPPORTED
 
 func (p *photo) refuse(out fd, err error) error {
-	text := fmt.Sprintf("LibRaw %s: %v", p.lib.version(), err)
+	text := fmt.Sprintf("LibRaw %s: %v", p.lib.name(), err)
 	var e *libraryError
 	switch {
 	case errors.As(err, &e) && e.code == fileUnsupported:
@@ -169,7 +169,7 @@ func (p *photo) identify(file []byte, limits *limits) error {
 }
 
 func (p *photo) send(out fd, k kind) error {
-	p.facts.Version, p.facts.Damaged = p.lib.version(), p.damaged
+	p.facts.Version, p.facts.Damaged = p.lib.name(), p.damaged
 	text, err := json.Marshal(p.facts)
 	if err != nil {
 		return err
