@@ -68,7 +68,7 @@ func (g TileGroup) Name() string {
 // New refuses kernels wider than the rim and what the device has no room for. Of a
 // shape with few channels it takes no more than there are.
 func (g TileGroup) New(c Caps, s Shape, _ planar.Precision) (Impl, error) {
-	if err := s.rimmed(g.Name()); err != nil {
+	if err := s.WithinRim(g.Name()); err != nil {
 		return nil, err
 	}
 	if !g.sane() {

@@ -14,8 +14,11 @@ import (
 //go:embed implicit.cl
 var implicitCL string
 
+// Put4 is conv_put4, which stores four columns with their rim. It goes before kernels that
+// call it.
+//
 //go:embed put4.cl
-var put4CL string
+var Put4 string
 
 //go:embed implicit_cpu.cl.tmpl
 var implicitCPUText string
@@ -34,7 +37,7 @@ func (ImplicitGEMM) Name() string { return "implicit-gemm" }
 // New fails for kernels wider than the rim and on devices whose work-groups or
 // local memory are too small for the smallest tile.
 func (ImplicitGEMM) New(c Caps, s Shape, _ planar.Precision) (Impl, error) {
-	if err := s.rimmed("implicit-gemm"); err != nil {
+	if err := s.WithinRim("implicit-gemm"); err != nil {
 		return nil, err
 	}
 	if c.CPU {
@@ -104,7 +107,7 @@ type implicitImpl struct {
 func (i *implicitImpl) Kernels() []Kernel {
 	t := i.tile
 	n := fmt.Sprintf("conv_implicit_k%d_%dx%d_%dx%d_%d", i.shape.K, t.tm, t.mx, t.tn, t.nx, t.bk)
-	return []Kernel{{n, put4CL + define(implicitCL, "NAME", n, "KS", i.shape.K, "BK", t.bk, "MX", t.mx, "NX", t.nx, "TM", t.tm, "TN", t.tn)}}
+	return []Kernel{{n, Put4 + define(implicitCL, "NAME", n, "KS", i.shape.K, "BK", t.bk, "MX", t.mx, "NX", t.nx, "TM", t.tm, "TN", t.tn)}}
 }
 
 // width is the number of outputs as packed.

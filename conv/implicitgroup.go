@@ -24,7 +24,7 @@ func (g ImplicitGroup) tile() implicitTile {
 
 // New refuses kernels wider than the rim and what the device has no room for.
 func (g ImplicitGroup) New(c Caps, s Shape, _ planar.Precision) (Impl, error) {
-	if err := s.rimmed(g.Name()); err != nil {
+	if err := s.WithinRim(g.Name()); err != nil {
 		return nil, err
 	}
 	t := g.tile()

@@ -25,7 +25,7 @@ func (Packed) Name() string { return "direct-packed" }
 // New fails for kernels wider than the rim and for devices whose work-groups or
 // local memory are too small for a tile.
 func (Packed) New(c Caps, s Shape, _ planar.Precision) (Impl, error) {
-	if err := s.rimmed("direct-packed"); err != nil {
+	if err := s.WithinRim("direct-packed"); err != nil {
 		return nil, err
 	}
 	quads := (s.OutC + 3) / 4

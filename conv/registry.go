@@ -6,7 +6,7 @@ package conv
 func Registry(c Caps) []Algo {
 	first := Direct(c)
 	all := []Algo{first}
-	for _, a := range []Algo{Rows{}, Tile{}, Simple{}, Packed{}, ImplicitGEMM{}, Im2col{}} {
+	for _, a := range []Algo{Rows{}, Tile{}, Simple{}, Packed{}, ImplicitGEMM{}} {
 		if a.Name() != first.Name() {
 			all = append(all, a)
 		}

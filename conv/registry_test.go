@@ -30,7 +30,7 @@ func TestRegistryContract(t *testing.T) {
 				c.Cases = convtest.Cases(3) // a GPU's kernel compiles slowly for a CPU
 			}
 			t.Run(fmt.Sprintf("%s/device/%s", a.Name(), p), func(t *testing.T) { convtest.Run(t, c) })
-			if name := a.Name(); own.CPU && (name == "implicit-gemm" || name == "im2col-gemm") {
+			if name := a.Name(); own.CPU && name == "implicit-gemm" {
 				c.Caps, c.Cases = &gpu, convtest.Cases(3)
 				t.Run(fmt.Sprintf("%s/gpu/%s", a.Name(), p), func(t *testing.T) { convtest.Run(t, c) })
 			}
@@ -49,7 +49,7 @@ func TestWideKernels(t *testing.T) {
 	}
 	convtest.Run(t, convtest.Config{Algo: conv.Simple{}, Device: d, Draw: wide, Cases: 4})
 	for _, c := range []conv.Caps{conv.CapsOf(d.Info()), gpu} {
-		for _, a := range []conv.Algo{conv.Packed{}, conv.ImplicitGEMM{}, conv.Im2col{}} {
+		for _, a := range []conv.Algo{conv.Packed{}, conv.ImplicitGEMM{}} {
 			_, err := a.New(c, conv.Shape{K: 11, SrcC: []int{4}, OutC: 4, H: 8, W: 8}, planar.FP32)
 			if err == nil || !strings.Contains(err.Error(), "11×11") || !strings.HasSuffix(err.Error(), "; direct-naive does") {
 				t.Errorf("%s does 11×11: error %v", a.Name(), err)
@@ -88,7 +88,7 @@ func TestShapesThatAreNone(t *testing.T) {
 	} {
 		s := good
 		spoil(&s)
-		for _, a := range []conv.Algo{conv.Simple{}, conv.Packed{}, conv.ImplicitGEMM{}, conv.Im2col{}} {
+		for _, a := range []conv.Algo{conv.Simple{}, conv.Packed{}, conv.ImplicitGEMM{}} {
 			if _, err := a.New(gpu, s, planar.FP32); err == nil {
 				t.Errorf("%s accepts %s", a.Name(), name)
 			}

@@ -70,8 +70,8 @@ func (s Shape) check() error {
 	return nil
 }
 
-// rimmed refuses kernels that reach beyond the stored rim of a line.
-func (s Shape) rimmed(algo string) error {
+// WithinRim refuses kernels that reach beyond the stored rim of a line.
+func (s Shape) WithinRim(algo string) error {
 	if err := s.check(); err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"enhance/bench"
+	"enhance/bench/gemm"
 	"enhance/clrt"
-	"enhance/conv/gemm"
 )
 
 // GEMMMeasurement is one variant on one product.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"enhance/bench/gemm"
 	"enhance/bench/papers"
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/gemm"
 )
 
 func TestGEMM(t *testing.T) {
@@ -19,7 +19,7 @@ func TestGEMM(t *testing.T) {
 	}
 	defer cl.Close()
 	caps := conv.CapsOf(dev.Info())
-	variants := gemm.Variants(gemm.Caps{CPU: caps.CPU, Vector: caps.Vector, LocalMem: caps.LocalMem, MaxWorkGroup: caps.MaxWorkGroup})
+	variants := gemm.Variants(caps)
 	rates := map[string]float64{variants[0].Name: 1} // one operation a second
 	c := papers.GEMMCase{M: 37, N: 50, K: 21}
 	row, err := papers.GEMM(context.Background(), cl, c, variants, 1e12, rates, papers.Options{Repeat: 2, Transfers: true})

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"enhance/bench/im2col"
 	"enhance/conv"
 	"enhance/model"
 	"enhance/model/ref"
@@ -21,7 +22,7 @@ const (
 	// HostGEMM unfolds and multiplies by Gonum's product of matrices, on all cores.
 	HostGEMM Host = "host-gemm"
 	// HostIm2col has the host's cores unfold while the device multiplies.
-	HostIm2col Host = conv.HostIm2colName
+	HostIm2col Host = im2col.HostName
 )
 
 // Name implements Way.
@@ -139,7 +140,7 @@ func (r *hostRun) out(n, o, y, x int) float64 {
 // device; with transfers, to the result on the host.
 func (p *place) measureUnfolding(ctx context.Context, m *Measurement) error {
 	before := p.cl.Live()
-	h, err := conv.NewHostIm2col(p.cl, p.q, p.c.Shape(), p.o.Precision, p.weightValues, p.biasValues, 0)
+	h, err := im2col.NewHost(p.cl, p.q, p.c.Shape(), p.o.Precision, p.weightValues, p.biasValues, 0)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"enhance/bench/im2col"
 	"enhance/conv"
 )
 
@@ -90,7 +91,7 @@ func FindSuite(name string) (*Suite, error) {
 }
 
 func onHost(direct string) []string {
-	return []string{direct, conv.Im2col{}.Name(), HostIm2col.Name(), HostGEMM.Name()}
+	return []string{direct, im2col.Device{}.Name(), HostIm2col.Name(), HostGEMM.Name()}
 }
 
 // snuTable are the 35 distinct convolutions of PyNET on a 12 MP photo: input

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
+	"enhance/bench/im2col"
 	"enhance/conv"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
@@ -15,7 +15,8 @@ import (
 // Way is how a case is computed: a [conv.Algo] on the device, or a [Host].
 type Way interface{ Name() string }
 
-// Ways lists all algorithms of a device, then what the suite has besides.
+// ways lists all algorithms of a device and im2col on it, which is only here for
+// comparison, then what the suite has besides.
 func (s *Suite) ways(c conv.Caps) []Way {
 	if s.Splits {
 		return s.Ways
@@ -24,7 +25,7 @@ func (s *Suite) ways(c conv.Caps) []Way {
 	for _, a := range exec.Algorithms(c) {
 		all = append(all, a)
 	}
-	return append(all, s.Ways...)
+	return append(append(all, im2col.Device{}), s.Ways...)
 }
 
 // Pick takes the ways that a list of patterns names, separated by commas, in their own
@@ -103,9 +104,4 @@ func (p *place) measureWay(ctx context.Context, w Way, m *Measurement) error {
 		return p.measure(ctx, w, m)
 	}
 	return fmt.Errorf("%s is neither an algorithm of the device nor the host's", w.Name())
-}
-
-// isHost reports whether a way's name is one of the host's.
-func isHost(name string) bool {
-	return slices.Contains([]Host{HostLoops, HostGEMM, HostIm2col}, Host(name))
 }

@@ -4,9 +4,10 @@ import (
 	"fmt"
 
 	"enhance/bench"
+	"enhance/bench/gemm"
 	"enhance/bench/papers"
 	"enhance/clrt"
-	"enhance/conv/gemm"
+	"enhance/conv"
 )
 
 var benchGEMMCommand = &command{name: "bench gemm", summary: "time matrix products as papers did",
@@ -61,8 +62,7 @@ func (b *benchRun) gemm(s *papers.GEMMSuite) (*papers.GEMMReport, error) {
 		return nil, err
 	}
 	defer cl.Close()
-	i := dev.Info()
-	variants := gemm.Variants(gemm.Caps{CPU: i.Type == clrt.CPU, Vector: i.NativeVectorFloat, LocalMem: i.LocalMem, MaxWorkGroup: i.MaxWorkGroup})
+	variants := gemm.Variants(conv.CapsOf(dev.Info()))
 	rates := map[string]float64{}
 	for _, c := range s.Cases {
 		row, err := papers.GEMM(ctx, cl, c, variants, r.PeakFMA, rates, b.opt)

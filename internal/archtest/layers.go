@@ -5,13 +5,13 @@ package archtest
 // test compares them.
 var layers = [][]string{
 	{"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/buffers", "internal/printable", "internal/suggest", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
-	{"internal/compilers", "conv/gemm", "internal/peak", "model/pickle", "internal/profile", "raw/opcode", "raw/tiff"},
+	{"internal/compilers", "internal/peak", "model/pickle", "internal/profile", "raw/opcode", "raw/tiff"},
 	{"internal/imgio", "model", "raw/libraw", "raw/ljpeg", "raw/warp"},
 	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng"},
 	{"internal/fusetest", "memplan", "internal/planar", "raw"},
 	{"conv", "internal/plantest"},
-	{"internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
-	{"internal/exec"},
+	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
+	{"bench/im2col", "internal/exec"},
 	{"bench", "pipeline"},
 	{"bench/eval", "bench/papers"},
 	{"cmd/enhance"},

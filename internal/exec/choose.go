@@ -65,9 +65,9 @@ var families = []family{
 		return conv.Simple{}
 	}, func(c conv.Caps, _ conv.Shape, _ conv.Arithmetic) []conv.Algo {
 		if c.CPU {
-			return []conv.Algo{conv.Im2col{}}
+			return nil
 		}
-		return []conv.Algo{conv.Im2col{}, conv.Packed{}}
+		return []conv.Algo{conv.Packed{}}
 	}},
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/internal/kerneltext"
 )
 
@@ -20,7 +21,7 @@ type Variant struct {
 	A, B, C Layout
 	kind    kind
 	side    int // of the square of C that a work-item makes; dot only
-	caps    Caps
+	caps    conv.Caps
 }
 
 type kind uint8
@@ -37,7 +38,7 @@ const (
 
 // Variants lists what a device does: every kernel works on every size, those for
 // the other kind of device are left out.
-func Variants(c Caps) []*Variant {
+func Variants(c conv.Caps) []*Variant {
 	var all []*Variant
 	for _, l := range []Layout{RowMajor, ColumnMajor} {
 		add := func(name string, k kind) {

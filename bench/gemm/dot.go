@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/internal/kerneltext"
 )
 
@@ -13,7 +14,7 @@ var dotCL string
 
 // dotVariants are products of an A by rows and a B by columns: one element of C to a
 // work-item, 2×2 elements, and 2×2 elements of tiles (Rovder, section 8 of the report).
-func dotVariants(c Caps) []*Variant {
+func dotVariants(c conv.Caps) []*Variant {
 	return []*Variant{
 		{Name: "rows-x-columns-naive", A: RowMajor, B: ColumnMajor, C: RowMajor, kind: naiveRC, caps: c},
 		{Name: "rows-x-columns-vector", A: RowMajor, B: ColumnMajor, C: RowMajor, kind: dot, side: 1, caps: c},

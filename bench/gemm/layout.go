@@ -5,7 +5,7 @@
 // blocks that follow each other along a Morton curve, by rows or by columns. [Variants] lists the kernels, from one work-item an element to the tiles
 // that convolutions use: [Local] multiplies through local memory, for GPUs, and
 // [Panel] through packed panels, for CPUs. Those two take [Hooks], so that
-// package conv puts its own bias, activation and store around the same product.
+// [enhance/bench/im2col] puts a convolution's bias, activation and store around the same product.
 package gemm
 
 import "math/bits"

@@ -5,7 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"enhance/conv/gemm"
+	"enhance/bench/gemm"
+	"enhance/conv"
 	"enhance/internal/convtest"
 	"enhance/internal/planar"
 )
@@ -17,9 +18,9 @@ func TestVariantsOclgrind(t *testing.T) {
 		t.Skip("SKIPPED: only of use in oclgrind, by scripts/oclgrind.sh")
 	}
 	d := convtest.Device(t)
-	cpu := gemm.Caps{CPU: true, Vector: 8, LocalMem: 32 << 10, MaxWorkGroup: 64}
-	small := gemm.Caps{Vector: 1, LocalMem: 32 << 10, MaxWorkGroup: 256}
-	for _, caps := range []gemm.Caps{cpu, small} {
+	cpu := conv.Caps{CPU: true, Vector: 8, LocalMem: 32 << 10, MaxWorkGroup: 64}
+	small := conv.Caps{Vector: 1, LocalMem: 32 << 10, MaxWorkGroup: 256}
+	for _, caps := range []conv.Caps{cpu, small} {
 		for _, v := range gemm.Variants(caps) {
 			t.Run(v.Name, func(t *testing.T) {
 				b := convtest.Open(t, d, planar.FP32, 1)

@@ -1,12 +1,14 @@
-package conv_test
+package im2col_test
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
+	"enhance/bench/im2col"
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/internal/convtest"
@@ -14,24 +16,70 @@ import (
 	"enhance/internal/planar"
 )
 
-// TestIm2colInPieces: a launch whose scratch holds a row or a few at a time makes
-// the same contract hold.
-func TestIm2colInPieces(t *testing.T) {
+// gpu is what a GPU says of itself. CPU devices run its kernels too, slowly.
+var gpu = conv.Caps{Vector: 1, LocalMem: 48 << 10, MaxWorkGroup: 1024}
+
+// TestContract holds the device's form to the contract of convolutions, and the form for
+// GPUs in both precisions.
+func TestContract(t *testing.T) {
 	d := convtest.Device(t)
-	for _, limit := range []int64{1, 20000} {
-		convtest.Run(t, convtest.Config{Algo: conv.Im2col{Cap: limit}, Device: d, Cases: convtest.Cases(6)})
+	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+		c := convtest.Config{Algo: im2col.Device{}, Device: d, Precision: p}
+		t.Run("device/"+p.String(), func(t *testing.T) { convtest.Run(t, c) })
+		c.Caps, c.Cases = &gpu, convtest.Cases(3)
+		t.Run("gpu/"+p.String(), func(t *testing.T) { convtest.Run(t, c) })
 	}
 }
 
-// TestIm2colScratchIsBounded: by the cap, or by one row.
-func TestIm2colScratchIsBounded(t *testing.T) {
+// TestOclgrind runs the kernels of both kinds of device once on small shapes, for
+// scripts/oclgrind.sh to watch.
+func TestOclgrind(t *testing.T) {
+	if os.Getenv("ENHANCE_OCLGRIND") != "1" {
+		t.Skip("SKIPPED: only of use in oclgrind, by scripts/oclgrind.sh")
+	}
+	small := func(rng *rand.Rand) conv.Shape {
+		return conv.Shape{K: 1 + 2*rng.IntN(2), SrcC: []int{1 + rng.IntN(5), 2}, OutC: 1 + rng.IntN(20), H: 1 + rng.IntN(4), W: 1 + rng.IntN(70)}
+	}
+	for _, caps := range []conv.Caps{{CPU: true, Vector: 8, LocalMem: 32 << 10, MaxWorkGroup: 64}, {Vector: 1, LocalMem: 32 << 10, MaxWorkGroup: 256}} {
+		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+			t.Run(fmt.Sprintf("cpu=%t/%s", caps.CPU, p), func(t *testing.T) {
+				convtest.Run(t, convtest.Config{Algo: im2col.Device{Cap: 4000}, Device: convtest.Device(t), Caps: &caps, Precision: p, Draw: small, Cases: 2})
+			})
+		}
+	}
+}
+
+// TestRefuses: kernels wider than the rim, and what is no convolution.
+func TestRefuses(t *testing.T) {
+	for _, c := range []conv.Caps{{CPU: true, Vector: 8}, gpu} {
+		_, err := im2col.Device{}.New(c, conv.Shape{K: 11, SrcC: []int{4}, OutC: 4, H: 8, W: 8}, planar.FP32)
+		if err == nil || !strings.Contains(err.Error(), "11×11") || !strings.HasSuffix(err.Error(), "; direct-naive does") {
+			t.Errorf("does 11×11: error %v", err)
+		}
+		if _, err := (im2col.Device{}).New(c, conv.Shape{K: 3, SrcC: []int{4, 0}, OutC: 4, H: 8, W: 8}, planar.FP32); err == nil {
+			t.Error("accepts an empty source")
+		}
+	}
+}
+
+// TestInPieces: a launch whose scratch holds a row or a few at a time makes
+// the same contract hold.
+func TestInPieces(t *testing.T) {
+	d := convtest.Device(t)
+	for _, limit := range []int64{1, 20000} {
+		convtest.Run(t, convtest.Config{Algo: im2col.Device{Cap: limit}, Device: d, Cases: convtest.Cases(6)})
+	}
+}
+
+// TestScratchIsBounded: by the cap, or by one row.
+func TestScratchIsBounded(t *testing.T) {
 	s := conv.Shape{K: 3, SrcC: []int{8}, OutC: 8, H: 500, W: 64}
 	row := int64(64 * 72 * 4)
 	for _, c := range []struct{ limit, rows, want int64 }{
 		{1, 1, row}, {1, 500, row}, {3*row + 1, 2, 2 * row}, {3*row + 1, 500, 3 * row}, {1 << 40, 500, 500 * row},
 	} {
 		for _, caps := range []conv.Caps{gpu, {CPU: true, Vector: 16}} {
-			impl, err := conv.Im2col{Cap: c.limit}.New(caps, s, planar.FP32)
+			impl, err := im2col.Device{Cap: c.limit}.New(caps, s, planar.FP32)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,10 +90,10 @@ func TestIm2colScratchIsBounded(t *testing.T) {
 	}
 }
 
-// TestHostIm2col holds the split between host and device to direct-naive on
+// TestHost holds the split between host and device to direct-naive on
 // random shapes in strips of every height, kernels wider than the rim included;
 // both have the same order of sums, so they may differ only as compilers contract.
-func TestHostIm2col(t *testing.T) {
+func TestHost(t *testing.T) {
 	d := convtest.Device(t)
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 		for seed := range uint64(convtest.Cases(8)) {
@@ -58,13 +106,13 @@ func TestHostIm2col(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d/%v", p, seed, s), func(t *testing.T) {
 				b := convtest.Open(t, d, p, seed)
 				defer b.Release()
-				hostIm2col(b, s, rng)
+				runHost(b, s, rng)
 			})
 		}
 	}
 }
 
-func hostIm2col(b *convtest.Bench, s conv.Shape, rng *rand.Rand) {
+func runHost(b *convtest.Bench, s conv.Shape, rng *rand.Rand) {
 	in, res := b.Random(s.InC(), s.H, s.W), b.Random(s.OutC, s.H, s.W)
 	weights, bias := b.Random(s.OutC, s.InC(), s.K*s.K).V, b.Random(1, 1, s.OutC).V
 	a := &conv.Args{Y1: s.H, Slope: 0.25}
@@ -85,7 +133,7 @@ func hostIm2col(b *convtest.Bench, s conv.Shape, rng *rand.Rand) {
 	a.Src = nil
 
 	for _, strip := range []int64{1, int64(rng.IntN(1 << 16)), 0} {
-		h, err := conv.NewHostIm2col(b.Ctx, b.Queue, s, b.Precision, weights, bias, strip)
+		h, err := im2col.NewHost(b.Ctx, b.Queue, s, b.Precision, weights, bias, strip)
 		b.Must(err)
 		for range 2 { // the second run finds used buffers
 			got := run(func() { b.Must(h.Run(in.V, a)) })
@@ -111,14 +159,14 @@ func tolerance(p planar.Precision) float64 {
 	return 1
 }
 
-func TestHostIm2colRefuses(t *testing.T) {
+func TestHostRefuses(t *testing.T) {
 	d := convtest.Device(t)
 	b := convtest.Open(t, d, planar.FP32, 5)
 	s := conv.Shape{K: 3, SrcC: []int{2}, OutC: 3, H: 4, W: 4, Act: fuse.NoAct}
-	if _, err := conv.NewHostIm2col(b.Ctx, b.Queue, s, planar.FP32, make([]float32, 53), make([]float32, 3), 0); err == nil || !strings.Contains(err.Error(), "53 weights") {
+	if _, err := im2col.NewHost(b.Ctx, b.Queue, s, planar.FP32, make([]float32, 53), make([]float32, 3), 0); err == nil || !strings.Contains(err.Error(), "53 weights") {
 		t.Errorf("53 weights of 54: error %v", err)
 	}
-	h, err := conv.NewHostIm2col(b.Ctx, b.Queue, s, planar.FP32, make([]float32, 54), make([]float32, 3), 0)
+	h, err := im2col.NewHost(b.Ctx, b.Queue, s, planar.FP32, make([]float32, 54), make([]float32, 3), 0)
 	b.Must(err)
 	if err := h.Run(make([]float32, 31), &conv.Args{}); err == nil || !strings.Contains(err.Error(), "31 samples") {
 		t.Errorf("31 samples of 32: error %v", err)

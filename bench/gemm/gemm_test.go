@@ -6,8 +6,9 @@ import (
 	"math"
 	"testing"
 
+	"enhance/bench/gemm"
 	"enhance/clrt"
-	"enhance/conv/gemm"
+	"enhance/conv"
 	"enhance/internal/convtest"
 	"enhance/internal/planar"
 )
@@ -16,11 +17,10 @@ import (
 const guard = 64
 
 // gpu is what a GPU says of itself. CPU devices run its kernels too, slowly.
-var gpu = gemm.Caps{Vector: 1, LocalMem: 48 << 10, MaxWorkGroup: 256}
+var gpu = conv.Caps{Vector: 1, LocalMem: 48 << 10, MaxWorkGroup: 256}
 
-func capsOf(d *clrt.Device) gemm.Caps {
-	i := d.Info()
-	return gemm.Caps{CPU: i.Type == clrt.CPU, Vector: i.NativeVectorFloat, LocalMem: i.LocalMem, MaxWorkGroup: i.MaxWorkGroup}
+func capsOf(d *clrt.Device) conv.Caps {
+	return conv.CapsOf(d.Info())
 }
 
 // sizes are m, n, k: ones, primes, multiples of tiles and their neighbours.
@@ -83,7 +83,7 @@ func take(b *convtest.Bench, buf *clrt.Buffer, image []byte, l gemm.Layout, rows
 // after.
 func TestVariants(t *testing.T) {
 	d := convtest.Device(t)
-	for form, caps := range map[string]gemm.Caps{"device": capsOf(d), "gpu": gpu} {
+	for form, caps := range map[string]conv.Caps{"device": capsOf(d), "gpu": gpu} {
 		for _, v := range gemm.Variants(caps) {
 			t.Run(form+"/"+v.Name, func(t *testing.T) {
 				b := convtest.Open(t, d, planar.FP32, 1)

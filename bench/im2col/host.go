@@ -1,4 +1,4 @@
-package conv
+package im2col
 
 import (
 	"encoding/binary"
@@ -9,22 +9,23 @@ import (
 	"sync"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
 )
 
-// HostIm2col is im2col on the host's cores and GEMM on the device: while the
+// Host is im2col on the host's cores and GEMM on the device: while the
 // device multiplies one strip of rows, goroutines unfold the next into the other
 // of two staging buffers and it travels to the device on a queue of its own.
 //
-// It is no [Impl]: an Impl's input is on the device already, and reading it back to
+// It is no [conv.Impl]: an Impl's input is on the device already, and reading it back to
 // unfold it would put two transfers and a wait into every launch. This one takes a
 // tensor of host memory, as the first layer of a network and the papers'
 // measurements have it. What it costs: K·K times the tensor goes over the bus, and
 // two strips of the matrix lie on the host and two on the device.
 //
 // It does kernels of any side. Methods are not for concurrent use.
-type HostIm2col struct {
+type Host struct {
 	*unfolded
 	ctx        *clrt.Context
 	compute    *clrt.Queue
@@ -38,28 +39,29 @@ type HostIm2col struct {
 	rows       int            // of a strip
 }
 
-// HostIm2colName is the algorithm's name in reports.
-const HostIm2colName = "im2col-host"
+// HostName is the algorithm's name in reports.
+const HostName = "im2col-host"
 
-// NewHostIm2col makes it for one shape, with strips of at most strip bytes if a
+// NewHost makes it for one shape, with strips of at most strip bytes if a
 // row takes less; 0 is 16 MiB. Weights are OutC×InC×K×K, bias OutC. The weights and
 // the two strips are device memory of ctx, with their purposes. The queue on which
 // Run multiplies is q.
-func NewHostIm2col(ctx *clrt.Context, q *clrt.Queue, s Shape, p planar.Precision, weights, bias []float32, strip int64) (h *HostIm2col, err error) {
-	if err := s.check(); err != nil {
+func NewHost(ctx *clrt.Context, q *clrt.Queue, s conv.Shape, p planar.Precision, weights, bias []float32, strip int64) (h *Host, err error) {
+	caps := conv.CapsOf(ctx.Device().Info())
+	if _, err := (conv.Simple{}).New(caps, s, p); err != nil { // does every shape that is one
 		return nil, err
 	}
-	u, err := newUnfolded(CapsOf(ctx.Device().Info()), s, p)
+	u, err := newUnfolded(caps, s, p)
 	if err != nil {
 		return nil, err
 	}
 	if need := s.OutC * u.terms(); len(weights) != need || len(bias) != s.OutC {
-		return nil, fmt.Errorf("conv: im2col-host: %d weights and %d biases, the shape has %d and %d", len(weights), len(bias), need, s.OutC)
+		return nil, fmt.Errorf("im2col-host: %d weights and %d biases, the shape has %d and %d", len(weights), len(bias), need, s.OutC)
 	}
 	if strip <= 0 {
 		strip = 16 << 20
 	}
-	h = &HostIm2col{unfolded: u, ctx: ctx, compute: q}
+	h = &Host{unfolded: u, ctx: ctx, compute: q}
 	h.rows = min(s.H, max(1, int(strip/u.rowBytes())))
 	defer func() {
 		if err != nil {
@@ -92,7 +94,7 @@ func NewHostIm2col(ctx *clrt.Context, q *clrt.Queue, s Shape, p planar.Precision
 	return
 }
 
-func (h *HostIm2col) compile() error {
+func (h *Host) compile() error {
 	src := planar.Source(h.precision)
 	ks := h.Kernels()
 	for _, k := range ks {
@@ -107,7 +109,7 @@ func (h *HostIm2col) compile() error {
 }
 
 // Close waits for the work queued and releases everything but the queue given.
-func (h *HostIm2col) Close() error {
+func (h *Host) Close() error {
 	errs := []error{h.settle()}
 	if h.transfer != nil {
 		errs = append(errs, h.transfer.Close())
@@ -124,7 +126,7 @@ func (h *HostIm2col) Close() error {
 }
 
 // settle waits for and gives up the events of both strips.
-func (h *HostIm2col) settle() error {
+func (h *Host) settle() error {
 	var errs []error
 	for i := range h.device {
 		for _, ev := range []**clrt.Event{&h.uploaded[i], &h.multiplied[i]} {
@@ -140,10 +142,10 @@ func (h *HostIm2col) settle() error {
 // Run convolves src, InC×H×W samples of host memory, into a.Dst, all rows, with
 // a.Res and a.Slope; the other fields of a are not used. It returns when the
 // result is on the device.
-func (h *HostIm2col) Run(src []float32, a *Args) (err error) {
+func (h *Host) Run(src []float32, a *conv.Args) (err error) {
 	s := h.shape
 	if len(src) != s.InC()*s.H*s.W {
-		return fmt.Errorf("conv: im2col-host: %d samples, the shape has %d", len(src), s.InC()*s.H*s.W)
+		return fmt.Errorf("im2col-host: %d samples, the shape has %d", len(src), s.InC()*s.H*s.W)
 	}
 	// Whatever happens, memory handed to the device must be free of it.
 	defer func() { err = errors.Join(err, h.settle()) }()
@@ -158,7 +160,7 @@ func (h *HostIm2col) Run(src []float32, a *Args) (err error) {
 
 // strip unfolds rows [y,y+rows) and queues their way to the device and their
 // product.
-func (h *HostIm2col) strip(stored []byte, a *Args, slot, y, rows int) error {
+func (h *Host) strip(stored []byte, a *conv.Args, slot, y, rows int) error {
 	if ev := h.uploaded[slot]; ev != nil { // host memory is still being read
 		h.uploaded[slot] = nil
 		if err := errors.Join(ev.Wait(), ev.Close()); err != nil {
@@ -190,7 +192,7 @@ func (h *HostIm2col) strip(stored []byte, a *Args, slot, y, rows int) error {
 }
 
 // store is src as samples are stored.
-func (h *HostIm2col) store(src []float32) []byte {
+func (h *Host) store(src []float32) []byte {
 	raw := make([]byte, 0, int64(len(src))*h.precision.Bytes())
 	for _, v := range src {
 		if h.precision == planar.FP16 {
@@ -203,7 +205,7 @@ func (h *HostIm2col) store(src []float32) []byte {
 }
 
 // unfold fills the matrix of rows [y0,y0+rows), its rows dealt to goroutines.
-func (h *HostIm2col) unfold(matrix, stored []byte, y0, rows int) {
+func (h *Host) unfold(matrix, stored []byte, y0, rows int) {
 	s, size, width := h.shape, int(h.precision.Bytes()), h.width()
 	workers := runtime.GOMAXPROCS(0)
 	var wg sync.WaitGroup

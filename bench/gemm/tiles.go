@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/template"
 
+	"enhance/conv"
 	"enhance/internal/kerneltext"
 )
 
@@ -16,14 +17,6 @@ var localCL string
 var panelText string
 
 var panelTemplate = template.Must(template.New("panel").Funcs(kerneltext.Funcs).Parse(panelText))
-
-// Caps is what the kernels need to know of a device.
-type Caps struct {
-	CPU          bool
-	Vector       int // float32 lanes of the native vector
-	LocalMem     int64
-	MaxWorkGroup int
-}
 
 // Hooks are what a product reads B with and does with its sums: OpenCL C that
 // stands where the kernel text says. i is a row of C, j a column, v a vector of
@@ -71,7 +64,7 @@ func (l Local) items() int   { return l.my * l.nx }
 func (l Local) local() int64 { return int64(2*l.bk*(l.bm()+4+l.bn())) * 4 }
 
 // NewLocal chooses the division for products of m rows and n columns.
-func NewLocal(c Caps, m, n int) (Local, error) {
+func NewLocal(c conv.Caps, m, n int) (Local, error) {
 	const enough = 32768 // work-items that fill a large GPU
 	var best Local
 	top := 0.0
@@ -117,7 +110,7 @@ type Panel struct {
 
 // NewPanel chooses the division for products of m rows. AVX-512 and NEON have 32
 // vector registers, of which 12×2 hold sums; everything else 16, 6×2.
-func NewPanel(c Caps, m int) Panel {
+func NewPanel(c conv.Caps, m int) Panel {
 	p := Panel{vector: 8, tile: 2}
 	most, few := 6, 2
 	switch {

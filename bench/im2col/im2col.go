@@ -1,35 +1,39 @@
-package conv
+// Package im2col is convolution by an unfolded input and a matrix product, for comparison
+// in the papers' suites: unfolded on the device ([Device], a [conv.Algo]) or by the host's
+// cores while the device multiplies ([Host]).
+package im2col
 
 import (
 	_ "embed"
 	"fmt"
 
+	"enhance/bench/gemm"
 	"enhance/clrt"
-	"enhance/conv/gemm"
-
+	"enhance/conv"
+	"enhance/internal/kerneltext"
 	"enhance/internal/planar"
 )
 
 //go:embed im2col.cl
 var im2colCL string
 
-// Im2col is explicit im2col and GEMM: the device unfolds rows of the input into a
+// Device is explicit im2col and GEMM: the device unfolds rows of the input into a
 // matrix in scratch memory, C·K·K times as large as the rows are wide, and
 // multiplies the weights by it; the product ends with bias, activation and
-// residual. The sum of an output has the order of Rows.
-type Im2col struct {
+// residual. The sum of an output has the order of [conv.Rows].
+type Device struct {
 	// Cap is how much scratch memory a launch asks for at most, in bytes, if a row
 	// takes less; 0 is 64 MiB on GPUs and 1 MiB, about a cache, on CPUs.
 	Cap int64
 }
 
 // Name is "im2col-gemm".
-func (Im2col) Name() string { return "im2col-gemm" }
+func (Device) Name() string { return "im2col-gemm" }
 
 // New fails for kernels wider than the rim and on devices whose work-groups or
 // local memory are too small for the product.
-func (m Im2col) New(c Caps, s Shape, p planar.Precision) (Impl, error) {
-	if err := s.rimmed("im2col-gemm"); err != nil {
+func (m Device) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+	if err := s.WithinRim("im2col-gemm"); err != nil {
 		return nil, err
 	}
 	u, err := newUnfolded(c, s, p)
@@ -47,13 +51,13 @@ func (m Im2col) New(c Caps, s Shape, p planar.Precision) (Impl, error) {
 	if !c.CPU {
 		items = max(1, min((items+31)/32*32, c.MaxWorkGroup))
 	}
-	return &im2colImpl{u, max(1, int(limit/u.rowBytes())), items}, nil
+	return &impl{u, max(1, int(limit/u.rowBytes())), items}, nil
 }
 
-// unfolded is the product of weights and an unfolded input. Im2col unfolds on the
-// device, HostIm2col on the host.
+// unfolded is the product of weights and an unfolded input. Device unfolds on the
+// device, Host on the host.
 type unfolded struct {
-	shape     Shape
+	shape     conv.Shape
 	precision planar.Precision
 	cpu       bool
 	local     gemm.Local // of GPUs
@@ -61,16 +65,15 @@ type unfolded struct {
 	vector    int        // columns that are stored together
 }
 
-func newUnfolded(c Caps, s Shape, p planar.Precision) (u *unfolded, err error) {
+func newUnfolded(c conv.Caps, s conv.Shape, p planar.Precision) (u *unfolded, err error) {
 	u = &unfolded{shape: s, precision: p, cpu: c.CPU, vector: 4}
-	g := gemm.Caps{CPU: c.CPU, Vector: c.Vector, LocalMem: c.LocalMem, MaxWorkGroup: c.MaxWorkGroup}
 	if c.CPU {
-		u.panel = gemm.NewPanel(g, s.OutC)
+		u.panel = gemm.NewPanel(c, s.OutC)
 		u.vector = u.panel.Vector()
 		return u, nil
 	}
-	if u.local, err = gemm.NewLocal(g, s.OutC, u.width()*s.H); err != nil {
-		return nil, fmt.Errorf("conv: im2col: %w; %s does", err, Simple{}.Name())
+	if u.local, err = gemm.NewLocal(c, s.OutC, u.width()*s.H); err != nil {
+		return nil, fmt.Errorf("im2col: %w; %s does", err, conv.Simple{}.Name())
 	}
 	return u, nil
 }
@@ -105,7 +108,7 @@ func (u *unfolded) Pack(weights, bias []float32) []float32 {
 
 // Kernels are conv_im2col, with what both it and the product need, and the
 // product.
-func (u *unfolded) Kernels() []Kernel {
+func (u *unfolded) Kernels() []conv.Kernel {
 	unfold := fmt.Sprintf("conv_im2col_k%d_v%d", u.shape.K, u.vector)
 	emit := unfold + "_emit"
 	h := gemm.Hooks{
@@ -115,19 +118,19 @@ func (u *unfolded) Kernels() []Kernel {
 		Bias:  "a[bias_at + (i)]",
 		Store: emit + "(res, rres, dst, rdst, (i), y0 + (j) / width, (j) % width, act, slope, (v))",
 	}
-	first := Kernel{unfold, put4CL + define(im2colCL, "NAME", unfold, "EMIT", emit, "KS", u.shape.K, "VW", u.vector)}
+	first := conv.Kernel{Name: unfold, Source: conv.Put4 + kerneltext.Define(im2colCL, "NAME", unfold, "EMIT", emit, "KS", u.shape.K, "VW", u.vector)}
 	if u.cpu {
 		name := unfold + "_panel_" + u.panel.Name()
-		return []Kernel{first, {name, u.panel.Source(name, h)}}
+		return []conv.Kernel{first, {Name: name, Source: u.panel.Source(name, h)}}
 	}
 	name := unfold + "_local_" + u.local.Name()
-	return []Kernel{first, {name, u.local.Source(name, h)}}
+	return []conv.Kernel{first, {Name: name, Source: u.local.Source(name, h)}}
 }
 
 // multiply queues the product that makes rows [y0,y0+rows) of a.Dst out of matrix.
-func (u *unfolded) multiply(q *clrt.Queue, k *clrt.Kernel, packed, matrix *clrt.Buffer, a *Args, y0, rows int) error {
+func (u *unfolded) multiply(q *clrt.Queue, k *clrt.Kernel, packed, matrix *clrt.Buffer, a *conv.Args, y0, rows int) error {
 	n := rows * u.width()
-	args := new(KernelArgs).Buffer(packed).Buffer(matrix).Int(u.shape.OutC, n, u.terms(), u.biasAt()).
+	args := new(conv.KernelArgs).Buffer(packed).Buffer(matrix).Int(u.shape.OutC, n, u.terms(), u.biasAt()).
 		Residual(a).Ring(a.Dst).Int(y0, u.width(), int(u.shape.Act)).Float(a.Slope)
 	if err := args.Set(k); err != nil {
 		return err
@@ -140,22 +143,22 @@ func (u *unfolded) multiply(q *clrt.Queue, k *clrt.Kernel, packed, matrix *clrt.
 	return q.LaunchQuiet(k, global, local)
 }
 
-type im2colImpl struct {
+type impl struct {
 	*unfolded
 	rows  int // of the picture, unfolded at a time
 	items int // of a work-group that unfolds
 }
 
-func (m *im2colImpl) Granule() int { return 1 }
+func (m *impl) Granule() int { return 1 }
 
-func (m *im2colImpl) Scratch(rows int) int64 { return int64(min(rows, m.rows)) * m.rowBytes() }
+func (m *impl) Scratch(rows int) int64 { return int64(min(rows, m.rows)) * m.rowBytes() }
 
 // LessScratch is one row.
-func (m *im2colImpl) LessScratch() []int64 { return []int64{m.rowBytes()} }
+func (m *impl) LessScratch() []int64 { return []int64{m.rowBytes()} }
 
-func (m *im2colImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
+func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	if a.Scratch == nil || a.Scratch.Size() < m.rowBytes() {
-		return fmt.Errorf("conv: im2col-gemm needs %d bytes of scratch for a row", m.rowBytes())
+		return fmt.Errorf("im2col-gemm needs %d bytes of scratch for a row", m.rowBytes())
 	}
 	piece := int(min(int64(m.rows), a.Scratch.Size()/m.rowBytes()))
 	for y := a.Y0; y < a.Y1; y += piece {
@@ -171,11 +174,11 @@ func (m *im2colImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer
 }
 
 // unfold queues conv_im2col for rows [y,y+rows).
-func (m *im2colImpl) unfold(q *clrt.Queue, k *clrt.Kernel, a *Args, y, rows int) error {
+func (m *impl) unfold(q *clrt.Queue, k *clrt.Kernel, a *conv.Args, y, rows int) error {
 	// Some drivers count groups of the second dimension in 16 bits.
 	const most = 32768
 	for t := 0; t < m.terms(); t += most {
-		args := new(KernelArgs).Sources(a).Buffer(a.Scratch).Int(y, rows, m.width(), t)
+		args := new(conv.KernelArgs).Sources(a).Buffer(a.Scratch).Int(y, rows, m.width(), t)
 		if err := args.Set(k); err != nil {
 			return err
 		}
