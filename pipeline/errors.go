@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -23,7 +24,7 @@ type Class uint8
 // The classes of errors.
 const (
 	ClassNone        Class = iota // no error
-	ClassOther                    // none of the below
+	ClassOther                    // none of the below: a defect of the program
 	ClassOption                   // an option is missing, wrong or contradicts the photo
 	ClassInput                    // the photo, reference or weights are damaged or of an unsupported kind
 	ClassIO                       // a file cannot be read or written
@@ -61,7 +62,8 @@ func Classify(err error) Class {
 		return ClassBudget
 	case as(new(*DeviceError)), errors.Is(err, clrt.ErrNoOpenCL), as(new(*clrt.Error)), as(new(*clrt.BuildError)):
 		return ClassDevice
-	case as(new(*atomicfile.Error)), as(new(*fs.PathError)), as(new(syscall.Errno)), errors.Is(err, fs.ErrNotExist):
+	case as(new(*atomicfile.Error)), as(new(*fs.PathError)), as(new(syscall.Errno)), errors.Is(err, fs.ErrNotExist),
+		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrShortWrite): // a file that changed while it was read
 		return ClassIO
 	}
 	return ClassOther

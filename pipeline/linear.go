@@ -41,6 +41,12 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 	if r.lens, err = newLens(r.photo.Lens(), r.geo, &linearConvention, r.balance.gains, r.report); err != nil {
 		return r.photoError(err)
 	}
+	if r.job.Reference != "" {
+		_, _, uw, uh := outputSize(r.geo, r.meta.Orientation)
+		if r.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
+			return err
+		}
+	}
 	if r.job.Planned != nil {
 		r.job.Planned(r.report)
 	}

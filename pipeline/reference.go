@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -35,14 +36,17 @@ type comparison struct {
 	y     int
 }
 
-// openReference reads the reference and holds its size against the result's.
+// checkReference holds the sides in the reference's header against the result's. Its pixels
+// take memory only when the run is known to have it, see openReference.
+func checkReference(path string, w, h int) error {
+	return referenceError(path, imgio.CheckSize(path, w, h), w, h)
+}
+
+// openReference reads the reference.
 func openReference(path string, w, h, bits int) (*comparison, error) {
-	ref, err := imgio.ReadRGB16(path)
+	ref, err := imgio.ReadRGB16Sized(path, w, h)
 	if err != nil {
-		return nil, &FileError{Path: path, Err: err}
-	}
-	if ref.Width != w || ref.Height != h {
-		return nil, optionErrorf("reference", "%s has %dx%d pixels, the result has %dx%d", path, ref.Width, ref.Height, w, h)
+		return nil, referenceError(path, err, w, h)
 	}
 	cfg := quality.Config{Width: w, Height: h, Domain: quality.Domain8, SSIM: true}
 	if bits == 16 && ref.Bits == 16 {
@@ -53,6 +57,17 @@ func openReference(path string, w, h, bits int) (*comparison, error) {
 		return nil, err
 	}
 	return &comparison{path: path, ref: ref, meter: m}, nil
+}
+
+func referenceError(path string, err error, w, h int) error {
+	var size *imgio.SizeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &size):
+		return optionErrorf("reference", "%s has %dx%d pixels, the result has %dx%d", path, size.Width, size.Height, w, h)
+	}
+	return &FileError{Path: path, Err: err}
 }
 
 func (c *comparison) row(rgb []uint16) error {

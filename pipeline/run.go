@@ -13,13 +13,14 @@ import (
 // run is the making of one picture.
 type run struct {
 	computation
-	job    *Job
-	photo  *raw.Photo
-	meta   *raw.Meta
-	report *Report
-	start  time.Time
-	waited time.Duration // for its turn
-	place  *place
+	job     *Job
+	photo   *raw.Photo
+	meta    *raw.Meta
+	report  *Report
+	start   time.Time
+	waited  time.Duration // for its turn
+	place   *place
+	planned bool // the plan was made
 
 	// What it may hold of the picture, see batch.go: decoded blocks (0: the least)
 	// and developed batches; and who else wants to know what the session holds.
@@ -59,7 +60,7 @@ func (r *run) do() (err error) {
 		}()
 	}
 	if r.job.Reference != "" {
-		if r.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
+		if err = checkReference(r.job.Reference, uw, uh); err != nil {
 			return err
 		}
 	}
@@ -68,6 +69,11 @@ func (r *run) do() (err error) {
 	}
 	r.ahead = newAhead(r.ctx, r.photo, r.geo.region, r.blocks, &r.host.mosaics, r.stages())
 	defer r.ahead.close()
+	if r.place.free() { // what no budget allows is refused before the photo is read for its statistics
+		if err = r.planWithin(); err != nil {
+			return err
+		}
+	}
 	display := r.model.Convention.Output == model.OutputDisplaySRGB
 	count := func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }
 	if r.balance, err = decideBalance(r.meta, count, r.job, display, r.report); err != nil {
@@ -84,6 +90,11 @@ func (r *run) do() (err error) {
 	}
 	if err := r.decide(); err != nil {
 		return err
+	}
+	if r.job.Reference != "" {
+		if r.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
+			return err
+		}
 	}
 	if r.job.Planned != nil {
 		r.job.Planned(r.report)
@@ -120,11 +131,11 @@ func (r *run) awaitTurn() error {
 
 // decide plans the run.
 func (r *run) decide() error {
-	defer r.stages().Begin("plan")()
-	if err := r.makePlan(r.geo.out.Y1); err != nil {
-		return err
-	}
-	if err := r.fitHost(); err != nil {
+	if !r.planned {
+		if err := r.planWithin(); err != nil {
+			return err
+		}
+	} else if err := r.fitHost(); err != nil { // with the lens corrections, which are known now
 		return err
 	}
 	if err := r.describePlan(r.job.Output.Overwrite); err != nil {
@@ -132,6 +143,16 @@ func (r *run) decide() error {
 	}
 	r.report.Seconds.Plan = (time.Since(r.start) - r.waited).Seconds()
 	return nil
+}
+
+// planWithin makes the plan and holds it against the budgets.
+func (r *run) planWithin() error {
+	defer r.stages().Begin("plan")()
+	if err := r.makePlan(r.geo.out.Y1); err != nil {
+		return err
+	}
+	r.planned = true
+	return r.fitHost()
 }
 
 // photoError names the photo in errors of reading it.

@@ -29,19 +29,27 @@ func (t *turns) take() *place {
 
 // wait returns when all places before were given up, or with ctx's error.
 func (p *place) wait(ctx context.Context) error {
-	if p.before == nil {
+	if p.free() {
 		return nil
-	}
-	select {
-	case <-p.before:
-		return nil
-	default:
 	}
 	select {
 	case <-p.before:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// free reports whether wait would return at once.
+func (p *place) free() bool {
+	if p.before == nil {
+		return true
+	}
+	select {
+	case <-p.before:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	exitBudget      = 6
 	exitExists      = 7
 	exitQuality     = 8
+	exitDefect      = 9
 	exitInterrupted = 130
 	exitPipe        = 141 // by the system, not by this program
 )
@@ -41,13 +42,14 @@ var exitTexts = []struct {
 	{exitBudget, "the memory budget is too small (the message names the smallest that works), or the host has too little memory"},
 	{exitExists, "the output exists"},
 	{exitQuality, "the result is below --min-psnr"},
+	{exitDefect, "an error of no known kind: a defect of the program, please report it"},
 	{exitInterrupted, "interrupted"},
 	{exitPipe, "the reader of standard output went away (SIGPIPE)"},
 }
 
 var exitOf = map[pipeline.Class]int{
 	pipeline.ClassNone:        exitOK,
-	pipeline.ClassOther:       exitFailed,
+	pipeline.ClassOther:       exitDefect,
 	pipeline.ClassOption:      exitUsage,
 	pipeline.ClassInput:       exitInput,
 	pipeline.ClassIO:          exitIO,

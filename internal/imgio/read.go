@@ -32,6 +32,11 @@ const (
 	maxExpansion = 2800
 )
 
+// SizeError says that a picture has other sides than it must have.
+type SizeError struct{ Width, Height int }
+
+func (e *SizeError) Error() string { return fmt.Sprintf("it has %dx%d pixels", e.Width, e.Height) }
+
 // ReadRGB16 reads a PNG, TIFF or JPEG file, told by its contents, as RGB of 16
 // bits. Grey becomes three equal components; opaque alpha is dropped. Embedded
 // profiles, gamma and orientation are not applied.
@@ -44,6 +49,34 @@ const (
 // ErrUnsupported (CMYK, transparency, other sample types, devices and pipes) or
 // the operating system's error.
 func ReadRGB16(path string) (*RGB16, error) {
+	return readRGB16(path, DecodeRGB16)
+}
+
+// ReadRGB16Sized is ReadRGB16 of a picture that must be w x h; another is refused with a
+// *SizeError by its header, before its pixels take memory.
+func ReadRGB16Sized(path string, w, h int) (*RGB16, error) {
+	return readRGB16(path, func(r io.ReaderAt, size int64) (*RGB16, error) {
+		return decodeRGB16(r, size, func(cfg image.Config) error { return hasSides(cfg, w, h) }, true)
+	})
+}
+
+// CheckSize looks at the header of a picture that must be w x h; the errors are those of
+// ReadRGB16Sized.
+func CheckSize(path string, w, h int) error {
+	_, err := readRGB16(path, func(r io.ReaderAt, size int64) (*RGB16, error) {
+		return decodeRGB16(r, size, func(cfg image.Config) error { return hasSides(cfg, w, h) }, false)
+	})
+	return err
+}
+
+func hasSides(cfg image.Config, w, h int) error {
+	if cfg.Width != w || cfg.Height != h {
+		return &SizeError{cfg.Width, cfg.Height}
+	}
+	return nil
+}
+
+func readRGB16(path string, decode func(io.ReaderAt, int64) (*RGB16, error)) (*RGB16, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
 		return nil, fmt.Errorf("read picture %s: %w: not a regular file", path, ErrUnsupported)
 	}
@@ -56,7 +89,7 @@ func ReadRGB16(path string) (*RGB16, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read picture: %w", err)
 	}
-	m, err := DecodeRGB16(f, info.Size())
+	m, err := decode(f, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("read picture %s: %w", path, err)
 	}
@@ -79,6 +112,11 @@ var codecs = []codec{
 
 // DecodeRGB16 is ReadRGB16 for the first size bytes of r.
 func DecodeRGB16(r io.ReaderAt, size int64) (*RGB16, error) {
+	return decodeRGB16(r, size, func(image.Config) error { return nil }, true)
+}
+
+// decodeRGB16 decodes pixels, if they are wanted, of a picture whose header is accepted.
+func decodeRGB16(r io.ReaderAt, size int64, accept func(image.Config) error, pixels bool) (*RGB16, error) {
 	head := make([]byte, min(max(size, 0), 8))
 	if _, err := r.ReadAt(head, 0); err != nil && err != io.EOF {
 		return nil, err
@@ -93,6 +131,9 @@ func DecodeRGB16(r io.ReaderAt, size int64) (*RGB16, error) {
 			return nil, decodeError(err)
 		}
 		if err := checkSize(cfg.Width, cfg.Height, size); err != nil {
+			return nil, err
+		}
+		if err := accept(cfg); err != nil || !pixels {
 			return nil, err
 		}
 		im, err := c.decode(io.NewSectionReader(r, 0, size))
