@@ -35,6 +35,7 @@ int main(void) {
 	AT("maximum", color.maximum);
 	AT("camMul", color.cam_mul);
 	AT("preMul", color.pre_mul);
+	AT("rgbCam", color.rgb_cam);
 	AT("camXYZ", color.cam_xyz);
 	AT("dngColor", color.dng_color[0]);
 	AT("dngColor2", color.dng_color[1]);

@@ -37,8 +37,10 @@ type facts struct {
 	Maximum   uint32   `json:"maximum"`
 
 	CamMul [4]float64    `json:"cam_mul"`
-	CamXYZ [4][3]float64 `json:"cam_xyz"`
-	Sets   [2]dngColour  `json:"sets"` // of DNG files
+	PreMul [3]float64    `json:"pre_mul"` // gains for daylight
+	RGBCam [3][3]float64 `json:"rgb_cam"` // from balanced camera RGB to linear sRGB
+	CamXYZ [4][3]float64 `json:"cam_xyz"` // from XYZ; zeros: unknown
+	Sets   [2]dngColour  `json:"sets"`    // of DNG files
 
 	Make, Model, Software, Lens, Artist, Description string
 

@@ -12,7 +12,7 @@ type layout struct {
 
 	lens, lensName, lensMade int // lensMade: by the maker's notes
 
-	cblack, black, maximum, camMul, preMul, camXYZ, dngColor, dngColor2 int
+	cblack, black, maximum, camMul, preMul, rgbCam, camXYZ, dngColor, dngColor2 int
 
 	other, iso, shutter, aperture, focal, timestamp, description, artist int
 
@@ -46,6 +46,7 @@ var layouts = map[int]layout{
 		maximum:     152880,
 		camMul:      153056,
 		preMul:      153072,
+		rgbCam:      153184,
 		camXYZ:      153232,
 		dngColor:    153708,
 		dngColor2:   153876,
@@ -86,6 +87,7 @@ var layouts = map[int]layout{
 		maximum:     152880,
 		camMul:      153056,
 		preMul:      153072,
+		rgbCam:      153184,
 		camXYZ:      153232,
 		dngColor:    153708,
 		dngColor2:   153876,
@@ -126,6 +128,7 @@ var layouts = map[int]layout{
 		maximum:     153088,
 		camMul:      153244,
 		preMul:      153260,
+		rgbCam:      153372,
 		camXYZ:      153420,
 		dngColor:    153900,
 		dngColor2:   154068,

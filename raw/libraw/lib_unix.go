@@ -31,6 +31,7 @@ type library struct {
 	rawWidth, rawHeight, width, height, maximum func(handle unsafe.Pointer) int32
 	iparams, lensInfo, imgOther                 func(handle unsafe.Pointer) unsafe.Pointer
 	camMul, preMul                              func(handle unsafe.Pointer, i int32) float32
+	rgbCam                                      func(handle unsafe.Pointer, row, col int32) float32
 	colour                                      func(handle unsafe.Pointer, row, col int32) int32
 }
 
@@ -41,7 +42,7 @@ func (l *library) table() map[string]any {
 		"libraw_set_dataerror_handler": &l.onDamage,
 		"libraw_get_raw_width":         &l.rawWidth, "libraw_get_raw_height": &l.rawHeight, "libraw_get_iwidth": &l.width, "libraw_get_iheight": &l.height,
 		"libraw_get_color_maximum": &l.maximum, "libraw_get_iparams": &l.iparams, "libraw_get_lensinfo": &l.lensInfo,
-		"libraw_get_imgother": &l.imgOther, "libraw_get_cam_mul": &l.camMul, "libraw_get_pre_mul": &l.preMul, "libraw_COLOR": &l.colour,
+		"libraw_get_imgother": &l.imgOther, "libraw_get_cam_mul": &l.camMul, "libraw_get_pre_mul": &l.preMul, "libraw_get_rgb_cam": &l.rgbCam, "libraw_COLOR": &l.colour,
 	}
 }
 
@@ -165,6 +166,9 @@ func (l *library) confirmValues(h unsafe.Pointer, s snapshot) error {
 			check{"pre_mul", s.float(y.preMul + 4*i), finite(float64(l.preMul(h, int32(i))))})
 	}
 	f := s.facts(y)
+	for i := range 9 {
+		checks = append(checks, check{"rgb_cam", f.RGBCam[i/3][i%3], finite(float64(l.rgbCam(h, int32(i/3), int32(i%3))))})
+	}
 	if f.Filters > 1000 { // a filter array of 8 rows and 2 columns
 		for i := range 16 {
 			checks = append(checks, check{"filters", float64(f.index(i/2, i%2)), float64(l.colour(h, int32(i/2), int32(i%2)))})

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"time"
 
+	"enhance/internal/colour"
 	"enhance/raw/mosaic"
 )
 
@@ -84,7 +85,10 @@ func (f *facts) setColour(m *mosaic.Meta) {
 	}
 	const d65 = 21 // Exif's LightSource
 	if !f.DNG {
-		if m.ColorMatrix1 = rows(f.CamXYZ[:3]); m.ColorMatrix1 != nil {
+		if m.ColorMatrix1 = rows(f.CamXYZ[:3]); m.ColorMatrix1 == nil {
+			m.ColorMatrix1 = f.fromRGB()
+		}
+		if m.ColorMatrix1 != nil {
 			m.Illuminant1 = d65
 		}
 		return
@@ -108,6 +112,26 @@ func (f *facts) setColour(m *mosaic.Meta) {
 		}
 		*to.forward, *to.calibration = rows(fw[:]), rows(cal[:])
 	}
+}
+
+// fromRGB is the matrix from XYZ to the camera's RGB of a camera of which LibRaw knows
+// only the way from that, balanced for daylight, to sRGB; nil if it does not know that
+// either.
+func (f *facts) fromRGB() *[3][3]float64 {
+	g := f.PreMul
+	if colour.Matrix(f.RGBCam) == colour.Identity() || !(g[0] > 0 && g[1] > 0 && g[2] > 0) {
+		return nil
+	}
+	balanced, err := colour.Inverse(f.RGBCam)
+	if err != nil {
+		return nil
+	}
+	fromXYZ, err := colour.Inverse(colour.SRGBToXYZ())
+	if err != nil {
+		return nil
+	}
+	m := [3][3]float64(colour.Mul(colour.Diagonal([3]float64{g[1] / g[0], 1, g[1] / g[2]}), colour.Mul(balanced, fromXYZ)))
+	return &m
 }
 
 // rows is a matrix, nil if it is all zeros, which stand for unknown.

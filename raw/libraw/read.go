@@ -58,6 +58,12 @@ func (s snapshot) facts(l *layout) *facts {
 	for i := range f.CamMul {
 		f.CamMul[i] = s.float(l.camMul + 4*i)
 	}
+	for i := range f.RGBCam {
+		f.PreMul[i] = s.float(l.preMul + 4*i)
+		for j := range f.RGBCam[i] {
+			f.RGBCam[i][j] = s.float(l.rgbCam + 4*(4*i+j))
+		}
+	}
 	s.floats(l.camXYZ, f.CamXYZ[:])
 	for i, at := range []int{l.dngColor, l.dngColor2} {
 		f.Sets[i] = s.dngColour(at)
