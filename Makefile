@@ -18,7 +18,7 @@ SAMPLE = testdata/raw/colorchart.dng
 RESULT = out/colorchart.png
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test train-test test-race test-long fuzz bench lint oclgrind pictures measure compare-cpu clean check-go opencl
+.PHONY: help build run test train-test test-race test-long fuzz bench lint oclgrind pictures measure compare-cpu clean check-go opencl libraw
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,12 +27,12 @@ build: check-go ## build bin/enhance
 	@$(GO) build -o bin/enhance ./cmd/enhance
 
 # The sample's own white balance is wrong for its light, and it is two stops dark.
-run: build opencl ## enhance the sample photo to out/colorchart.png
+run: build opencl libraw ## enhance the sample photo to out/colorchart.png
 	@mkdir -p $(dir $(RESULT))
 	@bin/enhance $(SAMPLE) -o $(RESULT) -y --wb 1.47,1,2.26 --exposure 2
 	@echo "Look at $(RESULT)"
 
-test: lint opencl ## check and test everything
+test: lint opencl libraw ## check and test everything
 	@ENHANCE_REQUIRE_OPENCL=1 $(GO) test -timeout 25m $(PKG)
 
 test-race: check-go opencl ## test under the race detector (needs a C compiler)
@@ -77,3 +77,6 @@ check-go:
 
 opencl: check-go
 	@scripts/setup-opencl.sh "$(GO)"
+
+libraw:
+	@scripts/setup-libraw.sh

@@ -32,7 +32,7 @@ func cmdKillchild(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, c.Start())
 	killed := 0
 	for range 10000 {
-		if killed = compiling(c.Process.Pid); killed != 0 {
+		if killed = childWith(c.Process.Pid, compileArgument); killed != 0 {
 			time.Sleep(10 * time.Millisecond) // that it has begun
 			p, err := os.FindProcess(killed)
 			check(ts, err)
@@ -50,14 +50,15 @@ func cmdKillchild(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// compiling is a process that was started by another to compile, 0 if there is none.
-func compiling(parent int) int {
+// childWith is a process that was started by another with an argument, 0 if there is
+// none.
+func childWith(parent int, argument string) int {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
 	for _, name := range threads {
 		list, _ := os.ReadFile(name)
 		for _, word := range strings.Fields(string(list)) {
 			pid, _ := strconv.Atoi(word)
-			if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); bytes.Contains(line, []byte(compileArgument)) {
+			if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); bytes.Contains(line, []byte(argument)) {
 				return pid
 			}
 		}

@@ -24,6 +24,7 @@ import (
 	"enhance/clrt"
 	"enhance/internal/imgio"
 	"enhance/model/safetensors"
+	"enhance/raw/libraw"
 )
 
 func TestMain(m *testing.M) {
@@ -53,6 +54,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", data)
+			e.Setenv("LIBRAW", os.Getenv(libraw.LibraryEnv))
 			if program, err := exec.LookPath("enhance"); err == nil { // for scripts that change PATH
 				e.Setenv("ENHANCE", program)
 			}
@@ -71,6 +73,8 @@ func TestScripts(t *testing.T) {
 			case "opencl":
 				_, err := clrt.Devices()
 				return err == nil, nil
+			case "libraw":
+				return haveLibRaw()
 			case "cores":
 				return runtime.NumCPU() > 1, nil
 			case "tmpfs":
@@ -79,23 +83,24 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":     cmdExits,
-			"mkraw":     cmdMkraw,
-			"croprgb":   cmdCroprgb,
-			"head":      cmdHead,
-			"size":      cmdSize,
-			"files":     cmdFiles,
-			"json":      cmdJSON,
-			"savejson":  cmdSaveJSON,
-			"oneline":   cmdOneline,
-			"weights":   cmdWeights,
-			"minimum":   cmdMinimum,
-			"enough":    cmdEnough,
-			"smalldisk": cmdSmalldisk,
-			"interrupt": cmdInterrupt,
-			"killchild": cmdKillchild,
-			"same":      cmdSame,
-			"atmost":    cmdAtmost,
+			"exits":      cmdExits,
+			"mkraw":      cmdMkraw,
+			"croprgb":    cmdCroprgb,
+			"head":       cmdHead,
+			"size":       cmdSize,
+			"files":      cmdFiles,
+			"json":       cmdJSON,
+			"savejson":   cmdSaveJSON,
+			"oneline":    cmdOneline,
+			"weights":    cmdWeights,
+			"minimum":    cmdMinimum,
+			"enough":     cmdEnough,
+			"smalldisk":  cmdSmalldisk,
+			"interrupt":  cmdInterrupt,
+			"killchild":  cmdKillchild,
+			"killreader": cmdKillreader,
+			"same":       cmdSame,
+			"atmost":     cmdAtmost,
 		},
 	})
 }
