@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"enhance/clrt"
+	"enhance/internal/devices"
 	"enhance/internal/exec"
+	"enhance/internal/hostmemory"
 )
 
 // Batch makes pictures of many photos, on one device or on several at a time. A device
@@ -25,40 +25,16 @@ type Batch struct {
 	asked    Budget // for the host's memory
 }
 
-// AllDevices selects all devices of the kind that [Choose] takes without a selector.
-const AllDevices = "all"
-
-// Selectors splits a selector of several devices: [AllDevices], or selectors for
-// [Choose] with commas between them. A device may come twice: then two photos are
-// computed on it at a time, within the memory budget of one.
-func Selectors(selector string) ([]string, error) {
-	if selector != AllDevices {
-		return strings.Split(selector, ","), nil
-	}
-	devices, err := clrt.Devices()
-	best := chooseBest(devices, err)
-	if best.Device == nil {
-		return []string{HostDevice}, nil
-	}
-	var all []string
-	for i, d := range devices {
-		if d.Info().Type == best.Device.Info().Type {
-			all = append(all, strconv.Itoa(i))
-		}
-	}
-	return all, nil
-}
-
 // NewBatch loads the model and chooses the devices that set.Device selects, see
-// [Selectors]. profiler, if not nil, gives each its profile. The caller must Close
+// Settings.Device. profiler, if not nil, gives each its profile. The caller must Close
 // the batch.
 func NewBatch(set Settings, profiler func(n int, name string, d *clrt.Device) *exec.Profile) (b *Batch, err error) {
-	selectors, err := Selectors(set.Device)
+	selectors, err := devices.Split(set.Device)
 	if err != nil {
 		return nil, err
 	}
 	b = &Batch{}
-	all := set.Device == AllDevices
+	all := set.Device == devices.All
 	set.serialise()
 	groups := map[string]*peers{}
 	defer func() {
@@ -233,7 +209,7 @@ func (b *Batch) bound() int64 {
 	if b.asked.Limited() {
 		return b.asked.Bytes()
 	}
-	if avail, ok := memAvailable(); ok {
+	if avail, ok := hostmemory.Available(); ok {
 		return max(1, avail/4)
 	}
 	return 2 << 30

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"enhance/internal/devices"
 	"enhance/pipeline"
 )
 
@@ -76,7 +77,7 @@ func TestBatchSameBytes(t *testing.T) {
 		"one device":       {Device: "0"},
 		"two sessions":     {Device: "0,0"},
 		"three, budgeted":  {Device: "0,0,0", Memory: pipeline.Limit(96 << 20)},
-		"all":              {Device: pipeline.AllDevices},
+		"all":              {Device: devices.All},
 		"host memory":      {Device: "0", HostMemory: pipeline.Limit(900 << 20)},
 		"hardly any of it": {Device: "0,0", HostMemory: pipeline.Limit(700 << 20), Memory: pipeline.Limit(64 << 20)},
 	} {
@@ -244,28 +245,7 @@ func (r *told) ReadAt(p []byte, off int64) (int, error) {
 	return r.ReaderAt.ReadAt(p, off)
 }
 
-func TestSelectors(t *testing.T) {
-	for in, want := range map[string][]string{
-		"": {""}, "host": {"host"}, "0,1": {"0", "1"}, "0,0": {"0", "0"}, "nvidia:1,cpu": {"nvidia:1", "cpu"},
-	} {
-		if got, err := pipeline.Selectors(in); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %q, %v", in, got, err)
-		}
-	}
-	all, err := pipeline.Selectors(pipeline.AllDevices)
-	if err != nil || len(all) == 0 {
-		t.Fatalf("all: %q, %v", all, err)
-	}
-	first, err := pipeline.Choose("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range all {
-		c, err := pipeline.Choose(s)
-		if err != nil || (c.Device == nil) != (first.Device == nil) || c.Device != nil && c.Device.Info().Type != first.Device.Info().Type {
-			t.Errorf("all has %q: %+v, %v; the default is %+v", s, c, err, first)
-		}
-	}
+func TestBatchOfNoSuchDevice(t *testing.T) {
 	if _, err := pipeline.NewBatch(pipeline.Settings{Device: "0,no such device"}, nil); pipeline.Classify(err) != pipeline.ClassDevice {
 		t.Errorf("a device that is not there: %v", err)
 	}
@@ -275,7 +255,7 @@ func TestSelectors(t *testing.T) {
 // same cores, makes none of the photos that a CPU device can make.
 func TestBatchLeavesTheSlow(t *testing.T) {
 	needOpenCL(t)
-	first, err := pipeline.Choose("0")
+	first, err := devices.Choose("0")
 	if err != nil {
 		t.Fatal(err)
 	}

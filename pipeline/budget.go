@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"enhance/clrt"
+	"enhance/internal/bytesize"
+	"enhance/internal/hostmemory"
 )
 
 // deviceBudget decides what plans for the device may hold, of what was asked for: no more than
@@ -22,7 +24,7 @@ func (s *Session) deviceBudget(asked Budget, sharers int) Budget {
 	case p == nil:
 		b = defaultBudget(s.info)
 	default: // the profile's own default; on a device that is here, no more than its
-		b = Limit(p.GlobalMem / 5 * 4).Because(fmt.Sprintf("80 %% of the %s of %s", Bytes(p.GlobalMem), p.Name))
+		b = Limit(p.GlobalMem / 5 * 4).Because(fmt.Sprintf("80 %% of the %s of %s", bytesize.Text(p.GlobalMem), p.Name))
 		if s.choice.Device != nil {
 			if here := defaultBudget(s.choice.Device.Info()); here.Bytes() < b.Bytes() {
 				b = here
@@ -33,7 +35,7 @@ func (s *Session) deviceBudget(asked Budget, sharers int) Budget {
 		wish := "no limit was asked for"
 		switch {
 		case asked.Limited():
-			wish = Bytes(asked.Bytes()) + " were asked for"
+			wish = bytesize.Text(asked.Bytes()) + " were asked for"
 		case b.Limited():
 			wish = b.Why() + " would be more"
 		}
@@ -49,12 +51,12 @@ func (s *Session) deviceBudget(asked Budget, sharers int) Budget {
 // defaultBudget is what a device is given if nobody says how much.
 func defaultBudget(i *clrt.DeviceInfo) Budget {
 	if i.Type != clrt.CPU {
-		return Limit(i.GlobalMem / 5 * 4).Because(fmt.Sprintf("80 %% of the device's %s", Bytes(i.GlobalMem)))
+		return Limit(i.GlobalMem / 5 * 4).Because(fmt.Sprintf("80 %% of the device's %s", bytesize.Text(i.GlobalMem)))
 	}
-	if avail, ok := memAvailable(); ok {
-		return Limit(avail / 2).Because(fmt.Sprintf("half of the %s available", Bytes(avail)))
+	if avail, ok := hostmemory.Available(); ok {
+		return Limit(avail / 2).Because(fmt.Sprintf("half of the %s available", bytesize.Text(avail)))
 	}
-	return Limit(i.GlobalMem / 2).Because(fmt.Sprintf("half of the device's %s", Bytes(i.GlobalMem)))
+	return Limit(i.GlobalMem / 2).Because(fmt.Sprintf("half of the device's %s", bytesize.Text(i.GlobalMem)))
 }
 
 // allowed is what a plan made now may hold.

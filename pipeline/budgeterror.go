@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"enhance/internal/bytesize"
 	"enhance/internal/exec"
 	"enhance/memplan"
 	"enhance/model"
@@ -39,10 +40,10 @@ type Remedy struct {
 
 func (e *BudgetError) Error() string {
 	s := fmt.Sprintf("%s is too small by %s for %s on %s: the smallest that works is --mem %d (%s)",
-		e.budget(), Bytes(e.Minimum-e.Budget.Whole().Bytes()), e.work(), e.Device, e.Minimum, Bytes(e.Minimum))
+		e.budget(), bytesize.Text(e.Minimum-e.Budget.Whole().Bytes()), e.work(), e.Device, e.Minimum, bytesize.Text(e.Minimum))
 	before := "; "
 	if e.DeviceMem > 0 {
-		s = fmt.Sprintf("%s has %s of memory, too little for %s, which needs at least %s", e.Device, Bytes(e.DeviceMem), e.work(), Bytes(e.Minimum))
+		s = fmt.Sprintf("%s has %s of memory, too little for %s, which needs at least %s", e.Device, bytesize.Text(e.DeviceMem), e.work(), bytesize.Text(e.Minimum))
 		if n := e.Budget.Sharers(); n > 1 {
 			s += fmt.Sprintf(" for the %d photos that are on it at a time", n)
 		}
@@ -67,7 +68,7 @@ func (e *BudgetError) budget() string {
 	whole := e.Budget.Whole()
 	s := "a budget of " + exactly(whole.Bytes())
 	if !whole.AskedFor() {
-		s = fmt.Sprintf("the budget of %s (%s)", Bytes(whole.Bytes()), whole.Why())
+		s = fmt.Sprintf("the budget of %s (%s)", bytesize.Text(whole.Bytes()), whole.Why())
 	}
 	if e.Default {
 		s = strings.Replace(s, "the budget", "the default budget", 1)
@@ -81,9 +82,9 @@ func (e *BudgetError) budget() string {
 // exactly prints bytes with their unit, an odd number in bytes too.
 func exactly(n int64) string {
 	if n%1024 == 0 || n < 1024 {
-		return Bytes(n)
+		return bytesize.Text(n)
 	}
-	return fmt.Sprintf("%d bytes (%s)", n, Bytes(n))
+	return fmt.Sprintf("%d bytes (%s)", n, bytesize.Text(n))
 }
 
 func (e *BudgetError) Unwrap() error { return e.Err }
@@ -114,7 +115,7 @@ func withoutPhoto(err error, h, w int) error {
 func remedies(lower []Remedy) string {
 	var all []string
 	for _, r := range lower {
-		all = append(all, fmt.Sprintf("%s (%s)", r.Change, Bytes(r.Minimum)))
+		all = append(all, fmt.Sprintf("%s (%s)", r.Change, bytesize.Text(r.Minimum)))
 	}
 	return strings.Join(all, " or ")
 }
@@ -160,7 +161,7 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 		return e
 	}
 	if small.Kept > small.Minimum/2 {
-		e.Maps = fmt.Sprintf("%s of them for whole maps between sections (at %s)", Bytes(small.Budget.ForAll(small.Kept)), small.Where)
+		e.Maps = fmt.Sprintf("%s of them for whole maps between sections (at %s)", bytesize.Text(small.Budget.ForAll(small.Kept)), small.Where)
 		if s.shared() && !s.hostRest() {
 			e.Maps += ", which cannot wait in host memory because the device shares it"
 		}

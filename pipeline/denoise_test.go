@@ -44,8 +44,8 @@ func TestNoiseOptions(t *testing.T) {
 	s := session(t, pipeline.Settings{Model: noiseAware, Device: pipeline.HostDevice})
 	c := nikon(t).crop(300, 200, 128, 96)
 	profile := mosaic.Meta{NoiseProfile: &[3][2]float64{{2e-4, 1e-6}, {1e-4, 1e-6}, {3e-4, 2e-6}}}
-	given, err := pipeline.ParseNoise("1e-3,1e-5")
-	if err != nil {
+	var given pipeline.Noise
+	if err := given.UnmarshalText([]byte("1e-3,1e-5")); err != nil {
 		t.Fatal(err)
 	}
 	zero, half, one, two := 0.0, 0.5, 1.0, 2.0

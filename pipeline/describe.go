@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"enhance/internal/atomicfile"
+	"enhance/internal/bytesize"
 	"enhance/internal/exec"
 )
 
@@ -47,7 +48,7 @@ func (r *run) budgetTitle() string {
 	if !b.Limited() {
 		return "no budget"
 	}
-	return "budget " + Bytes(b.Bytes())
+	return "budget " + bytesize.Text(b.Bytes())
 }
 
 // sectionTable describes the sections of a job's plan.

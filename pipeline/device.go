@@ -4,13 +4,15 @@ import (
 	"enhance/clrt"
 	"enhance/conv/mma"
 	"enhance/conv/wgmma"
+	"enhance/internal/devices"
+	"enhance/internal/hostmemory"
 )
 
 // device is what a session runs on: an OpenCL device with its context, which is opened
 // when it is first needed, or the host executor.
 type device struct {
 	set    *Settings // of the session
-	choice Choice
+	choice devices.Choice
 	info   *clrt.DeviceInfo // what is planned for: the device's own limits, or a profile's; nil: the host executor
 	early  *earlyContext    // nil: none, or taken
 	cl     *clrt.Context    // nil: not open
@@ -23,11 +25,11 @@ type device struct {
 func (d *device) chooseDevice() (err error) {
 	p := d.set.Profile
 	if p != nil && d.set.PlanOnly {
-		d.choice = Choice{Index: -1, Why: "a profile, planned for and not run"}
+		d.choice = devices.Choice{Index: -1, Why: "a profile, planned for and not run"}
 		d.info = p.Info()
 		return nil
 	}
-	if d.choice, err = ChooseCores(d.set.Device, d.set.Cores); err != nil {
+	if d.choice, err = devices.ChooseCores(d.set.Device, d.set.Cores); err != nil {
 		return err
 	}
 	if d.choice.Device == nil {
@@ -106,7 +108,7 @@ func (d *device) openContext() error {
 	}
 	c, err := d.newContext()
 	if err != nil {
-		return &DeviceError{Selector: d.set.Device, Problem: d.choice.Device.String() + " cannot be used", Err: err}
+		return &devices.Error{Selector: d.set.Device, Problem: d.choice.Device.String() + " cannot be used", Err: err}
 	}
 	d.cl = c
 	return nil
@@ -146,7 +148,7 @@ func (d *device) hostRest() bool {
 	case d.info == nil || !d.info.Unified || d.info.Type == clrt.CPU:
 		return false
 	}
-	total, ok := memTotal()
+	total, ok := hostmemory.Total()
 	return ok && total > d.info.GlobalMem
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"enhance/clrt"
 	"enhance/internal/atomicfile"
+	"enhance/internal/bytesize"
+	"enhance/internal/devices"
 	"enhance/internal/imgio"
 	"enhance/internal/profile"
 	"enhance/memplan"
@@ -60,7 +62,7 @@ func Classify(err error) Class {
 		return ClassInput
 	case as(new(*memplan.BudgetError)), as(new(*memplan.AllocError)), as(new(*MemoryError)), as(new(*HostMemoryError)):
 		return ClassBudget
-	case as(new(*DeviceError)), errors.Is(err, clrt.ErrNoOpenCL), as(new(*clrt.Error)), as(new(*clrt.BuildError)):
+	case as(new(*devices.Error)), errors.Is(err, clrt.ErrNoOpenCL), as(new(*clrt.Error)), as(new(*clrt.BuildError)):
 		return ClassDevice
 	case as(new(*atomicfile.Error)), as(new(*fs.PathError)), as(new(syscall.Errno)), errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrShortWrite): // a file that changed while it was read
@@ -88,26 +90,6 @@ func plain(err error, path string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "read picture "), path+": ")
 }
 
-// DeviceError says that a device cannot be had or used.
-type DeviceError struct {
-	Selector string // what was asked for; "" if the choice was the program's
-	Problem  string
-	Err      error // the cause, or nil
-}
-
-func (e *DeviceError) Error() string {
-	s := "device: " + e.Problem
-	if e.Selector != "" {
-		s = fmt.Sprintf("device %q: %s", e.Selector, e.Problem)
-	}
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	return s
-}
-
-func (e *DeviceError) Unwrap() error { return e.Err }
-
 // MemoryError says that the device could not give what the plan needs although
 // the budget allows it.
 type MemoryError struct {
@@ -117,7 +99,7 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	s := fmt.Sprintf("the device has no room for the %s planned", Bytes(e.Need))
+	s := fmt.Sprintf("the device has no room for the %s planned", bytesize.Text(e.Need))
 	if e.Minimum > 0 && e.Minimum < e.Need {
 		s += fmt.Sprintf(": give a smaller budget; the smallest that works is --mem %d", e.Minimum)
 	}

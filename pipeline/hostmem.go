@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
+	"enhance/internal/bytesize"
 	"enhance/internal/exec"
+	"enhance/internal/hostmemory"
 	"enhance/internal/imgio"
 	"enhance/memplan"
 	"enhance/raw"
@@ -54,18 +55,18 @@ type HostMemoryError struct {
 func (e *HostMemoryError) Error() string {
 	var parts []string
 	for _, u := range e.Planned {
-		parts = append(parts, fmt.Sprintf("%s %s", Bytes(u.Bytes), u.Purpose))
+		parts = append(parts, fmt.Sprintf("%s %s", bytesize.Text(u.Bytes), u.Purpose))
 	}
 	if e.Available > 0 {
 		return fmt.Sprintf("this run needs about %s of host memory (%s), but only %s are available, %s of which the process holds; --host-mem 0 skips this check",
-			Bytes(e.Need), strings.Join(parts, ", "), Bytes(e.Budget), Bytes(e.Budget-e.Available))
+			bytesize.Text(e.Need), strings.Join(parts, ", "), bytesize.Text(e.Budget), bytesize.Text(e.Budget-e.Available))
 	}
 	if e.Owner != "" {
 		return fmt.Sprintf("this run needs about %s of host memory (%s), but the host of %s has %s; --host-mem 0 skips this check",
-			Bytes(e.Need), strings.Join(parts, ", "), e.Owner, Bytes(e.Budget))
+			bytesize.Text(e.Need), strings.Join(parts, ", "), e.Owner, bytesize.Text(e.Budget))
 	}
 	return fmt.Sprintf("%s of host memory is too little: this run needs about %s (%s); try --host-mem %dM",
-		Bytes(e.Budget), Bytes(e.Need), strings.Join(parts, ", "), e.enough()>>20)
+		bytesize.Text(e.Budget), bytesize.Text(e.Need), strings.Join(parts, ", "), e.enough()>>20)
 }
 
 // drift is by how much what the process holds before a run differs from one run to
@@ -97,7 +98,7 @@ func (r *run) hostNeeds() error {
 		}
 	}
 	if r.host.base == 0 { // later what runs hold is among it
-		r.host.base, _ = residentBytes()
+		r.host.base, _ = hostmemory.Resident()
 	}
 	f.StartRSS = r.host.base
 	add("of the process so far", f.StartRSS)
@@ -143,7 +144,7 @@ func (r *run) hostAvailable() error {
 	if !ok {
 		return nil
 	}
-	held, _ := residentBytes()
+	held, _ := hostmemory.Resident()
 	if r.engine != nil { // its memory is used again, or given back before the next one's is taken
 		held = max(held, r.fixedBytes(r.engine.Job))
 	}
@@ -252,18 +253,11 @@ func (r *run) pictureBytes() []HostUse {
 // notePeak completes the report with what the process came to, and the one that reads
 // the photo, if there is one.
 func (f *HostFacts) notePeak(r *Report, p *raw.Photo) {
-	_, f.PeakRSS = residentBytes()
+	_, f.PeakRSS = hostmemory.Resident()
 	_, apart := p.Apart()
 	f.PeakRSS += apart
 	if f.Budget > 0 && f.PeakRSS > f.Budget {
 		r.warn("host memory peaked at %s, above the %s asked for: about %s were planned, the rest is the OpenCL driver's and its compiler's",
-			Bytes(f.PeakRSS), Bytes(f.Budget), Bytes(f.Need))
+			bytesize.Text(f.PeakRSS), bytesize.Text(f.Budget), bytesize.Text(f.Need))
 	}
-}
-
-// residentBytes asks Linux for the process's resident memory, now and at most so
-// far (proc(5): VmRSS, VmHWM); 0 elsewhere.
-func residentBytes() (now, peak int64) {
-	status := fields(os.DirFS("/proc"), "self/status", ":")
-	return status["VmRSS"], status["VmHWM"]
 }

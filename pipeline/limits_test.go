@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/internal/bytesize"
 	"enhance/internal/exec"
 	"enhance/internal/imgio"
 	"enhance/internal/profile"
@@ -71,10 +72,10 @@ func TestBudgetWithinDevice(t *testing.T) {
 		why    string
 	}{
 		{pipeline.Unlimited(), toy.GlobalMem, "all that toy has; no limit was asked for"},
-		{pipeline.Limit(toy.GlobalMem + 1), toy.GlobalMem, "all that toy has; " + pipeline.Bytes(toy.GlobalMem+1) + " were asked for"},
+		{pipeline.Limit(toy.GlobalMem + 1), toy.GlobalMem, "all that toy has; " + bytesize.Text(toy.GlobalMem+1) + " were asked for"},
 		{pipeline.Limit(toy.GlobalMem), toy.GlobalMem, "as asked for"},
 		{pipeline.Limit(toy.GlobalMem - 1), toy.GlobalMem - 1, "as asked for"},
-		{pipeline.Budget{}, toy.GlobalMem / 5 * 4, "80 % of the " + pipeline.Bytes(toy.GlobalMem) + " of toy"},
+		{pipeline.Budget{}, toy.GlobalMem / 5 * 4, "80 % of the " + bytesize.Text(toy.GlobalMem) + " of toy"},
 	} {
 		x, err := explain(c.memory)
 		if err != nil {
@@ -412,7 +413,7 @@ func TestBudgetProblem(t *testing.T) {
 			"a budget of 2.0 MiB, shared by the 2 photos that are on the device at a time, is too small by 2.0 MiB" + of},
 	} {
 		c.err.Model, c.err.Precision, c.err.Device = "fast", "fp32", "D"
-		if want := fmt.Sprintf("%s: the smallest that works is --mem %d (%s)", c.want, c.err.Minimum, pipeline.Bytes(c.err.Minimum)); c.err.Error() != want {
+		if want := fmt.Sprintf("%s: the smallest that works is --mem %d (%s)", c.want, c.err.Minimum, bytesize.Text(c.err.Minimum)); c.err.Error() != want {
 			t.Errorf("%s: %q, want %q", name, &c.err, want)
 		}
 	}

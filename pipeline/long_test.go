@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"enhance/internal/bytesize"
 	"enhance/pipeline"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
@@ -86,9 +87,13 @@ func TestDevelopAlone(t *testing.T) {
 	if photo == "" {
 		t.Skip("only run by other tests")
 	}
-	memory, err := pipeline.ParseMemory(os.Getenv("DEVELOP_MEM"))
+	bytes, err := bytesize.Parse(os.Getenv("DEVELOP_MEM"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	memory := pipeline.Unlimited()
+	if bytes > 0 {
+		memory = pipeline.Limit(bytes)
 	}
 	rows, err := strconv.Atoi(os.Getenv("DEVELOP_ROWS"))
 	if err != nil {

@@ -32,9 +32,14 @@ const (
 	NoiseGiven                     // given
 )
 
-// ParseNoise reads "estimate", one pair "S,O" for all colours, or three pairs
+// UnmarshalText reads "estimate", one pair "S,O" for all colours, or three pairs
 // "S,O,S,O,S,O" for red, green and blue.
-func ParseNoise(s string) (Noise, error) {
+func (n *Noise) UnmarshalText(text []byte) (err error) {
+	*n, err = parseNoise(string(text))
+	return err
+}
+
+func parseNoise(s string) (Noise, error) {
 	if s == "estimate" {
 		return Noise{Mode: NoiseEstimate}, nil
 	}
@@ -56,15 +61,6 @@ func ParseNoise(s string) (Noise, error) {
 		n.Levels[c].S, n.Levels[c].O = pair[0], pair[1]
 	}
 	return n, nil
-}
-
-// ParseDenoise reads a strength of 0 to 1.
-func ParseDenoise(s string) (float64, error) {
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(v >= 0 && v <= 1) {
-		return 0, optionErrorf("denoise", "%q: want a number from 0 to 1", s)
-	}
-	return v, nil
 }
 
 // Sources of noise levels, in NoiseFacts.

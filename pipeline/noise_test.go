@@ -300,22 +300,14 @@ func TestParseNoise(t *testing.T) {
 		"1e-3,2e-6":           {Mode: NoiseGiven, Levels: noiseLevels(1e-3, 2e-6)},
 		".1, .2,.3,.4,.5, .6": {Mode: NoiseGiven, Levels: noiseLevels(.1, .2, .3, .4, .5, .6)},
 	} {
-		if got, err := ParseNoise(s); err != nil || got != want {
+		if got, err := parseNoise(s); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", s, got, err)
 		}
 	}
 	for _, s := range []string{"", "file", "1e-3", "1,2", "-1,0", "1e-3,NaN", "0,0,0", "0,0,0,0", "0,0,0,0,0,0,0,0"} {
-		if _, err := ParseNoise(s); Classify(err) != ClassOption {
+		if _, err := parseNoise(s); Classify(err) != ClassOption {
 			t.Errorf("%q: error %v", s, err)
 		}
-	}
-	for _, s := range []string{"", "x", "-0.1", "1.1", "NaN"} {
-		if _, err := ParseDenoise(s); Classify(err) != ClassOption {
-			t.Errorf("denoise %q: error %v", s, err)
-		}
-	}
-	if v, err := ParseDenoise("0.25"); v != 0.25 || err != nil {
-		t.Errorf("0.25 is %g, %v", v, err)
 	}
 }
 

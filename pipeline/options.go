@@ -9,11 +9,15 @@ import (
 	"strings"
 
 	"enhance/clrt"
+	"enhance/internal/devices"
 	"enhance/internal/exec"
 	"enhance/internal/profile"
 	"enhance/memplan"
 	"enhance/raw"
 )
+
+// HostDevice selects the host executor: plain Go on all cores, without OpenCL.
+const HostDevice = devices.Host
 
 // Options are a whole order: how to compute and what.
 type Options struct {
@@ -150,8 +154,13 @@ const (
 	JPEG      Format = "jpeg"
 )
 
-// ParseFormat reads a format's name or file extension.
-func ParseFormat(s string) (Format, error) {
+// UnmarshalText reads a format's name or file extension.
+func (f *Format) UnmarshalText(text []byte) (err error) {
+	*f, err = parseFormat(string(text))
+	return err
+}
+
+func parseFormat(s string) (Format, error) {
 	switch strings.ToLower(strings.TrimPrefix(s, ".")) {
 	case "png":
 		return PNG, nil
@@ -180,7 +189,7 @@ func (o *Output) complete() error {
 		if o.Writer != nil {
 			o.Format = PNG
 		} else {
-			f, err := ParseFormat(filepath.Ext(o.Path))
+			f, err := parseFormat(filepath.Ext(o.Path))
 			if err != nil {
 				return optionErrorf("output", "%s: the name should end in .png, .jpg or .tif, or --format say what it is", o.Path)
 			}
@@ -225,8 +234,13 @@ var wbNames = [...]string{"default", "as-shot", "auto", "given"}
 
 func (m WBMode) String() string { return wbNames[m] }
 
-// ParseWhiteBalance reads "as-shot", "auto" or three gains "R,G,B".
-func ParseWhiteBalance(s string) (WhiteBalance, error) {
+// UnmarshalText reads "as-shot", "auto" or three gains "R,G,B".
+func (b *WhiteBalance) UnmarshalText(text []byte) (err error) {
+	*b, err = parseWhiteBalance(string(text))
+	return err
+}
+
+func parseWhiteBalance(s string) (WhiteBalance, error) {
 	switch s {
 	case "as-shot":
 		return WhiteBalance{Mode: WBAsShot}, nil
@@ -259,8 +273,13 @@ type Exposure struct {
 // maxEV is the largest exposure correction either way: ten stops.
 const maxEV = 10
 
-// ParseExposure reads "auto" or a number of stops.
-func ParseExposure(s string) (Exposure, error) {
+// UnmarshalText reads "auto" or a number of stops.
+func (x *Exposure) UnmarshalText(text []byte) (err error) {
+	*x, err = parseExposure(string(text))
+	return err
+}
+
+func parseExposure(s string) (Exposure, error) {
 	if s == "auto" {
 		return Exposure{Auto: true}, nil
 	}

@@ -10,53 +10,33 @@ import (
 
 	"enhance/clrt"
 	"enhance/internal/atomicfile"
+	"enhance/internal/devices"
 	"enhance/memplan"
 	"enhance/model"
 	"enhance/raw"
 )
-
-func TestParseMemory(t *testing.T) {
-	for s, want := range map[string]int64{
-		"1": 1, "4096": 4096, "64k": 64 << 10, "64K": 64 << 10, "256M": 256 << 20,
-		"256m": 256 << 20, "256MB": 256 << 20, "256MiB": 256 << 20, "1.5g": 3 << 29, "2G": 2 << 30, " 8m ": 8 << 20, "0.1": 1,
-	} {
-		if got, err := ParseMemory(s); err != nil || got != Limit(want) {
-			t.Errorf("%q: %v, %v; want %d", s, got, err, want)
-		}
-	}
-	for _, s := range []string{"0", "0G", "0.0"} {
-		if got, err := ParseMemory(s); err != nil || got != Unlimited() {
-			t.Errorf("%q: %v, %v; want no limit", s, got, err)
-		}
-	}
-	for _, s := range []string{"", "m", "-1", "1x", "1mm", "NaN", "inf", "1e9", "0x10", "9999999999T", "1_0", "12 34"} {
-		if got, err := ParseMemory(s); Classify(err) != ClassOption {
-			t.Errorf("%q: %v, %v; want a refusal", s, got, err)
-		}
-	}
-}
 
 func TestParseWhiteBalanceAndExposure(t *testing.T) {
 	for s, want := range map[string]WhiteBalance{
 		"as-shot": {Mode: WBAsShot}, "auto": {Mode: WBAuto},
 		"1.47,1,2.26": {Mode: WBGains, Gains: [3]float64{1.47, 1, 2.26}}, "2, 1, 3": {Mode: WBGains, Gains: [3]float64{2, 1, 3}},
 	} {
-		if got, err := ParseWhiteBalance(s); err != nil || got != want {
+		if got, err := parseWhiteBalance(s); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", s, got, err)
 		}
 	}
 	for _, s := range []string{"", "1,2", "1,2,3,4", "0,1,1", "-1,1,1", "NaN,1,1", "1,inf,1", "a,b,c", "daylight"} {
-		if _, err := ParseWhiteBalance(s); Classify(err) != ClassOption {
+		if _, err := parseWhiteBalance(s); Classify(err) != ClassOption {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
 	for s, want := range map[string]Exposure{"auto": {Auto: true}, "2": {EV: 2}, "-1.5": {EV: -1.5}, "+1": {EV: 1}} {
-		if got, err := ParseExposure(s); err != nil || got != want {
+		if got, err := parseExposure(s); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", s, got, err)
 		}
 	}
 	for _, s := range []string{"", "bright", "11", "NaN", "-inf"} {
-		if _, err := ParseExposure(s); Classify(err) != ClassOption {
+		if _, err := parseExposure(s); Classify(err) != ClassOption {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
@@ -81,26 +61,6 @@ func TestOutputComplete(t *testing.T) {
 	}
 }
 
-func TestMatch(t *testing.T) {
-	devices := []*clrt.DeviceInfo{
-		{Platform: "Intel(R) OpenCL", Name: "Iris Xe", Type: clrt.GPU},
-		{Platform: "NVIDIA CUDA", Name: "NVIDIA H200", Type: clrt.GPU},
-		{Platform: "NVIDIA CUDA", Name: "NVIDIA T4", Type: clrt.GPU},
-		{Platform: "Portable Computing Language", Name: "pthread-EPYC", Type: clrt.CPU},
-	}
-	for s, want := range map[string]int{"0": 0, "3": 3, "h200": 1, "T4": 2, "nvidia": 1, "portable": 3, "epyc": 3,
-		"1:0": 1, "1:1": 2, "nvidia:1": 2, "NVIDIA:t4": 2, "2:0": 3, "intel:0": 0} {
-		if got, _, err := match(s, devices); err != nil || got != want {
-			t.Errorf("%q: %d, %v; want %d", s, got, err, want)
-		}
-	}
-	for _, s := range []string{"4", "-1", "amd", "1:2", "3:0", ":", "nvidia:5"} {
-		if got, _, err := match(s, devices); Classify(err) != ClassDevice {
-			t.Errorf("%q: %d, %v", s, got, err)
-		}
-	}
-}
-
 func TestClassify(t *testing.T) {
 	for want, errs := range map[Class][]error{
 		ClassNone:        {nil},
@@ -108,7 +68,7 @@ func TestClassify(t *testing.T) {
 		ClassOption:      {&raw.OptionError{}, &model.SpecError{}},
 		ClassInput:       {&raw.FormatError{}, &raw.UnsupportedError{}, &model.WeightsError{Err: errors.New("x")}},
 		ClassIO:          {&fs.PathError{Err: syscall.EIO}, &atomicfile.Error{Err: syscall.ENOSPC}, syscall.EPIPE},
-		ClassDevice:      {&DeviceError{}, &clrt.NoOpenCLError{}, &clrt.BuildError{Err: errors.New("x")}},
+		ClassDevice:      {&devices.Error{}, &clrt.NoOpenCLError{}, &clrt.BuildError{Err: errors.New("x")}},
 		ClassBudget:      {&memplan.BudgetError{}, &memplan.AllocError{}, &MemoryError{Err: &clrt.Error{}}},
 		ClassExists:      {&atomicfile.Error{Err: atomicfile.ErrExists}},
 		ClassResult:      {&NonFiniteError{}},
@@ -134,30 +94,22 @@ func FuzzOptions(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		m, err := ParseMemory(s)
-		if err == nil && m.Bytes() <= 0 || err != nil && Classify(err) != ClassOption {
-			t.Errorf("memory %q: %v, %v", s, m, err)
-		}
-		if n, err := ParseNoise(s); err == nil && n.Mode == NoiseGiven {
+		if n, err := parseNoise(s); err == nil && n.Mode == NoiseGiven {
 			for _, l := range n.Levels {
 				if !(l.S >= 0 && l.S <= 1 && l.O >= 0 && l.O <= 1) {
 					t.Errorf("%q: noise levels %+v", s, n.Levels)
 				}
 			}
 		}
-		if v, err := ParseDenoise(s); err == nil && !(v >= 0 && v <= 1) {
-			t.Errorf("%q: denoise %g", s, v)
-		}
-		if wb, err := ParseWhiteBalance(s); err == nil && wb.Mode == WBGains && !(min(wb.Gains[0], wb.Gains[1], wb.Gains[2]) > 0) {
+		if wb, err := parseWhiteBalance(s); err == nil && wb.Mode == WBGains && !(min(wb.Gains[0], wb.Gains[1], wb.Gains[2]) > 0) {
 			t.Errorf("white balance %q: %+v", s, wb)
 		}
-		if e, err := ParseExposure(s); err == nil && !(e.EV >= -maxEV && e.EV <= maxEV) {
+		if e, err := parseExposure(s); err == nil && !(e.EV >= -maxEV && e.EV <= maxEV) {
 			t.Errorf("exposure %q: %+v", s, e)
 		}
-		if _, err := ParseFormat(s); err != nil && Classify(err) != ClassOption {
+		if _, err := parseFormat(s); err != nil && Classify(err) != ClassOption {
 			t.Errorf("format %q: %v", s, err)
 		}
-		match(s, []*clrt.DeviceInfo{{Platform: "p", Name: "n"}})
 	})
 }
 

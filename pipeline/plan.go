@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"enhance/conv/wgmma"
+	"enhance/internal/devices"
 	"enhance/internal/exec"
 	"enhance/model"
 )
@@ -67,7 +68,7 @@ func (s *Session) algoError(err error) error {
 	case cannot.Asked:
 		return optionErrorf("algo", "%v", err)
 	}
-	return &DeviceError{Selector: s.set.Device, Problem: s.deviceFacts().Name + " cannot run the network", Err: err}
+	return &devices.Error{Selector: s.set.Device, Problem: s.deviceFacts().Name + " cannot run the network", Err: err}
 }
 
 // engineOptions are for a plan within a budget.

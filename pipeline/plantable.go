@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"enhance/internal/bytesize"
 	"enhance/internal/exec"
 	"enhance/memplan"
 )
@@ -166,7 +167,7 @@ func (s *Session) measureRow(ctx context.Context, j Job, row *TableRow) (seconds
 		return 0, err
 	}
 	if !rep.Memory.AsPlanned || rep.Plan.Peak != row.Peak {
-		return 0, fmt.Errorf("within %s the device held %d bytes where %d were planned: please report this", Bytes(row.Budget), rep.Memory.Peak, row.Peak)
+		return 0, fmt.Errorf("within %s the device held %d bytes where %d were planned: please report this", bytesize.Text(row.Budget), rep.Memory.Peak, row.Peak)
 	}
 	return rep.Seconds.Run + rep.Seconds.Finish, nil
 }

@@ -30,8 +30,13 @@ var precisionNames = [...]string{"fp32", "tf32", "fp16", "auto"}
 
 func (p Precision) String() string { return precisionNames[p] }
 
-// ParsePrecision reads "fp32", "tf32", "fp16" or "auto".
-func ParsePrecision(s string) (Precision, error) {
+// UnmarshalText reads "fp32", "tf32", "fp16" or "auto".
+func (p *Precision) UnmarshalText(text []byte) (err error) {
+	*p, err = parsePrecision(string(text))
+	return err
+}
+
+func parsePrecision(s string) (Precision, error) {
 	for i, name := range precisionNames {
 		if s == name {
 			return Precision(i), nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"enhance/clrt"
+	"enhance/internal/bytesize"
 	"enhance/internal/exec"
 	"enhance/memplan"
 	"enhance/model"
@@ -52,7 +53,7 @@ func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(str
 	case perr != nil:
 		return nil, job, perr
 	}
-	say(fmt.Sprintf("the device has no room for the planned %s (%v); the photo is planned again within %s", Bytes(job.Plan.Peak), err, Bytes(found.Bytes())))
+	say(fmt.Sprintf("the device has no room for the planned %s (%v); the photo is planned again within %s", bytesize.Text(job.Plan.Peak), err, bytesize.Text(found.Bytes())))
 	if e, _, err = s.open(again); err != nil {
 		return nil, again, s.memoryError(err, again, m, h, w)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/internal/exec"
+	"enhance/internal/tensorfile"
 	"enhance/internal/tune"
 	"enhance/memplan"
 	"enhance/model"
@@ -162,7 +163,7 @@ func parseNote(text string) (*precisionChoice, error) {
 		if len(f) != 3 {
 			return nil, fmt.Errorf("%q is not a precision, decibels and seconds", part)
 		}
-		p, err := ParsePrecision(f[0])
+		p, err := parsePrecision(f[0])
 		psnr, perr := strconv.ParseFloat(f[1], 64)
 		seconds, serr := strconv.ParseFloat(f[2], 64)
 		if err = errors.Join(err, perr, serr); err != nil || p == AutoPrecision || !(seconds > 0) || (p == FP32) != (len(tried) == 0) {
@@ -185,7 +186,7 @@ func (s *Session) tryPrecisions(ctx context.Context, offered []Precision) ([]pre
 		if i == 0 {
 			want = got
 		}
-		_, psnr, err := CompareTensors(got, want)
+		_, psnr, err := tensorfile.Compare(got, want)
 		if err != nil {
 			return nil, err
 		}

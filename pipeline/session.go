@@ -11,6 +11,7 @@ import (
 	"enhance/internal/atomicfile"
 	"enhance/internal/buffers"
 	"enhance/internal/exec"
+	"enhance/internal/hostmemory"
 	"enhance/internal/imgio"
 	"enhance/internal/tune"
 	"enhance/model"
@@ -46,7 +47,7 @@ type choices struct {
 // hostMemory is what a session knows and keeps of the host's memory.
 type hostMemory struct {
 	base int64 // resident bytes of the process before the first run
-	// available says how much more there is; memAvailable but in tests.
+	// available says how much more there is; hostmemory.Available but in tests.
 	available         func() (int64, bool)
 	mosaics, pictures buffers.Slices[uint16] // blocks and batches of rows
 }
@@ -66,7 +67,7 @@ func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
 
 // newSession is NewSession with a model that is loaded already, unless it is nil.
 func newSession(set Settings, loaded *model.Model) (*Session, error) {
-	s := &Session{set: set, modelName: set.Model, model: loaded, host: hostMemory{available: memAvailable}}
+	s := &Session{set: set, modelName: set.Model, model: loaded, host: hostMemory{available: hostmemory.Available}}
 	s.device.set = &s.set
 	if err := s.settle(); err != nil {
 		s.Close()

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -229,22 +228,6 @@ func summarise(v []float32) *ValueFacts {
 	}
 	f.Std = math.Sqrt(f.Std / n)
 	return f
-}
-
-// CompareTensors gives the largest absolute difference of two tensors' samples
-// and the PSNR of got against want in dB for a peak of 1, which is +Inf if they
-// are equal. It fails if their lengths differ.
-func CompareTensors(got, want []float32) (maxAbs, psnr float64, err error) {
-	if len(got) != len(want) {
-		return 0, 0, fmt.Errorf("%d samples against %d", len(got), len(want))
-	}
-	sum := 0.0
-	for i, v := range got {
-		d := math.Abs(float64(v) - float64(want[i]))
-		maxAbs = max(maxAbs, d) // NaN if any is
-		sum += d * d
-	}
-	return maxAbs, -10 * math.Log10(sum/float64(len(got))), nil
 }
 
 // Model is the session's network.

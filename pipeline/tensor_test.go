@@ -4,11 +4,12 @@ import (
 	"context"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"enhance/internal/devices"
+	"enhance/internal/tensorfile"
 	"enhance/model"
 	"enhance/pipeline"
 )
@@ -21,7 +22,7 @@ func sessions(t *testing.T, set pipeline.Settings, do func(t *testing.T, s *pipe
 			name = "opencl"
 		}
 		t.Run(name, func(t *testing.T) {
-			if c, err := pipeline.Choose(device); err != nil || device == "" && c.Device == nil {
+			if c, err := devices.Choose(device); err != nil || device == "" && c.Device == nil {
 				if os.Getenv("ENHANCE_REQUIRE_OPENCL") != "" {
 					t.Fatalf("no OpenCL device: %v", err)
 				}
@@ -40,11 +41,12 @@ func sessions(t *testing.T, set pipeline.Settings, do func(t *testing.T, s *pipe
 
 func goldenTensor(t *testing.T) (in *pipeline.Tensor, want []float32) {
 	t.Helper()
-	in, err := pipeline.OpenTensor("../testdata/golden/pynet_s_96x128.x.f32", 4, model.Shape{C: 4, H: 96, W: 128})
+	shape, data, err := tensorfile.Open("../testdata/golden/pynet_s_96x128.x.f32", 4, model.Shape{C: 4, H: 96, W: 128})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err = pipeline.ReadFloats("../testdata/golden/pynet_s_96x128.y.f32", 3*192*256)
+	in = &pipeline.Tensor{Shape: shape, Data: data}
+	want, err = tensorfile.Read("../testdata/golden/pynet_s_96x128.y.f32", 3*192*256)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ func TestRunTensorGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		worst, psnr, err := pipeline.CompareTensors(out.Data, want)
+		worst, psnr, err := tensorfile.Compare(out.Data, want)
 		if err != nil || !(worst <= 1e-4) || !(psnr > 80) {
 			t.Errorf("max abs error %g, PSNR %.1f dB, %v", worst, psnr, err)
 		}
@@ -128,7 +130,7 @@ func TestRunTensorDumpsEqualTheHosts(t *testing.T) {
 				values[node] = out.Data
 				continue
 			}
-			worst, _, err := pipeline.CompareTensors(out.Data, values[node])
+			worst, _, err := tensorfile.Compare(out.Data, values[node])
 			if limit := 1e-3 * rep.Values.Std; err != nil || !(worst <= limit) {
 				t.Errorf("%s: differs from the host's by %g (limit %g), %v", node, worst, limit, err)
 			}
@@ -239,57 +241,6 @@ func TestExplain(t *testing.T) {
 		}
 		if s.Context() != nil {
 			t.Error("explaining touched the device")
-		}
-	})
-}
-
-func TestOpenTensor(t *testing.T) {
-	x, err := pipeline.OpenTensor("formula:gold:3x2", 4, model.Shape{})
-	if err != nil || x.Shape != (model.Shape{C: 4, H: 2, W: 3}) || math.Abs(float64(x.Data[0])-0.34222281) > 1e-7 || math.Abs(float64(x.Data[3])-0.77324218) > 1e-7 {
-		t.Errorf("formula input %+v, %v", x, err)
-	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "x.f32")
-	if err := pipeline.WriteFloats(path, x.Data, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := pipeline.WriteFloats(path, x.Data, false); pipeline.Classify(err) != pipeline.ClassExists {
-		t.Errorf("writing over a file: %v", err)
-	}
-	y, err := pipeline.OpenTensor(path, 4, x.Shape)
-	if err != nil || !slices.Equal(x.Data, y.Data) {
-		t.Errorf("a file read back differs: %v", err)
-	}
-	for _, c := range []struct {
-		spec  string
-		shape model.Shape
-		class pipeline.Class
-	}{
-		{path, model.Shape{}, pipeline.ClassOption},
-		{path, model.Shape{C: 4, H: 2, W: 4}, pipeline.ClassInput},
-		{filepath.Join(dir, "none.f32"), x.Shape, pipeline.ClassIO},
-		{dir, x.Shape, pipeline.ClassInput},
-		{"formula:gold", model.Shape{}, pipeline.ClassOption},
-		{"formula:gold:0x4", model.Shape{}, pipeline.ClassOption},
-		{"formula:gold:99999999x4", model.Shape{}, pipeline.ClassOption},
-	} {
-		if _, err := pipeline.OpenTensor(c.spec, 4, c.shape); pipeline.Classify(err) != c.class {
-			t.Errorf("%s of %v: %v, want class %v", c.spec, c.shape, err, c.class)
-		}
-	}
-}
-
-func FuzzParseShape(f *testing.F) {
-	for _, s := range []string{"4,96,128", "1,1,1", "4,,128", "-1,2,3", "4,96,128,1", "9999999999,1,1"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		shape, err := pipeline.ParseShape(s)
-		if err == nil && (shape.C < 1 || shape.H < 1 || shape.W < 1 || shape.Elems() < 1) {
-			t.Errorf("%q gives %v", s, shape)
-		}
-		if err != nil && pipeline.Classify(err) != pipeline.ClassOption {
-			t.Errorf("%q: %v", s, err)
 		}
 	})
 }

@@ -8,7 +8,6 @@ import (
 
 	"enhance/clrt"
 	"enhance/internal/exec"
-	"enhance/internal/fuse"
 	"enhance/internal/tune"
 )
 
@@ -132,22 +131,8 @@ func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, until tim
 	return m.Run(ctx, tasks, o)
 }
 
-// ConvolutionName says which convolution an outcome is about: channels, rows and
-// columns of its input, kernel and outputs, and what follows in the same kernel.
-func ConvolutionName(o *tune.Outcome) string {
-	if o.Task != nil {
-		switch o.Task.Shape.Act {
-		case fuse.LeakyReLU:
-			return o.Shape + " leaky"
-		case fuse.Sigmoid:
-			return o.Shape + " sigmoid"
-		}
-	}
-	return o.Shape
-}
-
 func outcomeText(o *tune.Outcome) string {
-	c, name := &o.Choice, ConvolutionName(o)
+	c, name := &o.Choice, o.Name()
 	if !c.Measured() {
 		return fmt.Sprintf("%-26s %s, not measured: %s", name, c.Algo, o.Problem)
 	}

@@ -8,6 +8,7 @@ import (
 	"enhance/bench/papers"
 	"enhance/clrt"
 	"enhance/internal/atomicfile"
+	"enhance/internal/devices"
 	"enhance/pipeline"
 )
 
@@ -19,12 +20,12 @@ type benchRun struct {
 
 // openDevice opens the device that -g names, which cannot be the host executor.
 func (b *benchRun) openDevice() (*clrt.Device, error) {
-	c, err := pipeline.ChooseCores(b.set.Device, b.set.Cores)
+	c, err := devices.ChooseCores(b.set.Device, b.set.Cores)
 	if err != nil {
 		return nil, err
 	}
 	if c.Device == nil {
-		return nil, &pipeline.DeviceError{Selector: b.set.Device, Problem: "benchmarks need an OpenCL device"}
+		return nil, &devices.Error{Selector: b.set.Device, Problem: "benchmarks need an OpenCL device"}
 	}
 	return c.Device, nil
 }

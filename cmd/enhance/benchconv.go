@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"enhance/bench/papers"
-	"enhance/pipeline"
+	"enhance/internal/devices"
 )
 
 var benchConvCommand = &command{name: "bench conv", summary: "time convolutions as papers did",
@@ -85,7 +85,7 @@ func (b *benchRun) conv() (*papers.ConvReport, error) {
 		return nil, err
 	}
 	if why := r.Nothing(); why != "" {
-		return nil, &pipeline.DeviceError{Selector: b.set.Device, Problem: "nothing could be measured: " + why}
+		return nil, &devices.Error{Selector: b.set.Device, Problem: "nothing could be measured: " + why}
 	}
 	return r, draw(out, r.Chart())
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"enhance/bench"
+	"enhance/internal/tensorfile"
 	"enhance/model"
 	"enhance/pipeline"
 )
@@ -29,7 +30,7 @@ func runBenchNet(c *call) error {
 }
 
 func (b *benchRun) net(times *timeProfile) (r *bench.NetReport, err error) {
-	cols, rows, err := pipeline.ParseSize(b.size)
+	cols, rows, err := tensorfile.ParseSize(b.size)
 	if err != nil {
 		return nil, err
 	}

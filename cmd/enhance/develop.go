@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"enhance/internal/hostmemory"
 	"enhance/internal/printable"
 	"enhance/pipeline"
 )
@@ -56,7 +57,7 @@ func runDevelop(c *call) error {
 func boundHeap(b pipeline.Budget) {
 	limit, known := b.Bytes(), b.Limited()
 	if !b.Decided() {
-		limit, known = pipeline.HostAvailable()
+		limit, known = hostmemory.Attainable()
 	}
 	if known && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(limit)

@@ -6,6 +6,8 @@ import (
 	"text/tabwriter"
 
 	"enhance/clrt"
+	"enhance/internal/bytesize"
+	"enhance/internal/devices"
 	"enhance/internal/printable"
 	"enhance/internal/profile"
 	"enhance/pipeline"
@@ -22,13 +24,13 @@ type listed struct {
 
 // listDevices prints what -g selects from, the default marked.
 func listDevices(c *call) error {
-	devices, err := clrt.Devices()
-	choice, cerr := pipeline.Choose("")
+	present, err := clrt.Devices()
+	choice, cerr := devices.Choose("")
 	if cerr != nil {
 		return cerr
 	}
 	var all []listed
-	for i, d := range devices {
+	for i, d := range present {
 		all = append(all, listed{Select: fmt.Sprint(i), Default: choice.Device == d, Info: d.Info(), Profile: profile.Of(d.Info())})
 	}
 	all = append(all, listed{Select: pipeline.HostDevice, Default: choice.Device == nil})
@@ -49,7 +51,7 @@ func writeDevices(w io.Writer, all []listed) error {
 			fmt.Fprintf(t, "%s\tGo\thost executor: plain Go on all cores, no OpenCL\t\t\t%s\n", l.Select, mark)
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Select, l.Info.Type, printable.Text(l.Info.Name), printable.Text(l.Info.Platform), pipeline.Bytes(l.Info.GlobalMem), mark)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Select, l.Info.Type, printable.Text(l.Info.Name), printable.Text(l.Info.Platform), bytesize.Text(l.Info.GlobalMem), mark)
 	}
 	return t.Flush()
 }

@@ -7,7 +7,6 @@ import (
 
 	"enhance/bench/eval"
 	"enhance/internal/printable"
-	"enhance/pipeline"
 )
 
 var evalCommand = &command{name: "eval", summary: "compare networks and LibRaw on photos: PSNR and SSIM",
@@ -67,7 +66,7 @@ func (o *evalOrder) readOptions() (err error) {
 		return usagef("--compare: %q: want libraw", o.compare)
 	}
 	if o.noise != "" {
-		if o.Noise, err = pipeline.ParseNoise(o.noise); err != nil {
+		if err = o.Noise.UnmarshalText([]byte(o.noise)); err != nil {
 			return err
 		}
 	}

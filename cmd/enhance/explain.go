@@ -5,6 +5,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"enhance/internal/bytesize"
 	"enhance/internal/exec"
 	"enhance/internal/printable"
 	"enhance/pipeline"
@@ -47,7 +48,7 @@ func writeExplanation(w io.Writer, x *pipeline.Explanation) error {
 	fmt.Fprintf(w, "%-8s%s, %s\n", "model", x.Model.Name, precisionLine(&x.Plan))
 	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&x.Plan))
 	fmt.Fprintf(w, "%-8s%s\n", "", tuningLine(&x.Plan))
-	fmt.Fprintf(w, "%-8speak %s of device memory\n\n", "", pipeline.Bytes(x.Plan.Peak))
+	fmt.Fprintf(w, "%-8speak %s of device memory\n\n", "", bytesize.Text(x.Plan.Peak))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "step\tkind\tchannels\tk\tplane\tGFLOP\tshare\tscratch\tresult\talgorithm")
 	whys, order := map[string]string{}, []string{}
@@ -119,5 +120,5 @@ func scratchOf(n int64) string {
 	if n == 0 {
 		return "-"
 	}
-	return pipeline.Bytes(n)
+	return bytesize.Text(n)
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"io"
 
-	"enhance/pipeline"
+	"enhance/internal/tensorfile"
 )
 
 var modelInfoCommand = &command{name: "model info", summary: "print the layers, parameters and work of a network",
@@ -18,7 +18,7 @@ func runModelInfo(c *call) error {
 	if len(c.args) == 1 {
 		c.model = c.args[0]
 	}
-	w, h, err := pipeline.ParseSize(c.size)
+	w, h, err := tensorfile.ParseSize(c.size)
 	if err != nil {
 		return err
 	}

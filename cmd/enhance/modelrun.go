@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"enhance/internal/atomicfile"
+	"enhance/internal/bytesize"
 	"enhance/internal/printable"
+	"enhance/internal/tensorfile"
 	"enhance/model"
 	"enhance/pipeline"
 )
@@ -132,14 +134,15 @@ func listNodes(w io.Writer, m *model.Model) error {
 func (o *tensorOrder) run(ctx context.Context, s *pipeline.Session) (r tensorResult, err error) {
 	var shape model.Shape
 	if o.shape != "" {
-		if shape, err = pipeline.ParseShape(o.shape); err != nil {
+		if shape, err = tensorfile.ParseShape(o.shape); err != nil {
 			return r, err
 		}
 	}
-	in, err := pipeline.OpenTensor(o.tensor, s.Model().Graph.Nodes[0].C, shape)
+	shape, data, err := tensorfile.Open(o.tensor, s.Model().Graph.Nodes[0].C, shape)
 	if err != nil {
 		return r, err
 	}
+	in := &pipeline.Tensor{Shape: shape, Data: data}
 	if o.output != "" || o.reference != "" || len(o.dumps) == 0 {
 		if r, err = o.value(ctx, s, in, "", o.output); err != nil {
 			return r, err
@@ -181,10 +184,10 @@ func (o *tensorOrder) value(ctx context.Context, s *pipeline.Session, in *pipeli
 	}
 	switch {
 	case file == "-":
-		err = pipeline.PutFloats(o.stdout, out.Data)
+		err = tensorfile.Put(o.stdout, out.Data)
 	case file != "":
 		r.File = file
-		err = pipeline.WriteFloats(file, out.Data, o.overwrite)
+		err = tensorfile.Write(file, out.Data, o.overwrite)
 	}
 	if err == nil && node == "" && o.reference != "" {
 		r.Comparison, err = compareTensor(o.reference, out)
@@ -194,11 +197,11 @@ func (o *tensorOrder) value(ctx context.Context, s *pipeline.Session, in *pipeli
 }
 
 func compareTensor(path string, out *pipeline.Tensor) (*tensorComparison, error) {
-	want, err := pipeline.ReadFloats(path, int64(len(out.Data)))
+	want, err := tensorfile.Read(path, int64(len(out.Data)))
 	if err != nil {
 		return nil, err
 	}
-	worst, psnr, err := pipeline.CompareTensors(out.Data, want)
+	worst, psnr, err := tensorfile.Compare(out.Data, want)
 	return &tensorComparison{Path: path, MaxAbs: worst, PSNR: pipeline.Decibels(psnr)}, err
 }
 
@@ -220,7 +223,7 @@ func writeTensorDone(w io.Writer, r *tensorResult) {
 		if !m.AsPlanned {
 			agree = fmt.Sprintf("NOT as planned (%d bytes)", r.Plan.Peak)
 		}
-		fmt.Fprintf(w, "%-8speak device memory %s (%d bytes), %s\n", "memory", pipeline.Bytes(m.Peak), m.Peak, agree)
+		fmt.Fprintf(w, "%-8speak device memory %s (%d bytes), %s\n", "memory", bytesize.Text(m.Peak), m.Peak, agree)
 	}
 	fmt.Fprintf(w, "%-8smean %.6g, std %.6g, from %.6g to %.6g\n", "values", v.Mean, v.Std, v.Min, v.Max)
 	for _, text := range r.Warnings {

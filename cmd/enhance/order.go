@@ -40,20 +40,20 @@ func (o *order) readJob() (err error) {
 		return usagef("--quality: 0: want 1 to 100")
 	}
 	if o.format != "" {
-		if j.Output.Format, err = pipeline.ParseFormat(o.format); err != nil {
+		if err = j.Output.Format.UnmarshalText([]byte(o.format)); err != nil {
 			return err
 		}
 	}
 	if o.wb != "" {
-		if j.WB, err = pipeline.ParseWhiteBalance(o.wb); err != nil {
+		if err = j.WB.UnmarshalText([]byte(o.wb)); err != nil {
 			return err
 		}
 	}
-	if j.Exposure, err = pipeline.ParseExposure(o.exposure); err != nil {
+	if err = j.Exposure.UnmarshalText([]byte(o.exposure)); err != nil {
 		return err
 	}
 	if o.noise != "" {
-		if j.Noise, err = pipeline.ParseNoise(o.noise); err != nil {
+		if err = j.Noise.UnmarshalText([]byte(o.noise)); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"enhance/internal/bytesize"
 	"enhance/pipeline"
 )
 
@@ -15,11 +16,11 @@ func writeMoves(w io.Writer, r *pipeline.Report) {
 	if !r.DryRun || p.Full == nil {
 		return
 	}
-	fmt.Fprintf(w, "%-8s%s up, %s down, recomputed %.1f %%, predicted %s s (work %s s, link %s s)\n", "", pipeline.Bytes(p.Upload), pipeline.Bytes(p.Download),
+	fmt.Fprintf(w, "%-8s%s up, %s down, recomputed %.1f %%, predicted %s s (work %s s, link %s s)\n", "", bytesize.Text(p.Upload), bytesize.Text(p.Download),
 		100*float64(p.Recomputed)/float64(max(p.FLOPs, 1)), significant(p.Predicted), significant(p.Work), significant(p.Link))
-	fmt.Fprintf(w, "%-8sabout %s planned", "host", pipeline.Bytes(r.Host.Need))
+	fmt.Fprintf(w, "%-8sabout %s planned", "host", bytesize.Text(r.Host.Need))
 	for i, u := range r.Host.Planned {
-		fmt.Fprintf(w, "%s %s %s", []string{":", ","}[min(i, 1)], pipeline.Bytes(u.Bytes), u.Purpose)
+		fmt.Fprintf(w, "%s %s %s", []string{":", ","}[min(i, 1)], bytesize.Text(u.Bytes), u.Purpose)
 	}
 	fmt.Fprintln(w)
 }
@@ -46,7 +47,7 @@ func short(n int64) string {
 	if n == 0 {
 		return "-"
 	}
-	return strings.ReplaceAll(pipeline.Bytes(n), " ", "\u00a0")
+	return strings.ReplaceAll(bytesize.Text(n), " ", "\u00a0")
 }
 
 func orDash(s string) string {

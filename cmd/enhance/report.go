@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"enhance/clrt"
+	"enhance/internal/bytesize"
 	"enhance/internal/printable"
 	"enhance/pipeline"
 )
@@ -39,11 +40,11 @@ func peakLine(r *pipeline.Report) string {
 		return "none on the device"
 	}
 	if !m.Measured {
-		return fmt.Sprintf("about %s of activations in the host's memory", pipeline.Bytes(r.Plan.Peak))
+		return fmt.Sprintf("about %s of activations in the host's memory", bytesize.Text(r.Plan.Peak))
 	}
-	s := "peak " + pipeline.Bytes(m.Peak)
+	s := "peak " + bytesize.Text(m.Peak)
 	if r.Plan.Budget > 0 {
-		s += " of " + pipeline.Bytes(r.Plan.Budget)
+		s += " of " + bytesize.Text(r.Plan.Budget)
 	}
 	if !m.AsPlanned {
 		s += fmt.Sprintf(", NOT as planned (%d bytes, planned %d)", m.Peak, r.Plan.Peak)
@@ -114,7 +115,7 @@ func writeVerbose(w io.Writer, r *pipeline.Report) {
 	}
 	if d := r.Device.Info; d != nil {
 		fmt.Fprintf(w, "%-8s%s, driver %s, %d compute units, %s global, %s a buffer, %s local\n", "", d.Version, d.DriverVersion,
-			d.ComputeUnits, pipeline.Bytes(d.GlobalMem), pipeline.Bytes(d.MaxAlloc), pipeline.Bytes(d.LocalMem))
+			d.ComputeUnits, bytesize.Text(d.GlobalMem), bytesize.Text(d.MaxAlloc), bytesize.Text(d.LocalMem))
 	}
 	if p := r.Plan.Full; p != nil { // enhance explain prints it step by step
 		buffer := func(n int64, purpose string) {
@@ -233,9 +234,9 @@ func planLine(p *pipeline.PlanFacts) string {
 	}
 	s += fmt.Sprintf(", %d launches, %.2f TFLOP", p.Launches, float64(p.FLOPs)/1e12)
 	if waits := p.HostBytes + p.Full.LoadedBytes(); p.Full.Unified && waits > 0 {
-		s += fmt.Sprintf(", %s of the shared memory for the device, %s for what waits with the host", pipeline.Bytes(p.Peak), pipeline.Bytes(waits))
+		s += fmt.Sprintf(", %s of the shared memory for the device, %s for what waits with the host", bytesize.Text(p.Peak), bytesize.Text(waits))
 	} else if p.HostBytes > 0 {
-		s += fmt.Sprintf(", %s spilled to the host", pipeline.Bytes(p.HostBytes))
+		s += fmt.Sprintf(", %s spilled to the host", bytesize.Text(p.HostBytes))
 	}
 	return s
 }
@@ -254,12 +255,12 @@ func budgetLine(r *pipeline.Report) string {
 		return "nothing on the device"
 	}
 	if p.Full == nil {
-		return fmt.Sprintf("about %s of activations in the host's memory (%s)", pipeline.Bytes(p.Peak), p.BudgetWhy)
+		return fmt.Sprintf("about %s of activations in the host's memory (%s)", bytesize.Text(p.Peak), p.BudgetWhy)
 	}
 	if p.Budget == 0 {
-		return fmt.Sprintf("predicted peak %s (%s)", pipeline.Bytes(p.Peak), p.BudgetWhy)
+		return fmt.Sprintf("predicted peak %s (%s)", bytesize.Text(p.Peak), p.BudgetWhy)
 	}
-	return fmt.Sprintf("predicted peak %s of %s (%s)", pipeline.Bytes(p.Peak), pipeline.Bytes(p.Budget), p.BudgetWhy)
+	return fmt.Sprintf("predicted peak %s of %s (%s)", bytesize.Text(p.Peak), bytesize.Text(p.Budget), p.BudgetWhy)
 }
 
 // writeDone prints every measurement, after the work, and the warnings that were not
@@ -283,9 +284,9 @@ func writeDone(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 		}
 		of := ", no budget set"
 		if r.Plan.Budget > 0 {
-			of = " of " + pipeline.Bytes(r.Plan.Budget) + " budget"
+			of = " of " + bytesize.Text(r.Plan.Budget) + " budget"
 		}
-		fmt.Fprintf(w, "%-8speak %s memory %s%s, %s%s\n", "memory", kind, pipeline.Bytes(m.Peak), of, agree, hostPeak(&r.Host))
+		fmt.Fprintf(w, "%-8speak %s memory %s%s, %s%s\n", "memory", kind, bytesize.Text(m.Peak), of, agree, hostPeak(&r.Host))
 	} else if h := hostPeak(&r.Host); h != "" {
 		fmt.Fprintf(w, "%-8s%s\n", "memory", strings.TrimPrefix(h, "; "))
 	}
@@ -315,9 +316,9 @@ func hostPeak(h *pipeline.HostFacts) string {
 	if h.PeakRSS == 0 {
 		return ""
 	}
-	s := "; host " + pipeline.Bytes(h.PeakRSS)
+	s := "; host " + bytesize.Text(h.PeakRSS)
 	if h.Budget > 0 {
-		s += " of " + pipeline.Bytes(h.Budget)
+		s += " of " + bytesize.Text(h.Budget)
 	}
 	return s
 }

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"enhance/internal/bytesize"
 	"enhance/internal/profile"
+	"enhance/internal/tensorfile"
 	"enhance/model"
 	"enhance/pipeline"
 	"enhance/raw"
@@ -27,12 +29,12 @@ func (c *call) settings() (err error) {
 		}
 	}
 	if c.mem != "" {
-		if s.Memory, err = pipeline.ParseMemory(c.mem); err != nil {
-			return err
+		if s.Memory, err = parseBudget(c.mem); err != nil {
+			return usagef("--mem: %q: want bytes such as 256M, 1.5G or 0 for no limit", c.mem)
 		}
 	}
 	if c.hostMem != "" {
-		if s.HostMemory, err = pipeline.ParseMemory(c.hostMem); err != nil {
+		if s.HostMemory, err = parseBudget(c.hostMem); err != nil {
 			return usagef("--host-mem: %q: want bytes such as 2G, or 0 for no limit", c.hostMem)
 		}
 	}
@@ -42,7 +44,7 @@ func (c *call) settings() (err error) {
 		}
 	}
 	if c.precision != "" {
-		if s.Precision, err = pipeline.ParsePrecision(c.precision); err != nil {
+		if err = s.Precision.UnmarshalText([]byte(c.precision)); err != nil {
 			return err
 		}
 	}
@@ -62,6 +64,15 @@ func (c *call) settings() (err error) {
 		return usagef("-q and -v contradict each other")
 	}
 	return nil
+}
+
+// parseBudget reads bytes such as 256M; 0 is no limit.
+func parseBudget(text string) (pipeline.Budget, error) {
+	n, err := bytesize.Parse(text)
+	if err != nil || n == 0 {
+		return pipeline.Unlimited(), err
+	}
+	return pipeline.Limit(n), nil
 }
 
 // levelOrAny is the PyNET level that was asked for, or model.AnyLevel.
@@ -143,8 +154,11 @@ func (c *call) parseDenoise() (*float64, error) {
 	if c.denoise == "" {
 		return nil, nil
 	}
-	v, err := pipeline.ParseDenoise(c.denoise)
-	return &v, err
+	v, err := strconv.ParseFloat(c.denoise, 64)
+	if err != nil || !(v >= 0 && v <= 1) {
+		return nil, usagef("--denoise: %q: want a number from 0 to 1", c.denoise)
+	}
+	return &v, nil
 }
 
 // photoOrSize is what a command about plans is asked about: the one photo among the
@@ -159,7 +173,7 @@ func (c *call) photoOrSize() (w, h int, photo pipeline.Job, err error) {
 				return 0, 0, photo, usagef("%s: --%s describes a photo, and --size stands in place of one: leave one of them out", c.cmd.name, name)
 			}
 		}
-		w, h, err = pipeline.ParseSize(c.size)
+		w, h, err = tensorfile.ParseSize(c.size)
 		return w, h, photo, err
 	}
 	photo.Input = c.args[0]

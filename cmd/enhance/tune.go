@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"enhance/internal/printable"
+	"enhance/internal/tensorfile"
 	"enhance/pipeline"
 )
 
@@ -25,7 +26,7 @@ func runTune(c *call) error {
 	if !(c.limit >= 0 && c.limit <= 86400) {
 		return usagef("--limit: %g: want seconds, at most 86400", c.limit)
 	}
-	w, h, err := pipeline.ParseSize(c.size)
+	w, h, err := tensorfile.ParseSize(c.size)
 	if err != nil {
 		return err
 	}
@@ -56,10 +57,10 @@ func writeTuning(w io.Writer, r *pipeline.TuneReport, all bool) error {
 			o := &p.Outcomes[i]
 			c := &o.Choice
 			if !c.Measured() {
-				fmt.Fprintf(t, "%s\t-\t-\t-\t-\t  %s\t  not measured: %s\n", pipeline.ConvolutionName(o), c.Algo, o.Problem)
+				fmt.Fprintf(t, "%s\t-\t-\t-\t-\t  %s\t  not measured: %s\n", o.Name(), c.Algo, o.Problem)
 				continue
 			}
-			fmt.Fprintf(t, "%s\t%.1f\t%.2f\t%.1e\t%d\t  %s\t  %s\n", pipeline.ConvolutionName(o), c.GFLOPs, c.Gain(), c.Error, c.Tried, c.Algo, c.Default)
+			fmt.Fprintf(t, "%s\t%.1f\t%.2f\t%.1e\t%d\t  %s\t  %s\n", o.Name(), c.GFLOPs, c.Gain(), c.Error, c.Tried, c.Algo, c.Default)
 			for _, x := range o.Results {
 				switch {
 				case !all:

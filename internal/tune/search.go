@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"enhance/conv"
+	"enhance/internal/fuse"
 )
 
 const (
@@ -57,6 +58,20 @@ type Outcome struct {
 	Rows    int      `json:"rows"` // of the plane that were computed
 	Results []Result `json:"results"`
 	Problem string   `json:"problem,omitempty"` // why nothing could be measured
+}
+
+// Name says which convolution the outcome is about: channels, rows and columns of its
+// input, kernel and outputs, and what follows in the same kernel.
+func (o *Outcome) Name() string {
+	if o.Task != nil {
+		switch o.Task.Shape.Act {
+		case fuse.LeakyReLU:
+			return o.Shape + " leaky"
+		case fuse.Sigmoid:
+			return o.Shape + " sigmoid"
+		}
+	}
+	return o.Shape
 }
 
 // Options of a search.

@@ -1,4 +1,4 @@
-package pipeline
+package hostmemory
 
 import (
 	"runtime"
@@ -45,7 +45,7 @@ func TestAvailable(t *testing.T) {
 		{"overcommitted by guess", with("sys/vm/overcommit_memory", "0\n"), 8192},
 		{"never overcommitted", with("sys/vm/overcommit_memory", "2\n"), 3072},
 		{"addresses", with("self/limits", "Limit  Soft Limit  Hard Limit  Units\nMax address space         4294967296           unlimited            bytes     \n",
-			"self/status", "VmSize:	 1048576 kB\n"), 3072 - int64(cores()+threads)*64},
+			"self/status", "VmSize:	 1048576 kB\n"), 3072 - int64(runtime.GOMAXPROCS(0)+threads)*64},
 		{"addresses without limit", with("self/limits", "Max address space         unlimited            unlimited            bytes     \n",
 			"self/status", "VmSize:	 1048576 kB\n"), 8192},
 		{"a group", with("self/cgroup", "0::/job/7\n", "cgroup/job/7/memory.max", "1073741824\n", "cgroup/job/7/memory.current", "536870912\n",
@@ -94,12 +94,12 @@ func FuzzAvailable(f *testing.F) {
 
 // TestAvailableHere asks the system that runs the test.
 func TestAvailableHere(t *testing.T) {
-	more, ok := memAvailable()
+	more, ok := Available()
 	if runtime.GOOS == "linux" && !ok {
 		t.Error("Linux does not tell")
 	}
-	now, _ := residentBytes()
-	all, known := HostAvailable()
+	now, _ := Resident()
+	all, known := Attainable()
 	if ok != (more > 0) || known != ok || ok && (now == 0 || all < more/2) {
 		t.Errorf("%d bytes more (%t) than %d, in all %d (%t)", more, ok, now, all, known)
 	}

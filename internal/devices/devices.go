@@ -1,4 +1,6 @@
-package pipeline
+// Package devices finds the OpenCL device that a selector of the command line names, or
+// the host executor. Start at [Choose].
+package devices
 
 import (
 	"errors"
@@ -9,8 +11,11 @@ import (
 	"enhance/clrt"
 )
 
-// HostDevice selects the host executor: plain Go on all cores, without OpenCL.
-const HostDevice = "host"
+// Host selects the host executor: plain Go on all cores, without OpenCL.
+const Host = "host"
+
+// All selects all devices of the kind that [Choose] takes without a selector.
+const All = "all"
 
 // Choice is a device and the reason for it.
 type Choice struct {
@@ -30,9 +35,9 @@ type Choice struct {
 //   - anything else: the first device whose name, or whose platform's name,
 //     contains it, in either case.
 //
-// The error is a *DeviceError.
+// The error is a *Error.
 func Choose(selector string) (Choice, error) {
-	if selector == HostDevice {
+	if selector == Host {
 		return Choice{Why: "asked for"}, nil
 	}
 	devices, err := clrt.Devices()
@@ -40,7 +45,7 @@ func Choose(selector string) (Choice, error) {
 		return chooseBest(devices, err), nil
 	}
 	if err != nil {
-		return Choice{}, &DeviceError{Selector: selector, Problem: "no OpenCL device was found; the device host needs none", Err: err}
+		return Choice{}, &Error{Selector: selector, Problem: "no OpenCL device was found; the device host needs none", Err: err}
 	}
 	var infos []*clrt.DeviceInfo
 	for _, d := range devices {
@@ -53,7 +58,7 @@ func Choose(selector string) (Choice, error) {
 	return Choice{Device: devices[i], Index: i, Why: why}, nil
 }
 
-// ChooseCores is Choose with at most that many cores of a CPU device, 0 for all.
+// ChooseCores is [Choose] with at most that many cores of a CPU device, 0 for all.
 // Other devices are as they are.
 func ChooseCores(selector string, cores int) (Choice, error) {
 	c, err := Choose(selector)
@@ -62,7 +67,7 @@ func ChooseCores(selector string, cores int) (Choice, error) {
 	}
 	part, err := c.Device.Cores(cores)
 	if err != nil {
-		return c, &DeviceError{Selector: selector, Problem: fmt.Sprintf("%s cannot be limited to %d cores: leave the limit out", c.Device, cores), Err: err}
+		return c, &Error{Selector: selector, Problem: fmt.Sprintf("%s cannot be limited to %d cores: leave the limit out", c.Device, cores), Err: err}
 	}
 	c.Device = part
 	return c, nil
@@ -91,7 +96,7 @@ func chooseBest(devices []*clrt.Device, err error) Choice {
 // match finds a selector among devices.
 func match(selector string, infos []*clrt.DeviceInfo) (int, string, error) {
 	fail := func(problem string) (int, string, error) {
-		return 0, "", &DeviceError{Selector: selector, Problem: problem + " (see --list-devices)"}
+		return 0, "", &Error{Selector: selector, Problem: problem + " (see --list-devices)"}
 	}
 	if n, err := strconv.Atoi(selector); err == nil {
 		if n < 0 || n >= len(infos) {
@@ -137,3 +142,44 @@ func matchPair(platform, device string, infos []*clrt.DeviceInfo, contains func(
 	}
 	return 0, false
 }
+
+// Split divides a selector of several devices: [All], or selectors for
+// [Choose] with commas between them. A device may come twice: then two photos are
+// computed on it at a time, within the memory budget of one.
+func Split(selector string) ([]string, error) {
+	if selector != All {
+		return strings.Split(selector, ","), nil
+	}
+	devices, err := clrt.Devices()
+	best := chooseBest(devices, err)
+	if best.Device == nil {
+		return []string{Host}, nil
+	}
+	var all []string
+	for i, d := range devices {
+		if d.Info().Type == best.Device.Info().Type {
+			all = append(all, strconv.Itoa(i))
+		}
+	}
+	return all, nil
+}
+
+// Error says that a device cannot be had or used.
+type Error struct {
+	Selector string // what was asked for; "" if the choice was the program's
+	Problem  string
+	Err      error // the cause, or nil
+}
+
+func (e *Error) Error() string {
+	s := "device: " + e.Problem
+	if e.Selector != "" {
+		s = fmt.Sprintf("device %q: %s", e.Selector, e.Problem)
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }

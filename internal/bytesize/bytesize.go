@@ -1,4 +1,5 @@
-package pipeline
+// Package bytesize prints numbers of bytes and reads them.
+package bytesize
 
 import (
 	"fmt"
@@ -6,9 +7,9 @@ import (
 	"strings"
 )
 
-// Bytes prints a number of bytes in binary units with a digit after the point:
+// Text prints a number of bytes in binary units with a digit after the point:
 // "40.1 MiB".
-func Bytes(n int64) string {
+func Text(n int64) string {
 	switch v := float64(n); {
 	case n >= 1<<30:
 		return fmt.Sprintf("%.1f GiB", v/(1<<30))
@@ -22,9 +23,9 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// ParseMemory reads a budget: bytes with an optional suffix k, m or g (powers of
-// 1024, either case, an optional "b" or "ib" after it). 0 is [Unlimited].
-func ParseMemory(s string) (Budget, error) {
+// Parse reads a number of bytes with an optional suffix k, m, g or t (powers of 1024,
+// either case, an optional "b" or "ib" after it). What lies between 0 and 1 is 1.
+func Parse(s string) (int64, error) {
 	text := strings.ToLower(strings.TrimSpace(s))
 	for _, unit := range []string{"ib", "b"} {
 		if t := strings.TrimSuffix(text, unit); t != text {
@@ -41,10 +42,10 @@ func ParseMemory(s string) (Budget, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	bytes := v * float64(uint64(1)<<shift)
 	if err != nil || !(v >= 0 && bytes < 1<<62) || strings.ContainsAny(text, "xpe_") {
-		return Budget{}, optionErrorf("mem", "%q: want bytes such as 256M, 1.5G or 0 for no limit", s)
+		return 0, fmt.Errorf("%q: want bytes such as 256M or 1.5G", s)
 	}
 	if v == 0 {
-		return Unlimited(), nil
+		return 0, nil
 	}
-	return Limit(max(1, int64(bytes))), nil
+	return max(1, int64(bytes)), nil
 }

@@ -1,42 +1,17 @@
-package pipeline
+package hostmemory
 
 import (
 	"bufio"
 	"io/fs"
 	"math"
-	"os"
 	"path"
+	"runtime"
 	"strconv"
 	"strings"
 )
 
 // linux is where Linux says how much memory can be had: /proc and /sys/fs/cgroup.
 type linux struct{ proc, cgroup fs.FS }
-
-// memAvailable asks Linux how much more memory this process can have without
-// swapping; not ok elsewhere. What a CPU device reports is the machine's whole
-// memory, or less reliable.
-func memAvailable() (int64, bool) {
-	return linux{os.DirFS("/proc"), os.DirFS("/sys/fs/cgroup")}.available()
-}
-
-// memTotal is the machine's memory; not ok where the system does not tell.
-func memTotal() (int64, bool) {
-	n, ok := fields(os.DirFS("/proc"), "meminfo", ":")["MemTotal"]
-	return n, ok && n > 0
-}
-
-// HostAvailable is how many bytes of memory the process could have in all without
-// swapping: what it has and what can be had, within the limits of the machine, of
-// control groups and of the process; not ok where the system does not tell.
-func HostAvailable() (int64, bool) {
-	more, ok := memAvailable()
-	if !ok {
-		return 0, false
-	}
-	held, _ := residentBytes()
-	return held + more, true
-}
 
 // A limit of addresses counts those that nothing lies at: Go takes them in pieces of
 // 64 MiB, and C libraries give each thread as many for its allocations (glibc's
@@ -57,7 +32,7 @@ func (l linux) available() (int64, bool) {
 		least = min(least, machine["CommitLimit"]-machine["Committed_AS"])
 	}
 	if limit, ok := l.addressSpace(); ok {
-		least = min(least, limit-fields(l.proc, "self/status", ":")["VmSize"]-int64(cores()+threads)*addresses)
+		least = min(least, limit-fields(l.proc, "self/status", ":")["VmSize"]-int64(runtime.GOMAXPROCS(0)+threads)*addresses)
 	}
 	for _, room := range l.groups() {
 		least = min(least, room)
