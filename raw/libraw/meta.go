@@ -77,6 +77,9 @@ func even(n int) int {
 	return 2 * n
 }
 
+// noIlluminant is LibRaw's for a file that names none (LIBRAW_WBI_None).
+const noIlluminant = 0xffff
+
 // setColour takes the white balance, and the matrices: those of a DNG file, or LibRaw's
 // own of the camera, which is for daylight (D65).
 func (f *facts) setColour(m *mosaic.Meta) {
@@ -104,7 +107,9 @@ func (f *facts) setColour(m *mosaic.Meta) {
 		if *to.color = rows(s.Color[:3]); *to.color == nil {
 			continue
 		}
-		*to.illuminant = s.Illuminant
+		if s.Illuminant != noIlluminant {
+			*to.illuminant = s.Illuminant
+		}
 		var fw, cal [3][3]float64
 		for r := range 3 {
 			copy(fw[r][:], s.Forward[r][:3])
