@@ -208,3 +208,14 @@ func TestAgainstOwnReader(t *testing.T) {
 		}
 	}
 }
+
+// TestHugeBlackCell: a cell of black levels that no camera has is nonsense of the
+// process, and as such an error about the photo.
+func TestHugeBlackCell(t *testing.T) {
+	f := someFacts()
+	f.CellBlack = make([]uint32, 6+63*63)
+	f.CellBlack[4], f.CellBlack[5] = 63, 63
+	if _, err := f.meta(); !errors.As(err, new(*nonsense)) {
+		t.Errorf("%v, want nonsense", err)
+	}
+}

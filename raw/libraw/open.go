@@ -93,7 +93,9 @@ func (im *Image) read() error {
 		return im.child.fail(&nonsense{fmt.Sprintf("%dx%d samples became %dx%d", first.RawWidth, first.RawHeight, f.RawWidth, f.RawHeight)})
 	}
 	im.facts = f
-	im.Meta, err = f.meta()
+	if im.Meta, err = f.meta(); errors.As(err, new(*nonsense)) {
+		err = im.child.fail(err)
+	}
 	return err
 }
 

@@ -148,6 +148,8 @@ func (p *photo) refuse(out fd, err error) error {
 		return writeFrame(out, kindUnknown, []byte(text))
 	case errors.As(err, new(*layoutError)):
 		return writeFrame(out, kindUnusable, []byte(err.Error()))
+	case e != nil:
+		text = "the file is damaged or cut short: " + text
 	}
 	return writeFrame(out, kindDamaged, []byte(text))
 }
