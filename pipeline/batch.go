@@ -77,28 +77,28 @@ func NewBatch(set Settings, profiler func(n int, name string, d *clrt.Device) *e
 	return b, nil
 }
 
-// peers are the sessions on devices of one kind. What a measurement decides is
-// decided once for all of them, so that their results are the same bytes.
+// peers are the sessions on devices of one kind. What is tried on a patch is tried once
+// for all of them, so that their results are the same bytes.
 type peers struct {
-	mu     sync.Mutex
-	chosen *precisionChoice
+	mu    sync.Mutex
+	tried []precisionTrial
 }
 
-// choose returns what was decided, or decides.
-func (p *peers) choose(decide func() (*precisionChoice, error)) (*precisionChoice, error) {
+// try returns what was tried, or tries.
+func (p *peers) try(do func() ([]precisionTrial, error)) ([]precisionTrial, error) {
 	if p == nil {
-		return decide()
+		return do()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.chosen == nil {
-		c, err := decide()
+	if p.tried == nil {
+		tried, err := do()
 		if err != nil {
 			return nil, err
 		}
-		p.chosen = c
+		p.tried = tried
 	}
-	return p.chosen, nil
+	return p.tried, nil
 }
 
 // serialise makes the callbacks of settings safe for several sessions.

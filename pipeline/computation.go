@@ -68,19 +68,19 @@ func (c *computation) makePlan(rows int) error {
 		return c.planHost(rows)
 	}
 	if err := c.ready(c.ctx); err != nil {
-		return err
+		return c.patchTooLarge(err, c.net, c.h, c.w)
 	}
-	f.PrecisionWhy = c.precisionWhy()
-	if e := c.engine; e != nil && e.Model == c.net && c.sides == f.Packed {
+	if e := c.engine; e != nil && e.Model == c.net && c.sides == f.Packed && precisionOf(e.Job) == c.precision() {
 		c.plan = e.Job
 	} else {
-		job, err := c.prepareWithin(c.net, c.h, c.w, c.within)
+		job, err := c.planPrecisely(c.ctx, c.net, c.h, c.w, c.within)
 		if err != nil {
 			return err
 		}
 		c.plan = job
 	}
 	f.fill(c.plan)
+	f.PrecisionWhy = c.precisionWhy()
 	return nil
 }
 

@@ -43,10 +43,11 @@ func (s *Session) explain(input string, h, w int) (*Explanation, error) {
 	if s.info == nil {
 		return nil, &raw.OptionError{Option: "device", Problem: "the host executor runs layer by layer in one way: there is nothing to explain; choose an OpenCL device"}
 	}
-	if err := s.ready(context.Background()); err != nil {
-		return nil, err
+	ctx := context.Background()
+	if err := s.ready(ctx); err != nil {
+		return nil, s.patchTooLarge(err, s.model, h, w)
 	}
-	job, err := s.prepareWithin(s.model, h, w, s.allowed())
+	job, err := s.planPrecisely(ctx, s.model, h, w, s.allowed())
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func (s *Session) ready(ctx context.Context) error {
 func (s *Session) EngineOptions(ctx context.Context, rows, cols int) (o exec.Options, h, w int, err error) {
 	h, w = s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
 	if err = s.ready(ctx); err == nil {
-		_, err = s.prepareWithin(s.model, h, w, s.allowed())
+		_, err = s.planPrecisely(ctx, s.model, h, w, s.allowed())
 	}
 	return s.engineOptions(s.allowed()), h, w, withoutPhoto(err, h, w)
 }

@@ -2,10 +2,16 @@ package pipeline
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
+	"enhance/clrt"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
+	"enhance/memplan"
+	"enhance/model"
 )
 
 // Precision is how activations are stored on the device and how exactly they are
@@ -21,8 +27,9 @@ const (
 	TF32
 	// FP16 stores binary16; sums are float32.
 	FP16
-	// AutoPrecision is the fastest of those the device offers whose result on a
-	// self-check patch is close enough to FP32's (selfcheck.go).
+	// AutoPrecision is FP32 on CPUs, and elsewhere the least exact of those the device
+	// offers whose result on a self-check patch is close enough to FP32's
+	// (selfcheck.go). Nothing is timed, so that the same photo gives the same bytes.
 	AutoPrecision
 )
 
@@ -105,8 +112,20 @@ func (s *Session) checkHostPrecision() error {
 	return nil
 }
 
-// decidePrecision settles which precision the session computes in.
+// decidePrecision settles which precision the session computes in. Whatever an earlier
+// photo had to take for want of memory does not matter to the next.
 func (s *Session) decidePrecision(ctx context.Context) error {
+	if s.decided == nil {
+		if err := s.choosePrecision(ctx); err != nil {
+			return err
+		}
+		s.decided = s.chosen
+	}
+	s.chosen = s.decided
+	return nil
+}
+
+func (s *Session) choosePrecision(ctx context.Context) error {
 	if s.chosen != nil {
 		return nil
 	}
@@ -119,12 +138,76 @@ func (s *Session) decidePrecision(ctx context.Context) error {
 	case s.choice.Device == nil || s.set.Profile != nil:
 		return optionErrorf("precision", "auto measures on the device, and a profile has none: choose one of fp32, tf32, fp16")
 	}
-	c, err := s.peers.choose(func() (*precisionChoice, error) { return s.selfCheck(ctx) })
+	if s.preference()[0] == FP32 {
+		s.chosen = &precisionChoice{precision: FP32, why: "what CPUs are fastest in"}
+		return nil
+	}
+	tried, err := s.peers.try(func() ([]precisionTrial, error) { return s.selfCheck(ctx) })
 	if err != nil {
 		return err
 	}
-	s.chosen = c
+	s.chosen = choosePrecision(tried)
 	return nil
+}
+
+// preference lists what the device offers, the precision that should be fastest first:
+// half of the bytes and matrix units make GPUs faster, while CPUs convert every sample.
+func (s *Session) preference() []Precision {
+	p := s.offered()
+	if s.info != nil && s.info.Type != clrt.CPU {
+		slices.Reverse(p)
+	}
+	return p
+}
+
+// planPrecisely plans within a budget, for AutoPrecision in the one that was chosen or, if
+// it does not fit, in the most exact one that fits and is close enough to FP32.
+func (s *Session) planPrecisely(ctx context.Context, m *model.Model, h, w int, b Budget) (*exec.Job, error) {
+	job, err := s.prepareWithin(m, h, w, b)
+	if s.set.Precision != AutoPrecision || !errors.As(err, new(*BudgetError)) {
+		return job, err
+	}
+	first := s.chosen
+	for _, p := range s.offered() {
+		if p == first.precision {
+			continue
+		}
+		s.chosen = &precisionChoice{precision: p}
+		job, perr := s.prepare(m, h, w, b)
+		if perr != nil {
+			continue
+		}
+		tried, terr := s.peers.try(func() ([]precisionTrial, error) { return s.selfCheck(ctx) })
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case terr == nil && exactEnough(tried, p):
+			s.chosen = &precisionChoice{p, tried, fmt.Sprintf("%s does not fit the budget", first.precision)}
+			return job, nil
+		}
+	}
+	s.chosen = first
+	return nil, err
+}
+
+// patchTooLarge says of a budget that is too small for the self-check what is large
+// enough for it and for the photo in any precision. Other errors of ready it returns.
+func (s *Session) patchTooLarge(err error, m *model.Model, h, w int) error {
+	var small *memplan.BudgetError
+	if !errors.As(err, &small) || s.chosen != nil {
+		return err
+	}
+	defer func() { s.chosen = nil }()
+	least := small.Minimum
+	for _, p := range s.offered() {
+		s.chosen = &precisionChoice{precision: p}
+		n, merr := s.minimum(m, h, w)
+		if merr != nil {
+			return errors.Join(err, merr)
+		}
+		least = max(least, n)
+	}
+	return s.explainBudget(&memplan.BudgetError{Budget: small.Budget, Minimum: least}, m, h, w)
 }
 
 // precision is the one decided, or until then the one asked for, FP32 for auto.

@@ -34,43 +34,47 @@ func TestParsePrecision(t *testing.T) {
 }
 
 func TestChoosePrecision(t *testing.T) {
-	base := precisionTrial{FP32, math.Inf(1), 1}
+	base := precisionTrial{FP32, math.Inf(1)}
 	for name, c := range map[string]struct {
 		tried []precisionTrial
 		want  Precision
 		text  string
 	}{
-		"Alone":         {[]precisionTrial{base}, FP32, "auto: fp32, nothing clearly faster is above 50 dB"},
-		"FastAndExact":  {[]precisionTrial{base, {TF32, 61, 0.5}, {FP16, 57.13, 0.25}}, FP16, "auto: fp16 at 57.1 dB, 4.0 times as fast as fp32 (tf32 at 61.0 dB, 2.0 times)"},
-		"FastIsInexact": {[]precisionTrial{base, {TF32, 61, 0.5}, {FP16, 49.9, 0.25}}, TF32, "auto: tf32 at 61.0 dB, 2.0 times as fast as fp32 (fp16 at 49.9 dB, 4.0 times)"},
-		"AtTheLimit":    {[]precisionTrial{base, {FP16, 50, 0.25}}, FP32, "auto: fp32, nothing clearly faster is above 50 dB (fp16 at 50.0 dB, 4.0 times)"},
-		"HardlyFaster":  {[]precisionTrial{base, {FP16, 80, 0.95}}, FP32, "auto: fp32, nothing clearly faster is above 50 dB (fp16 at 80.0 dB, 1.1 times)"},
-		"TF32IsEnough":  {[]precisionTrial{base, {TF32, 60, 0.5}, {FP16, 60, 0.48}}, TF32, "auto: tf32 at 60.0 dB, 2.0 times as fast as fp32 (fp16 at 60.0 dB, 2.1 times)"},
-		"NotANumber":    {[]precisionTrial{base, {FP16, math.NaN(), 0.1}}, FP32, "auto: fp32, nothing clearly faster is above 50 dB (fp16 at NaN dB, 10.0 times)"},
-		"BitForBit":     {[]precisionTrial{base, {TF32, math.Inf(1), 0.5}}, TF32, "auto: tf32 at infinite dB, 2.0 times as fast as fp32"},
+		"Alone":        {[]precisionTrial{base}, FP32, "auto: fp32, nothing less exact is above 50 dB"},
+		"BothExact":    {[]precisionTrial{base, {TF32, 61}, {FP16, 57.13}}, FP16, "auto: fp16 at 57.1 dB (tf32 at 61.0 dB)"},
+		"FP16Inexact":  {[]precisionTrial{base, {TF32, 61}, {FP16, 49.9}}, TF32, "auto: tf32 at 61.0 dB (fp16 at 49.9 dB)"},
+		"AtTheLimit":   {[]precisionTrial{base, {FP16, 50}}, FP32, "auto: fp32, nothing less exact is above 50 dB (fp16 at 50.0 dB)"},
+		"TF32Inexact":  {[]precisionTrial{base, {TF32, 40}, {FP16, 60}}, FP16, "auto: fp16 at 60.0 dB (tf32 at 40.0 dB)"},
+		"NotANumber":   {[]precisionTrial{base, {FP16, math.NaN()}}, FP32, "auto: fp32, nothing less exact is above 50 dB (fp16 at NaN dB)"},
+		"BitForBit":    {[]precisionTrial{base, {TF32, math.Inf(1)}}, TF32, "auto: tf32 at infinite dB"},
+		"BothInexact":  {[]precisionTrial{base, {TF32, 1}, {FP16, 2}}, FP32, "auto: fp32, nothing less exact is above 50 dB (tf32 at 1.0 dB; fp16 at 2.0 dB)"},
+		"OnlyMatrices": {[]precisionTrial{base, {TF32, 70}}, TF32, "auto: tf32 at 70.0 dB"},
 	} {
 		got := choosePrecision(c.tried)
 		if got.precision != c.want || got.String() != c.text {
 			t.Errorf("%s: %s: %q, want %s: %q", name, got.precision, got, c.want, c.text)
 		}
-		back, err := parseNote(got.note())
-		if err != nil || back.precision != c.want || back.String() != c.text {
-			t.Errorf("%s: note %q gives %v, %v", name, got.note(), back, err)
+		back, err := parseTrials(trialsNote(c.tried))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if got := choosePrecision(back); got.precision != c.want || got.String() != c.text {
+			t.Errorf("%s: note %q gives %q", name, trialsNote(c.tried), got)
 		}
 	}
 }
 
-func FuzzParseNote(f *testing.F) {
-	for _, s := range []string{"fp32 +Inf 0.5; fp16 57.1 0.25", "", "fp32 1 2", "fp16 1 2", "fp32 NaN 1; tf32 x 1", "; ", "fp32 1 -1"} {
+func FuzzParseTrials(f *testing.F) {
+	for _, s := range []string{"fp32 +Inf; fp16 57.1", "", "fp32 1", "fp16 1", "fp32 NaN; tf32 x", "; ", "fp32 1; fp16 2; tf32 3"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		c, err := parseNote(s)
+		tried, err := parseTrials(s)
 		if err != nil {
 			return
 		}
-		if again, err := parseNote(c.note()); err != nil || again.precision > FP16 || len(again.tried) != len(c.tried) {
-			t.Errorf("%q: note %q gives %v, %v", s, c.note(), again, err)
+		if again, err := parseTrials(trialsNote(tried)); err != nil || choosePrecision(tried).precision > FP16 || len(again) != len(tried) {
+			t.Errorf("%q: note %q gives %v, %v", s, trialsNote(tried), again, err)
 		}
 	})
 }
@@ -183,25 +187,30 @@ func TestUnknownTF32(t *testing.T) {
 	}
 }
 
-// TestAutoPrecision: the choice is made once for a device and a model; a damaged
-// file means that it is made again.
+// TestAutoPrecision: CPUs compute in fp32 without a trial; elsewhere the patch decides. Its
+// trials are made once for a device and a model; a damaged file means that they are made again.
 func TestAutoPrecision(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("ENHANCE_CACHE_DIR", dir)
-	set := Settings{Precision: AutoPrecision, Model: "pynet-random:auto,width=4,level=4"}
-	first, told, _ := session(t, set)
-	if err := first.ready(t.Context()); err != nil {
-		t.Fatal(err)
+	set := Settings{Precision: AutoPrecision, Model: "pynet-random:auto,width=4,level=4", Algo: "direct-naive"}
+	ready := func(kind clrt.DeviceType) (*Session, []string, []string) {
+		s, told, debug := session(t, set)
+		s.info.Type = kind // the algorithms stay those that the device can run
+		if err := s.ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return s, *told, *debug
 	}
-	if len(*told) != 1 || len(first.chosen.tried) < 2 || !math.IsInf(first.chosen.tried[0].psnr, 1) || !(first.chosen.tried[1].psnr > 20) {
-		t.Errorf("told %q, tried %+v", *told, first.chosen.tried)
+	if s, told, _ := ready(clrt.CPU); len(told) != 0 || s.precisionWhy() != "auto: fp32, what CPUs are fastest in" {
+		t.Errorf("a CPU: told %q, %s", told, s.precisionWhy())
 	}
-	second, told, _ := session(t, set)
-	if err := second.ready(t.Context()); err != nil {
-		t.Fatal(err)
+	first, told, _ := ready(clrt.Accelerator)
+	if len(told) != 1 || len(first.chosen.tried) < 2 || !math.IsInf(first.chosen.tried[0].psnr, 1) || !(first.chosen.tried[1].psnr > 20) {
+		t.Errorf("told %q, tried %+v", told, first.chosen.tried)
 	}
-	if len(*told) != 0 || second.precisionWhy() != first.precisionWhy() || second.precision() != first.precision() {
-		t.Errorf("the second time: told %q, %s, before %s", *told, second.precisionWhy(), first.precisionWhy())
+	second, told, _ := ready(clrt.Accelerator)
+	if len(told) != 0 || second.precisionWhy() != first.precisionWhy() || second.precision() != first.precision() {
+		t.Errorf("the second time: told %q, %s, before %s", told, second.precisionWhy(), first.precisionWhy())
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "tuning", "*.tune"))
 	if err != nil || len(files) != 1 {
@@ -210,12 +219,67 @@ func TestAutoPrecision(t *testing.T) {
 	if err := os.WriteFile(files[0], []byte("enhance tuning\t1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	third, told, debug := session(t, set)
-	if err := third.ready(t.Context()); err != nil {
+	if _, told, debug := ready(clrt.Accelerator); len(told) != 1 || len(debug) == 0 || !strings.Contains(debug[0], files[0]) {
+		t.Errorf("with a damaged file: told %q, debug %q", told, debug)
+	}
+}
+
+// TestAutoPrecisionBudgets: whatever the order of runs, auto computes in fp32 on a CPU where
+// that fits, in fp16 where only that does, and the smallest budget that an error names works.
+func TestAutoPrecisionBudgets(t *testing.T) {
+	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+	const rows, cols = 512, 768
+	explain := func(mem int64, p Precision) (string, error) {
+		s, _, _ := session(t, Settings{Precision: p, Memory: Limit(mem)})
+		x, err := s.ExplainSize(rows, cols)
+		if err != nil {
+			return "", err
+		}
+		return x.Plan.Precision + " " + x.Plan.PrecisionWhy, nil
+	}
+	least := func(p Precision) int64 {
+		_, err := explain(1, p)
+		var small *BudgetError
+		if !errors.As(err, &small) {
+			t.Fatalf("%s with 1 byte: %v", p, err)
+		}
+		return small.Minimum
+	}
+	full, half := least(FP32), least(FP16)
+	if named := least(AutoPrecision); named != full || half >= full {
+		t.Fatalf("auto needs %d bytes, fp32 %d, fp16 %d", named, full, half)
+	}
+	for range 2 { // the second time with what was found kept
+		for _, c := range []struct {
+			mem  int64
+			want string
+		}{{full, "fp32 "}, {full - 1, "fp16 "}, {1 << 30, "fp32 "}} {
+			if got, err := explain(c.mem, AutoPrecision); err != nil || !strings.HasPrefix(got, c.want) {
+				t.Errorf("%d bytes: %q, %v, want %q", c.mem, got, err, c.want)
+			}
+		}
+	}
+	if _, err := explain(half-1, AutoPrecision); Classify(err) != ClassBudget {
+		t.Errorf("%d bytes: %v", half-1, err)
+	}
+}
+
+// TestAutoPrecisionSmallPatch: a budget that is too small for the patch is one that is too
+// small, and the smallest that is named works.
+func TestAutoPrecisionSmallPatch(t *testing.T) {
+	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+	explain := func(mem int64) error {
+		s, _, _ := session(t, Settings{Precision: AutoPrecision, Memory: Limit(mem), Algo: "direct-naive"})
+		s.info.Type = clrt.Accelerator
+		_, err := s.ExplainSize(64, 64)
+		return err
+	}
+	var small *BudgetError
+	if err := explain(1); Classify(err) != ClassBudget || !errors.As(err, &small) {
 		t.Fatal(err)
 	}
-	if len(*told) != 1 || len(*debug) == 0 || !strings.Contains((*debug)[0], files[0]) {
-		t.Errorf("with a damaged file: told %q, debug %q", *told, *debug)
+	if err := explain(small.Minimum); err != nil {
+		t.Error(err)
 	}
 }
 

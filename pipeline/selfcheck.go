@@ -14,75 +14,76 @@ import (
 	"strings"
 	"sync"
 
-	"enhance/clrt"
 	"enhance/internal/exec"
 	"enhance/internal/tensorfile"
 	"enhance/internal/tune"
-	"enhance/memplan"
 	"enhance/model"
 )
 
 // The self-check runs the network on a patch in every precision that the device
-// offers. The patch is the same for all photos, so that the choice is one of the
-// device and the model, and is kept with the device's tuning results: a photo does
-// not come out differently because of its neighbours.
+// offers. The patch is the same for all photos, devices and budgets, so that what it finds
+// is a fact of the device and the model; it is kept with the device's tuning results.
 
-const (
-	// enoughDecibels is the least PSNR against fp32, for a peak of 1, of a precision
-	// that may be taken.
-	enoughDecibels = 50
-	// clearlyFaster is how much faster a less exact precision must be: less is noise.
-	clearlyFaster = 1.1
-	// checkRuns is how many runs the best time is taken of, after one that warms up.
-	checkRuns = 3
-)
+// enoughDecibels is the least PSNR against fp32, for a peak of 1, of a precision
+// that may be taken.
+const enoughDecibels = 50
+
+// The patch's sides in packed samples: narrow, as a plan's least memory grows with the
+// width, so that a budget for a photo is enough for it.
+const patchH, patchW = 384, 128
 
 // precisionChoice is a precision and what it rests on.
 type precisionChoice struct {
 	precision Precision
-	tried     []precisionTrial // none unless the choice was the program's
+	tried     []precisionTrial // none unless the patch decided
+	why       string           // what else decided, if anything did
 }
 
 // precisionTrial is one precision on the patch.
 type precisionTrial struct {
 	precision Precision
 	psnr      float64 // against fp32
-	seconds   float64 // of kernels, the least of some runs
 }
 
-// choosePrecision takes the fastest of the trials that are exact enough; the first
-// is fp32.
+// choosePrecision takes the last of the trials that is exact enough; the first is fp32.
 func choosePrecision(tried []precisionTrial) *precisionChoice {
-	best := tried[0]
+	best := FP32
 	for _, t := range tried[1:] {
-		if t.psnr > enoughDecibels && t.seconds*clearlyFaster < best.seconds {
-			best = t
+		if t.psnr > enoughDecibels {
+			best = t.precision
 		}
 	}
-	return &precisionChoice{best.precision, tried}
+	return &precisionChoice{precision: best, tried: tried}
 }
 
-// String is "auto: fp16 at 57.1 dB, 3.1 times as fast as fp32 (tf32: 61.0 dB, 2.0)".
+// exactEnough reports whether a precision came close to fp32 on the patch.
+func exactEnough(tried []precisionTrial, p Precision) bool {
+	return slices.ContainsFunc(tried, func(t precisionTrial) bool { return t.precision == p && t.psnr > enoughDecibels })
+}
+
+// String is "auto: fp16 at 57.1 dB (tf32 at 61.0 dB)".
 func (c *precisionChoice) String() string {
-	if len(c.tried) == 0 {
-		return fmt.Sprintf("auto: %s is all that the device offers", c.precision)
-	}
-	base, taken, others := c.tried[0], "", []string{}
-	for _, t := range c.tried[1:] {
+	s, others := fmt.Sprintf("auto: %s", c.precision), []string{}
+	for i, t := range c.tried {
 		text := fmt.Sprintf("at %s dB", decibelText(t.psnr))
-		if t.precision == c.precision {
-			taken = fmt.Sprintf("auto: %s %s, %.1f times as fast as fp32", t.precision, text, base.seconds/t.seconds)
-			continue
+		switch {
+		case i == 0:
+		case t.precision == c.precision:
+			s += " " + text
+		default:
+			others = append(others, fmt.Sprintf("%s %s", t.precision, text))
 		}
-		others = append(others, fmt.Sprintf("%s %s, %.1f times", t.precision, text, base.seconds/t.seconds))
 	}
-	if taken == "" {
-		taken = fmt.Sprintf("auto: fp32, nothing clearly faster is above %d dB", enoughDecibels)
+	switch {
+	case c.why != "":
+		s += ", " + c.why
+	case c.precision == FP32:
+		s += fmt.Sprintf(", nothing less exact is above %d dB", enoughDecibels)
 	}
 	if len(others) > 0 {
-		taken += " (" + strings.Join(others, "; ") + ")"
+		s += " (" + strings.Join(others, "; ") + ")"
 	}
-	return taken
+	return s
 }
 
 func decibelText(v float64) string {
@@ -92,16 +93,12 @@ func decibelText(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// selfCheck finds the choice among the device's notes, or makes it.
-func (s *Session) selfCheck(ctx context.Context) (*precisionChoice, error) {
-	offered := s.offered()
-	if len(offered) == 1 {
-		return &precisionChoice{precision: offered[0]}, nil
-	}
-	key := "precision " + modelHash(s.model) + " " + s.set.Algo
+// selfCheck finds the trials among the device's notes, or makes them.
+func (s *Session) selfCheck(ctx context.Context) ([]precisionTrial, error) {
+	key := "exactness " + modelHash(s.model) + " " + s.set.Algo
 	store := s.tuningStore()
-	if c := s.notedPrecision(store, key); c != nil {
-		return c, nil
+	if tried := s.notedTrials(store, key); tried != nil {
+		return tried, nil
 	}
 	// One process checks, the others wait for what it finds. Without a cache
 	// everyone checks for himself.
@@ -111,75 +108,78 @@ func (s *Session) selfCheck(ctx context.Context) (*precisionChoice, error) {
 		return nil, ctx.Err()
 	case err == nil:
 		defer release()
-		if c := s.notedPrecision(store, key); c != nil {
-			return c, nil
+		if tried := s.notedTrials(store, key); tried != nil {
+			return tried, nil
 		}
 	default:
 		s.debug(err.Error())
 	}
 	s.tell("comparing precisions on a patch, once for this device and model")
-	tried, err := s.tryPrecisions(ctx, offered)
+	tried, err := s.tryPrecisions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := choosePrecision(tried)
 	if release != nil {
 		table, _ := store.Load()
-		table.Notes[key] = c.note()
+		table.Notes[key] = trialsNote(tried)
 		if err := store.Save(table); err != nil {
 			s.debug(err.Error())
 		}
 	}
-	return c, nil
+	return tried, nil
 }
 
-// notedPrecision is the choice as it was made before, nil if it was not.
-func (s *Session) notedPrecision(store tune.Store, key string) *precisionChoice {
+// notedTrials are those made before, nil if there are none, or not of all that the device offers.
+func (s *Session) notedTrials(store tune.Store, key string) []precisionTrial {
 	table, dropped := store.Load()
 	if dropped != "" {
 		s.debug("tuning results are not used: " + dropped)
 	}
-	c, err := parseNote(table.Notes[key])
+	tried, err := parseTrials(table.Notes[key])
 	if err != nil && table.Notes[key] != "" {
 		s.debug(fmt.Sprintf("tuning results: note %q: %v", key, err))
 	}
-	return c
+	if len(tried) != len(s.offered()) {
+		return nil
+	}
+	return tried
 }
 
-// note is the trials as text: precision, PSNR and seconds each.
-func (c *precisionChoice) note() string {
+// trialsNote is the trials as text: precision and PSNR each.
+func trialsNote(tried []precisionTrial) string {
 	var all []string
-	for _, t := range c.tried {
-		all = append(all, fmt.Sprintf("%s %.4g %.6g", t.precision, t.psnr, t.seconds))
+	for _, t := range tried {
+		all = append(all, fmt.Sprintf("%s %.4g", t.precision, t.psnr))
 	}
 	return strings.Join(all, "; ")
 }
 
-// parseNote reads what note wrote.
-func parseNote(text string) (*precisionChoice, error) {
-	var tried []precisionTrial
+// parseTrials reads what trialsNote wrote.
+func parseTrials(text string) (tried []precisionTrial, err error) {
 	for _, part := range strings.Split(text, "; ") {
 		f := strings.Fields(part)
-		if len(f) != 3 {
-			return nil, fmt.Errorf("%q is not a precision, decibels and seconds", part)
+		if len(f) != 2 {
+			return nil, fmt.Errorf("%q is not a precision and decibels", part)
 		}
 		p, err := parsePrecision(f[0])
 		psnr, perr := strconv.ParseFloat(f[1], 64)
-		seconds, serr := strconv.ParseFloat(f[2], 64)
-		if err = errors.Join(err, perr, serr); err != nil || p == AutoPrecision || !(seconds > 0) || (p == FP32) != (len(tried) == 0) {
-			return nil, fmt.Errorf("%q is not a precision, decibels and seconds", part)
+		// Precisions come in their order, each once, fp32 first.
+		if err = errors.Join(err, perr); err != nil || p == AutoPrecision || (p == FP32) != (len(tried) == 0) ||
+			len(tried) > 0 && p <= tried[len(tried)-1].precision {
+			return nil, fmt.Errorf("%q is not a precision and decibels", part)
 		}
-		tried = append(tried, precisionTrial{p, psnr, seconds})
+		tried = append(tried, precisionTrial{p, psnr})
 	}
-	return choosePrecision(tried), nil
+	return tried, nil
 }
 
-// tryPrecisions runs the patch in each, fp32 first.
-func (s *Session) tryPrecisions(ctx context.Context, offered []Precision) ([]precisionTrial, error) {
+// tryPrecisions runs the patch in each that the device offers, fp32 first.
+func (s *Session) tryPrecisions(ctx context.Context) ([]precisionTrial, error) {
 	var want []float32
 	var tried []precisionTrial
+	offered := s.offered()
 	for i, p := range offered {
-		got, seconds, err := s.tryPrecision(ctx, p)
+		got, err := s.tryPrecision(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +190,7 @@ func (s *Session) tryPrecisions(ctx context.Context, offered []Precision) ([]pre
 		if err != nil {
 			return nil, err
 		}
-		tried = append(tried, precisionTrial{p, psnr, seconds})
+		tried = append(tried, precisionTrial{p, psnr})
 		if s.set.Tuning != nil {
 			s.set.Tuning(i+1, len(offered))
 		}
@@ -199,60 +199,30 @@ func (s *Session) tryPrecisions(ctx context.Context, offered []Precision) ([]pre
 }
 
 // tryPrecision runs the patch in one precision, with the algorithms that a photo
-// would have, within the budget. The time is that of the kernels by the device's
-// clock: what the host does beside them is the same in all precisions.
-func (s *Session) tryPrecision(ctx context.Context, p Precision) (out []float32, seconds float64, err error) {
+// would have, within the budget.
+func (s *Session) tryPrecision(ctx context.Context, p Precision) (out []float32, err error) {
 	if err := s.closeEngine(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	clock := exec.NewProfile("self-check", nil, 0, nil)
-	job, h, w, err := s.planPatch(p, clock)
+	h, w := s.model.Convention.PaddedSides(patchH, patchW)
+	opt := s.engineOptions(s.allowed())
+	opt.Precision, opt.TF32, opt.Profiler = p.Storage(), p == TF32, nil
+	job, err := exec.Prepare(s.model, h, w, s.info, opt)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if err := s.openContext(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	e, err := job.Open(s.cl)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	shape := job.Program.Tensors[job.Program.Output].Shape
-	patch := &Tensor{model.Shape{C: s.model.Graph.Nodes[0].C, H: h, W: w}, patchSamples(s.model.Graph.Nodes[0].C, h, w)}
+	shape, planes := job.Program.Tensors[job.Program.Output].Shape, s.model.Graph.Nodes[0].C
+	patch := &Tensor{model.Shape{C: planes, H: h, W: w}, patchSamples(planes, h, w)}
 	t := &Tensor{Shape: shape, Data: make([]float32, shape.Elems())}
-	before := 0.0
-	for i := range 1 + checkRuns {
-		if err := e.Run(ctx, tensorSource{patch}, tensorSink{t}, nil); err != nil {
-			return nil, 0, err
-		}
-		total := clock.Report(nil).Kernels
-		if took := total - before; i > 0 && (seconds == 0 || took < seconds) {
-			seconds = took
-		}
-		before = total
-	}
-	return t.Data, seconds, nil
-}
-
-// planPatch plans for the patch: a sixteenth of 12 MP on GPUs and a hundredth on
-// CPUs, or as much of it as the budget allows.
-func (s *Session) planPatch(p Precision, clock *exec.Profile) (job *exec.Job, h, w int, err error) {
-	h, w = 736, 992
-	if s.info.Type == clrt.CPU {
-		h, w = 192, 256
-	}
-	opt := s.engineOptions(s.allowed())
-	opt.Precision, opt.TF32, opt.Profiler = p.Storage(), p == TF32, clock
-	for {
-		ph, pw := s.model.Convention.PaddedSides(h, w)
-		job, err = exec.Prepare(s.model, ph, pw, s.info, opt)
-		var small *memplan.BudgetError
-		if !errors.As(err, &small) || h <= 64 {
-			return job, ph, pw, err
-		}
-		h, w = h/2, w/2
-	}
+	return t.Data, e.Run(ctx, tensorSource{patch}, tensorSink{t}, nil)
 }
 
 // tensorSource is an exec.Source of a tensor.

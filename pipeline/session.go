@@ -39,7 +39,9 @@ type Session struct {
 // depends on it, and then holds for all photos.
 type choices struct {
 	algo   *exec.AlgoSpec
-	chosen *precisionChoice // nil: not decided yet
+	// decided is the precision of photos, chosen that of the photo whose turn it is, which
+	// may have to take another for want of memory; nil: not decided yet.
+	decided, chosen *precisionChoice
 	table  *tune.Table      // what was measured on the device; nil: not asked yet, or not used
 	rates  *exec.Rates      // for the prices of plans; nil: not measured
 }

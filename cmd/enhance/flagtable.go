@@ -119,7 +119,7 @@ var flagTable = []flag{
 		to:   func(o *options) any { return &o.hostMem }},
 	{name: "precision", arg: "KIND", def: "fp32", group: groupDevice, commands: runNetworks, basic: true, words: words("fp32", "tf32", "fp16", "auto"),
 		help: "fp32, tf32, fp16 or auto",
-		more: "tf32 needs matrix units. auto takes the fastest precision whose PSNR to fp32 is over 50 dB.",
+		more: "tf32 needs matrix units. auto takes fp32 on CPUs, elsewhere fp16 or tf32 if its PSNR to fp32 is over 50 dB; where that does not fit the budget, one that fits.",
 		to:   func(o *options) any { return &o.precision }},
 	{name: "precision", arg: "KIND", def: "auto", group: groupDevice, commands: []string{"tune"}, words: words("fp32", "tf32", "fp16", "auto"),
 		help: "fp32, tf32 or fp16; auto for all that the device has",
