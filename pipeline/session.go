@@ -38,12 +38,12 @@ type Session struct {
 // choices are how a session computes: each is made once, before the first plan that
 // depends on it, and then holds for all photos.
 type choices struct {
-	algo   *exec.AlgoSpec
+	algo *exec.AlgoSpec
 	// decided is the precision of photos, chosen that of the photo whose turn it is, which
 	// may have to take another for want of memory; nil: not decided yet.
 	decided, chosen *precisionChoice
-	table  *tune.Table      // what was measured on the device; nil: not asked yet, or not used
-	rates  *exec.Rates      // for the prices of plans; nil: not measured
+	table           *tune.Table // what was measured on the device; nil: not asked yet, or not used
+	rates           *exec.Rates // for the prices of plans; nil: not measured
 }
 
 // hostMemory is what a session knows and keeps of the host's memory.
