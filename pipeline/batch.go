@@ -9,7 +9,6 @@ import (
 
 	"enhance/clrt"
 	"enhance/internal/devices"
-	"enhance/internal/exec"
 	"enhance/internal/hostmemory"
 )
 
@@ -25,10 +24,9 @@ type Batch struct {
 	asked    Budget // for the host's memory
 }
 
-// NewBatch loads the model and chooses the devices that set.Device selects, see
-// Settings.Device. profiler, if not nil, gives each its profile. The caller must Close
-// the batch.
-func NewBatch(set Settings, profiler func(n int, name string, d *clrt.Device) *exec.Profile) (b *Batch, err error) {
+// NewBatch loads the model and chooses the devices that set.Device selects. The caller
+// must Close the batch.
+func NewBatch(set Settings) (b *Batch, err error) {
 	selectors, err := devices.Split(set.Device)
 	if err != nil {
 		return nil, err
@@ -46,9 +44,9 @@ func NewBatch(set Settings, profiler func(n int, name string, d *clrt.Device) *e
 		set.Device = sel
 		var s *Session
 		if i == 0 {
-			s, err = newSession(set, nil)
+			s, err = newSession(set, 0, nil)
 		} else {
-			s, err = newSession(set, b.sessions[0].model)
+			s, err = newSession(set, i, b.sessions[0].model)
 		}
 		if err != nil {
 			return b, err
@@ -66,9 +64,6 @@ func NewBatch(set Settings, profiler func(n int, name string, d *clrt.Device) *e
 				groups[kind] = &peers{}
 			}
 			s.peers = groups[kind]
-		}
-		if profiler != nil {
-			s.set.Profiler = profiler(i, s.deviceFacts().Name, s.choice.Device)
 		}
 	}
 	b.shareBudgets()

@@ -24,7 +24,7 @@ func crops(t testing.TB) []capture {
 // together makes all captures in one batch and checks what must hold of each.
 func together(t *testing.T, set pipeline.Settings, cs []capture) [][]byte {
 	t.Helper()
-	b, err := pipeline.NewBatch(set, nil)
+	b, err := pipeline.NewBatch(set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("no room") }
 func TestBatchFailures(t *testing.T) {
 	needOpenCL(t)
 	cs := crops(t)
-	b, err := pipeline.NewBatch(pipeline.Settings{Device: "0,0"}, nil)
+	b, err := pipeline.NewBatch(pipeline.Settings{Device: "0,0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func (c cutOff) ReadAt(p []byte, off int64) (int, error) {
 func TestBatchInterrupt(t *testing.T) {
 	needOpenCL(t)
 	c := nikon(t)
-	b, err := pipeline.NewBatch(pipeline.Settings{}, nil)
+	b, err := pipeline.NewBatch(pipeline.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestBatchInterrupt(t *testing.T) {
 func TestBatchOverlaps(t *testing.T) {
 	needOpenCL(t)
 	cs := crops(t)
-	b, err := pipeline.NewBatch(pipeline.Settings{}, nil)
+	b, err := pipeline.NewBatch(pipeline.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func (r *told) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func TestBatchOfNoSuchDevice(t *testing.T) {
-	if _, err := pipeline.NewBatch(pipeline.Settings{Device: "0,no such device"}, nil); pipeline.Classify(err) != pipeline.ClassDevice {
+	if _, err := pipeline.NewBatch(pipeline.Settings{Device: "0,no such device"}); pipeline.Classify(err) != pipeline.ClassDevice {
 		t.Errorf("a device that is not there: %v", err)
 	}
 }
@@ -260,7 +260,7 @@ func TestBatchLeavesTheSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, devices := range []string{"0,host", "host,0"} {
-		b, err := pipeline.NewBatch(pipeline.Settings{Device: devices}, nil)
+		b, err := pipeline.NewBatch(pipeline.Settings{Device: devices})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -222,4 +222,4 @@ func (c *computation) onHost(src exec.Source, sink exec.Sink) error {
 }
 
 // stages times what the host does, if the session is profiled.
-func (s *Session) stages() *trace.Stages { return s.set.Profiler.Stages() }
+func (s *Session) stages() *trace.Stages { return s.profile.Stages() }

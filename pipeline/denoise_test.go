@@ -20,7 +20,7 @@ func TestNoiseAwareBytes(t *testing.T) {
 	profile := mosaic.Meta{NoiseProfile: &[3][2]float64{{2e-4, 1e-6}, {1e-4, 1e-6}, {3e-4, 2e-6}}}
 	for name, meta := range map[string]mosaic.Meta{"estimated": {}, "file": profile} {
 		var want []byte
-		for i, set := range []pipeline.Settings{{WholePlanes: true}, {Memory: pipeline.Unlimited()}, {StripRows: 2}, {StripRows: 22}, {Memory: pipeline.Limit(3 << 20)}} {
+		for i, set := range []pipeline.Settings{{PlanOptions: pipeline.PlanOptions{WholePlanes: true}}, {Memory: pipeline.Unlimited()}, {PlanOptions: pipeline.PlanOptions{StripRows: 2}}, {PlanOptions: pipeline.PlanOptions{StripRows: 22}}, {Memory: pipeline.Limit(3 << 20)}} {
 			set.Model = noiseAware
 			s := session(t, set)
 			var out bytes.Buffer

@@ -25,12 +25,7 @@ func TestChart(t *testing.T) {
 
 func testChart(t *testing.T, name string) {
 	var out bytes.Buffer
-	j := pipeline.Job{
-		Input:    "../testdata/raw/colorchart.dng",
-		WB:       pipeline.WhiteBalance{Mode: pipeline.WBGains, Gains: [3]float64{1.47, 1, 2.26}},
-		Exposure: pipeline.Exposure{EV: 2},
-		Output:   pipeline.Output{Writer: &out, Bits: 16},
-	}
+	j := pipeline.Job{Input: "../testdata/raw/colorchart.dng", Look: pipeline.Look{WB: pipeline.WhiteBalance{Mode: pipeline.WBGains, Gains: [3]float64{1.47, 1, 2.26}}, Exposure: pipeline.Exposure{EV: 2}}, Output: pipeline.Output{Writer: &out, Bits: 16}}
 	im, rep := develop(t, session(t, pipeline.Settings{Model: name, Memory: pipeline.Limit(128 << 20)}), j)
 	if im.Width != 1734 || im.Height != 1156 {
 		t.Fatalf("picture of %dx%d", im.Width, im.Height)
@@ -94,7 +89,7 @@ func TestSameBytes(t *testing.T) {
 	var want []byte
 	for _, set := range []pipeline.Settings{
 		{Memory: pipeline.Unlimited()}, {Memory: pipeline.Limit(least.Minimum)}, {Memory: pipeline.Limit(64 << 20)}, {Memory: pipeline.Limit(256 << 20)}, {},
-		{StripRows: 2}, {StripRows: 6}, {StripRows: 32}, {WholePlanes: true},
+		{PlanOptions: pipeline.PlanOptions{StripRows: 2}}, {PlanOptions: pipeline.PlanOptions{StripRows: 6}}, {PlanOptions: pipeline.PlanOptions{StripRows: 32}}, {PlanOptions: pipeline.PlanOptions{WholePlanes: true}},
 	} {
 		var out bytes.Buffer
 		_, rep := develop(t, session(t, set), c.job(0, 0, &out))
@@ -246,7 +241,7 @@ func TestNoLeak(t *testing.T) {
 // TestCancel: a cancelled run says so and leaves the session usable.
 func TestCancel(t *testing.T) {
 	needOpenCL(t)
-	s := session(t, pipeline.Settings{Memory: pipeline.Limit(64 << 20), StripRows: 4})
+	s := session(t, pipeline.Settings{Memory: pipeline.Limit(64 << 20), PlanOptions: pipeline.PlanOptions{StripRows: 4}})
 	c := nikon(t).crop(0, 0, 256, 256)
 	ctx, cancel := context.WithCancel(context.Background())
 	j := c.job(0, 0, new(bytes.Buffer))

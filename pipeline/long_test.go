@@ -99,7 +99,7 @@ func TestDevelopAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := session(t, pipeline.Settings{Model: "pynet-s", Memory: memory, StripRows: rows})
+	s := session(t, pipeline.Settings{Model: "pynet-s", Memory: memory, PlanOptions: pipeline.PlanOptions{StripRows: rows}})
 	h := sha256.New()
 	rep, err := s.Enhance(t.Context(), pipeline.Job{Input: photo, Output: pipeline.Output{Writer: h}})
 	if err != nil {

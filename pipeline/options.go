@@ -31,11 +31,12 @@ type Settings struct {
 	Model string
 	// Level of a PyNET whose output is wanted, nil for the one the model names.
 	Level *int
-	// Device selects, see [Choose]; "" takes the best.
+	// Device selects the device; "" takes a GPU if there is one, else an accelerator, else
+	// a CPU device, else the host executor. HostDevice is the latter, "2" the device of that
+	// index in clrt.Devices, "nvidia:1" or "0:1" one by its platform (name part or index) and
+	// by its index there or part of its name; any other text is part of the name of a device
+	// or its platform. A [Batch] takes several with commas between them, or "all".
 	Device string
-	// Cores bounds how many of a CPU device's are used; 0 is no bound. Those of the
-	// host's own stages, and of the host executor, are GOMAXPROCS.
-	Cores int
 	// Memory bounds the bytes of all device buffers together; the zero Budget leaves it
 	// to what the device reports. Neither that nor any other is more than the device's
 	// memory, or its profile's.
@@ -44,37 +45,65 @@ type Settings struct {
 	// hold, device buffers among them where the device shares it; the default is what
 	// is available, where the system tells.
 	HostMemory Budget
-	// Profiler, if not nil, gathers where the time of all runs goes.
-	Profiler *exec.Profile
-	// Profile limits the device to what a device of that profile has.
-	Profile *profile.Profile
+	// Precision is how activations are stored and multiplied on the device.
+	Precision Precision
+
+	DeviceOptions
+	PlanOptions
+	SessionObserver
+}
+
+// DeviceOptions say how the device is used.
+type DeviceOptions struct {
+	// Cores bounds how many of a CPU device's are used; 0 is no bound. Those of the
+	// host's own stages, and of the host executor, are GOMAXPROCS.
+	Cores int
+	// Profile limits the device to what a device of that profile has, see [LoadProfile].
+	Profile *Profile
 	// PlanOnly plans for the profile itself: no device is looked for, kernels are
 	// those of the profile's kind, and only dry runs and explanations work.
 	PlanOnly bool
 	// Early opens the device while the model is loaded and the first photo read, for
 	// a session that will run on it.
 	Early bool
-	// Precision is how activations are stored and multiplied on the device.
-	Precision Precision
 	// Compiler compiles kernels, see [clrt.Context.CompileWith]; nil is the process
 	// itself, as it is where HostMemory bounds what may be held.
 	Compiler clrt.Compiler
+}
+
+// PlanOptions say how the network is computed. For study: what StripRows and
+// WholePlanes choose gives the same result.
+type PlanOptions struct {
+	// Algo chooses convolution algorithms, see exec.ParseAlgos; "" is automatic.
+	Algo string
 	// NoTune leaves what [Session.Tune] measured on the device alone: algorithms are
 	// the shipped defaults.
 	NoTune bool
-	// Tell, if set, is told of measurements that are made once for a device: tuning,
-	// checks of precision; Compiling, of compilation that takes long; Debug, of what
-	// only a study needs to know. All from any goroutine.
-	Tell, Compiling, Debug func(text string)
-	// Tuning, if set, is called after each of the total measurements of such work.
-	Tuning func(done, total int)
-	// Algo chooses convolution algorithms, see exec.ParseAlgos; "" is automatic.
-	Algo string
 	// StripRows forces strips of that many rows of the network's output, and
-	// WholePlanes one step after another. For study: the result is the same.
+	// WholePlanes one step after another.
 	StripRows   int
 	WholePlanes bool
 }
+
+// SessionObserver is told of what concerns all photos of a session, from any goroutine.
+// Each function may be nil.
+type SessionObserver struct {
+	// Tell is told of measurements that are made once for a device: tuning, checks of
+	// precision; Compiling, of compilation that takes long; Debug, of what only a study
+	// needs to know.
+	Tell, Compiling, Debug func(text string)
+	// Tuning is called after each of the total measurements of such work.
+	Tuning func(done, total int)
+	// Profiler gives what gathers where the time of all runs on device n goes, n counted
+	// from 0 in a [Batch]; nil gathers nothing. For the command's --profile.
+	Profiler func(n int, name string, d *clrt.Device) *exec.Profile
+}
+
+// Profile is a device that is not here, as data: its memory and its limits.
+type Profile = profile.Profile
+
+// LoadProfile reads the profile of that name, or of a .json file.
+func LoadProfile(name string) (*Profile, error) { return profile.Load(name) }
 
 // Budget is a bound on bytes; the zero Budget says that nobody gave one.
 type Budget = memplan.Budget
@@ -93,35 +122,48 @@ type Job struct {
 	Reader io.ReaderAt
 	Size   int64
 
-	// Raw says what the file does not. Its WB is not used; see WB.
-	Raw      raw.Options
+	// Raw says what the file does not. Its WB is not used; see Look.
+	Raw raw.Options
+	Look
+	Output Output
+	Check
+
+	// DryRun stops before the first allocation on the device.
+	DryRun bool
+	// PlanDrawing, if not "", is the path of an SVG drawing of the plan to make. It
+	// replaces a file only if Output.Overwrite says so.
+	PlanDrawing string
+
+	Observer
+}
+
+// Look is how a photo's samples are read as light and colour.
+type Look struct {
 	WB       WhiteBalance
 	Exposure Exposure
 	// Noise is where the noise level comes from and Denoise how much of it is
 	// removed, 0 to 1, nil for 1. For models that take the noise level only.
 	Noise   Noise
 	Denoise *float64
+}
 
-	Output Output
+// Check holds the picture against another.
+type Check struct {
 	// Reference is the path of a picture to compare the result with; "" for none.
 	Reference string
 	// MinPSNR, if above 0, makes a result below so many dB an error
 	// ([*QualityError]). The picture is kept: it is what the error speaks of.
 	MinPSNR float64
+}
 
-	// DryRun stops before the first allocation on the device.
-	DryRun bool
-
-	// PlanDrawing, if not "", is the path of an SVG drawing of the plan to make. It
-	// replaces a file only if Output.Overwrite says so.
-	PlanDrawing string
-
-	// Planned, if set, is called once when all is decided and nothing begun.
+// Observer is told of the making of one picture. Each function may be nil.
+type Observer struct {
+	// Planned is called once when all is decided and nothing begun.
 	Planned func(*Report)
-	// Progress, if set, is called now and then with floating-point operations done
+	// Progress is called now and then with floating-point operations done
 	// and to be done. done never falls.
 	Progress func(done, total int64)
-	// Say, if set, is told of warnings that come up during the run. They are in
+	// Say is told of warnings that come up during the run. They are in
 	// the report too.
 	Say func(text string)
 }

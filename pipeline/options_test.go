@@ -116,7 +116,7 @@ func FuzzOptions(f *testing.F) {
 // TestEarly: a device that is opened early is the one that runs use, and is closed
 // with a session that never ran or could not be made.
 func TestEarly(t *testing.T) {
-	s, err := NewSession(Settings{Early: true, Model: "pynet-random:early,width=4,level=4"})
+	s, err := NewSession(Settings{DeviceOptions: DeviceOptions{Early: true}, Model: "pynet-random:early,width=4,level=4"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestEarly(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if s, err = NewSession(Settings{Early: true}); err != nil {
+	if s, err = NewSession(Settings{DeviceOptions: DeviceOptions{Early: true}}); err != nil {
 		t.Fatal(err)
 	}
 	cl = s.early
@@ -144,7 +144,7 @@ func TestEarly(t *testing.T) {
 	if _, err := cl.cl.NewQueue(); err == nil {
 		t.Error("a session that never ran left its context open")
 	}
-	if _, err := NewSession(Settings{Early: true, Model: "no such file"}); err == nil {
+	if _, err := NewSession(Settings{DeviceOptions: DeviceOptions{Early: true}, Model: "no such file"}); err == nil {
 		t.Error("a model that is not there was loaded")
 	}
 }

@@ -76,7 +76,7 @@ func (s *Session) engineOptions(budget Budget) exec.Options {
 	return exec.Options{
 		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: budget, Algo: s.algo.Algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
-		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), HostRest: s.hostRest(), Profiler: s.set.Profiler,
+		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), HostRest: s.hostRest(), Profiler: s.profile,
 		Frugal: s.frugal(),
 	}
 }

@@ -177,7 +177,7 @@ func TestUnknownTF32(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	auto, err := NewSession(Settings{Profile: p, PlanOnly: true, Precision: AutoPrecision})
+	auto, err := NewSession(Settings{DeviceOptions: DeviceOptions{Profile: p, PlanOnly: true}, Precision: AutoPrecision})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestUnknownTF32(t *testing.T) {
 func TestAutoPrecision(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("ENHANCE_CACHE_DIR", dir)
-	set := Settings{Precision: AutoPrecision, Model: "pynet-random:auto,width=4,level=4", Algo: "direct-naive"}
+	set := Settings{Precision: AutoPrecision, Model: "pynet-random:auto,width=4,level=4", PlanOptions: PlanOptions{Algo: "direct-naive"}}
 	ready := func(kind clrt.DeviceType) (*Session, []string, []string) {
 		s, told, debug := session(t, set)
 		s.info.Type = kind // the algorithms stay those that the device can run
@@ -269,7 +269,7 @@ func TestAutoPrecisionBudgets(t *testing.T) {
 func TestAutoPrecisionSmallPatch(t *testing.T) {
 	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
 	explain := func(mem int64) error {
-		s, _, _ := session(t, Settings{Precision: AutoPrecision, Memory: Limit(mem), Algo: "direct-naive"})
+		s, _, _ := session(t, Settings{Precision: AutoPrecision, Memory: Limit(mem), PlanOptions: PlanOptions{Algo: "direct-naive"}})
 		s.info.Type = clrt.Accelerator
 		_, err := s.ExplainSize(64, 64)
 		return err

@@ -82,7 +82,7 @@ func TestTellsSlowOpening(t *testing.T) {
 	c := nikon(t).crop(100, 100, 64, 64)
 	for _, slow := range []bool{false, true} {
 		told := make(chan string, 16)
-		s := session(t, pipeline.Settings{Compiling: func(text string) { told <- text }})
+		s := session(t, pipeline.Settings{SessionObserver: pipeline.SessionObserver{Compiling: func(text string) { told <- text }}})
 		var out bytes.Buffer
 		develop(t, s, order(c, &out)) // kernels are in the cache now
 		if err := s.Close(); err != nil {
@@ -91,7 +91,7 @@ func TestTellsSlowOpening(t *testing.T) {
 		for len(told) > 0 {
 			<-told
 		}
-		s = session(t, pipeline.Settings{Compiling: func(text string) { told <- text }})
+		s = session(t, pipeline.Settings{SessionObserver: pipeline.SessionObserver{Compiling: func(text string) { told <- text }}})
 		pipeline.OpenWith(s, func(j *exec.Job, c *clrt.Context) (*exec.Engine, error) {
 			if slow {
 				if text := <-told; !strings.Contains(text, "compiling kernels for this device") {
@@ -115,7 +115,7 @@ func discrete(t *testing.T) pipeline.Settings {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pipeline.Settings{Model: "pynet-random:x,width=4", Profile: p}
+	return pipeline.Settings{Model: "pynet-random:x,width=4", DeviceOptions: pipeline.DeviceOptions{Profile: p}}
 }
 
 // order is a job for that network.

@@ -33,6 +33,7 @@ type Session struct {
 	turns   turns  // for the device and all that depends on it
 	host    hostMemory
 	outputs outputs
+	profile *exec.Profile // where the time goes; nil: not asked
 }
 
 // choices are how a session computes: each is made once, before the first plan that
@@ -65,15 +66,19 @@ const embeddedModel = model.Default
 
 // NewSession loads the model and chooses the device. It does not touch the device
 // yet. The caller must Close the session.
-func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
+func NewSession(set Settings) (*Session, error) { return newSession(set, 0, nil) }
 
-// newSession is NewSession with a model that is loaded already, unless it is nil.
-func newSession(set Settings, loaded *model.Model) (*Session, error) {
+// newSession makes session n of a batch, with a model that is loaded already, unless it
+// is nil.
+func newSession(set Settings, n int, loaded *model.Model) (*Session, error) {
 	s := &Session{set: set, modelName: set.Model, model: loaded, host: hostMemory{available: hostmemory.Available}}
 	s.device.set = &s.set
 	if err := s.settle(); err != nil {
 		s.Close()
 		return nil, err
+	}
+	if set.Profiler != nil {
+		s.profile = set.Profiler(n, s.deviceFacts().Name, s.choice.Device)
 	}
 	return s, nil
 }

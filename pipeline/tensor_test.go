@@ -141,7 +141,7 @@ func TestRunTensorDumpsEqualTheHosts(t *testing.T) {
 func TestRunTensorStripsChangeNothing(t *testing.T) {
 	in, _ := goldenTensor(t)
 	var first []float32
-	for _, set := range []pipeline.Settings{{Model: "pynet-s", WholePlanes: true}, {Model: "pynet-s", StripRows: 6}} {
+	for _, set := range []pipeline.Settings{{Model: "pynet-s", PlanOptions: pipeline.PlanOptions{WholePlanes: true}}, {Model: "pynet-s", PlanOptions: pipeline.PlanOptions{StripRows: 6}}} {
 		set.Algo = "direct-rows"
 		s, err := pipeline.NewSession(set)
 		if err != nil {
@@ -210,7 +210,7 @@ func TestAlgoSettingsRefuse(t *testing.T) {
 		{pipeline.HostDevice, "direct-rows", "host executor"},
 		{"", "fft", "known are auto"},
 	} {
-		s, err := pipeline.NewSession(pipeline.Settings{Model: "pynet-s", Device: c.device, Algo: c.algo})
+		s, err := pipeline.NewSession(pipeline.Settings{Model: "pynet-s", Device: c.device, PlanOptions: pipeline.PlanOptions{Algo: c.algo}})
 		if err == nil {
 			s.Close()
 		}

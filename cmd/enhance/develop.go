@@ -38,7 +38,8 @@ func runDevelop(c *call) error {
 	defer o.times.close(false)
 	c.tellNotices(c.verbose)
 	c.compileApart()
-	pb, err := pipeline.NewBatch(c.set, o.times.device)
+	c.set.Profiler = o.times.device
+	pb, err := pipeline.NewBatch(c.set)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"enhance/internal/bytesize"
-	"enhance/internal/profile"
 	"enhance/internal/tensorfile"
 	"enhance/model"
 	"enhance/pipeline"
@@ -39,7 +38,7 @@ func (c *call) settings() (err error) {
 		}
 	}
 	if c.deviceProfile != "" {
-		if s.Profile, err = profile.Load(c.deviceProfile); err != nil {
+		if s.Profile, err = pipeline.LoadProfile(c.deviceProfile); err != nil {
 			return err
 		}
 	}
