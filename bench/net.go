@@ -10,6 +10,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/internal/exec"
+	"enhance/internal/usage"
 	"enhance/model"
 )
 
@@ -87,11 +88,6 @@ func (r *NetReport) profile(ctx context.Context, dev *clrt.Device, m *model.Mode
 	return err
 }
 
-func cpuSeconds() float64 {
-	s, _ := usage()
-	return s
-}
-
 // runs does n runs in a context of their own.
 func (r *NetReport) runs(ctx context.Context, dev *clrt.Device, m *model.Model, h, w int, opt exec.Options, n int) (job *exec.Job, took, cpu []float64, err error) {
 	if job, err = exec.Prepare(m, h, w, dev.Info(), opt); err != nil {
@@ -119,18 +115,18 @@ func (r *NetReport) runs(ctx context.Context, dev *clrt.Device, m *model.Model, 
 			opt.Profiler.Pause(false)
 		}
 		out := &finiteSink{}
-		start, before := time.Now(), cpuSeconds()
+		start, before := time.Now(), usage.CPUSeconds()
 		if err := e.Run(ctx, in, out, nil); err != nil {
 			return nil, nil, nil, err
 		}
-		took, cpu = append(took, time.Since(start).Seconds()), append(cpu, cpuSeconds()-before)
+		took, cpu = append(took, time.Since(start).Seconds()), append(cpu, usage.CPUSeconds()-before)
 		if rows := int(out.rows.Load()); rows != r.Output.H {
 			return nil, nil, nil, fmt.Errorf("%d of %d rows were delivered", rows, r.Output.H)
 		}
 		r.NonFinite = out.bad.Load()
 	}
 	r.PeakBytes = e.Peak()
-	_, r.PeakResident = usage()
+	_, r.PeakResident = usage.Process()
 	return job, took, cpu, nil
 }
 

@@ -3,30 +3,17 @@ package bench_test
 import (
 	"context"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
 	"enhance/bench"
-	"enhance/clrt"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/model"
 )
 
-func device(t testing.TB) *clrt.Device {
-	t.Helper()
-	ds, err := clrt.Devices()
-	if err != nil {
-		if os.Getenv("ENHANCE_REQUIRE_OPENCL") != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("SKIPPED, nothing was tested: %v", err)
-	}
-	return ds[0]
-}
-
 func TestNet(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	m, err := model.Load("pynet-s")
 	if err != nil {
 		t.Fatal(err)

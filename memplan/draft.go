@@ -39,7 +39,7 @@ func (d *draft) finish(strategy string) *Plan {
 	}
 	d.address()
 	d.settle()
-	d.plan.findLargest(d.req)
+	d.plan.findLargest()
 	return d.plan
 }
 

@@ -55,8 +55,7 @@ func Exhaust(req *Request, most int, do func(p *Plan) bool) bool {
 
 // exhaustion says when enough plans were made.
 type exhaustion struct {
-	do   func(p *Plan) bool
-	done bool
+	do func(p *Plan) bool
 }
 
 // spillable lists the reads that may go through the host within one section.

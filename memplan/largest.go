@@ -86,7 +86,7 @@ const (
 )
 
 // findLargest notes the plan's largest buffer and what needs it to be so large.
-func (p *Plan) findLargest(r *Request) {
+func (p *Plan) findLargest() {
 	note := func(n int64, kind holdingKind, index int) {
 		if n > p.Largest {
 			p.Largest, p.largest = n, holding{kind, index}

@@ -3,12 +3,12 @@ package pipeline
 import (
 	"context"
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
 	"enhance/internal/colour"
 	"enhance/internal/planar"
+	"enhance/internal/usage"
 	"enhance/internal/workers"
 	"enhance/model"
 	"enhance/raw"
@@ -30,11 +30,11 @@ func BenchmarkHostStages(b *testing.B) {
 	mp := float64(g.out.Width()*g.out.Height()) / 1e6
 	measure := func(name string, do func()) {
 		b.Run(name, func(b *testing.B) {
-			cpu := processorSeconds()
+			cpu := usage.CPUSeconds()
 			for b.Loop() {
 				do()
 			}
-			b.ReportMetric(mp*float64(b.N)/(processorSeconds()-cpu), "MP/cpu-s")
+			b.ReportMetric(mp*float64(b.N)/(usage.CPUSeconds()-cpu), "MP/cpu-s")
 		})
 	}
 	stored := make([]uint16, blockRows*p.Meta().Width)
@@ -115,9 +115,3 @@ type nowhere struct{}
 
 func (nowhere) WriteRow([]uint16) error { return nil }
 func (nowhere) Close() error            { return nil }
-
-func processorSeconds() float64 {
-	var u syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
-}

@@ -31,10 +31,7 @@ func (p *Photo) correct() error {
 	if err := c.chain.Add(p.opcodes[1], opcode.Mosaic); err != nil {
 		return err
 	}
-	rest, err := p.gainsFirst(c.chain)
-	if err != nil {
-		return err
-	}
+	rest := p.gainsFirst(c.chain)
 	p.frame = c.chain.Frame()
 	if err := p.finishOpcodes(rest); err != nil {
 		return err
@@ -89,23 +86,23 @@ func (p *Photo) finishOpcodes(rest []opcode.Operation) error {
 // mosaic, and returns the rest of the list. A factor that varies slowly over the
 // image passes through demosaicing, and before it the network sees even noise
 // and true highlights.
-func (p *Photo) gainsFirst(c *opcode.Chain) ([]opcode.Operation, error) {
+func (p *Photo) gainsFirst(c *opcode.Chain) []opcode.Operation {
 	list := p.opcodes[2]
 	for i, op := range list {
 		switch op := op.Params.(type) {
 		case *opcode.GainMap:
 			if op.Area.RowPitch != 1 || op.Area.ColPitch != 1 {
-				return list[i:], nil
+				return list[i:]
 			}
 			c.AddPointwise(&onMosaic{op, p.meta.CFA})
 		case *opcode.VignetteRadial:
 			c.AddPointwise(op)
 		case nil:
 		default:
-			return list[i:], nil
+			return list[i:]
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // onMosaic applies an operation for camera RGB to a mosaic: to each sample what is

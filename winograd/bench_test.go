@@ -2,14 +2,12 @@ package winograd_test
 
 import (
 	"fmt"
-	"syscall"
 	"testing"
 
-	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/convtest"
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
-	"enhance/model"
 	"enhance/winograd"
 )
 
@@ -40,73 +38,7 @@ func BenchmarkConv(b *testing.B) {
 			}
 		}
 		for _, a := range algos {
-			b.Run(fmt.Sprintf("k%d-%d-%d-w%d/%s", s.K, s.SrcC[0], s.OutC, s.W, a.Name()), func(b *testing.B) { benchConv(b, d, a, s) })
+			b.Run(fmt.Sprintf("k%d-%d-%d-w%d/%s", s.K, s.SrcC[0], s.OutC, s.W, a.Name()), func(b *testing.B) { convtest.Time(b, d.Ctx.Device(), a, s, planar.FP32) })
 		}
 	}
-}
-
-func benchConv(b *testing.B, d *device, algo conv.Algo, s conv.Shape) {
-	must := func(err error) {
-		b.Helper()
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	impl, err := algo.New(d.caps(), s, planar.FP32)
-	must(err)
-	prog, kernels, err := d.build(impl, planar.FP32)
-	must(err)
-	defer prog.Close()
-	var buffers []*clrt.Buffer
-	defer func() {
-		for _, x := range buffers {
-			x.Close()
-		}
-	}()
-	buffer := func(n int64) *clrt.Buffer {
-		x, err := d.ctx.NewBuffer(n, "bench")
-		must(err)
-		buffers = append(buffers, x)
-		must(d.q.Fill(x, 0, n, []byte{0, 0, 0, 0}))
-		return x
-	}
-	ring := func(c int) planar.Ring {
-		t := fuse.Tensor{Shape: model.Shape{C: c, H: s.H, W: s.W}}
-		return planar.NewRing(buffer(planar.RowBytes(t, planar.FP32)*int64(s.H)+planar.RimBytes(t, planar.FP32)), 0, t, s.H)
-	}
-	a := &conv.Args{Src: []planar.Ring{ring(s.InC())}, Dst: ring(s.OutC), Y1: s.H, Slope: 0.2}
-	if n := impl.Scratch(s.H); n > 0 {
-		a.Scratch = buffer(n)
-	}
-	w := buffer(int64(impl.PackedLen()) * 4)
-	launches := 1
-	if !d.caps().CPU {
-		launches = 16 // enough to hide the wait for the end
-	}
-	run := func() {
-		for range launches {
-			must(impl.Launch(d.q, kernels, w, a))
-		}
-		must(d.q.Finish())
-	}
-	run()
-	cpu := cpuSeconds()
-	for b.Loop() {
-		run()
-	}
-	cpu = cpuSeconds() - cpu
-	flops := 2 * float64(s.K*s.K*s.InC()*s.OutC) * float64(s.H*s.W) * float64(launches)
-	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-	b.ReportMetric(flops*float64(b.N)/cpu/1e9, "GFLOP/cpu-s")
-	b.ReportMetric(float64(impl.Scratch(s.H))/(1<<20), "MiB")
-	b.ReportMetric(0, "ns/op")
-	b.Log(impl.Kernels()[0].Name)
-}
-
-// cpuSeconds is the processor time of the process: on a CPU device it measures
-// kernels even while other programs share the cores.
-func cpuSeconds() float64 {
-	var u syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }

@@ -37,7 +37,7 @@ func fullBytes(t *testing.T, d *device, v winograd.Variant, s conv.Shape, p plan
 }
 
 // TestByteCaps runs with 100, 50, 25 and 10 % of full tile buffers: the scratch
-// reported is within the cap, no byte after it is written (rig.launch), and the
+// reported is within the cap, no byte after it is written (Bench.Launch), and the
 // result has the same bits. A cap below the least names that size.
 func TestByteCaps(t *testing.T) {
 	d := openDevice(t)
@@ -212,7 +212,7 @@ func TestStripsCap(t *testing.T) {
 	}
 }
 
-// TestRowRanges launches over ranges of rows with a source ring just high enough.
+// TestRowRanges launches over ranges of rows with the rows that they need alone.
 func TestRowRanges(t *testing.T) {
 	d := openDevice(t)
 	for _, f := range []winograd.Form{winograd.Strips, winograd.Tiled, winograd.Fused} {
@@ -223,9 +223,7 @@ func TestRowRanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j.slice = true
 		j.cuts = []int{4, 12, 16, 28}
-		j.srcRows = 14 // 12 rows of a launch and one on either side
 		got, err := j.run(d, a, d.caps())
 		if err != nil {
 			t.Fatal(err)

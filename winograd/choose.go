@@ -63,31 +63,29 @@ func (c Convolution) ExpectedError(caps conv.Caps, s conv.Shape, p planar.Precis
 //
 // The GPU's model counts multiplications and the bytes of V and M, with constants
 // (see costGPU) that are estimates for large GPUs, not measurements.
-func Choose(caps conv.Caps, s conv.Shape, p planar.Precision) (conv.Algo, bool) {
+func Choose(caps conv.Caps, s conv.Shape, p planar.Precision) (conv.Algo, conv.Impl) {
 	if s.InC() < 1 || s.OutC < 1 || s.H < 1 || s.W < 1 {
-		return nil, false
+		return nil, nil
 	}
-	best, bestCost := Convolution{}, directCost(s)
-	found := false
+	var algo conv.Algo
+	var best conv.Impl
+	bestCost := directCost(s)
 	for _, c := range candidates(caps, s.K, p) {
 		e, err := c.ExpectedError(caps, s, p)
 		if err != nil || e > maxError {
 			continue
 		}
-		if _, err := c.New(caps, s, p); err != nil {
-			continue // more local memory or larger groups than the device has
-		}
-		cost := c.cost(caps, s)
 		// Candidates come with the smaller tiles, which need less memory and round
 		// less, first: a larger one must be clearly better, and so must the first be.
-		if cost < bestCost*0.9 {
-			best, bestCost, found = c, cost, true
+		cost := c.cost(caps, s)
+		if cost >= bestCost*0.9 {
+			continue
+		}
+		if impl, err := c.New(caps, s, p); err == nil { // else the device has less local memory or smaller groups
+			algo, best, bestCost = c, impl, cost
 		}
 	}
-	if !found {
-		return nil, false
-	}
-	return best, true
+	return algo, best
 }
 
 // candidates are the convolutions worth considering for k×k, smaller tiles first.

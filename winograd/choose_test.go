@@ -40,7 +40,7 @@ func TestChoose(t *testing.T) {
 		s := conv.Shape{K: c.k, SrcC: []int{c.c}, OutC: c.o, H: c.h, W: c.w}
 		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 			got := ""
-			if a, ok := winograd.Choose(c.caps, s, p); ok {
+			if a, impl := winograd.Choose(c.caps, s, p); impl != nil {
 				got = a.Name()
 			}
 			if got != c.want {
@@ -59,8 +59,8 @@ func TestChoiceWorks(t *testing.T) {
 				for _, hw := range []int{1, 40, 512} {
 					s := conv.Shape{K: k, SrcC: []int{c}, OutC: c, H: hw, W: hw}
 					for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-						a, ok := winograd.Choose(caps, s, p)
-						if !ok {
+						a, impl := winograd.Choose(caps, s, p)
+						if impl == nil {
 							continue
 						}
 						if _, err := a.New(caps, s, p); err != nil {
@@ -76,7 +76,7 @@ func TestChoiceWorks(t *testing.T) {
 		}
 	}
 	for _, s := range []conv.Shape{{}, {K: 3}, {K: 3, SrcC: []int{4}, OutC: 4, H: -1, W: 5}} {
-		if _, ok := winograd.Choose(cpu, s, planar.FP32); ok {
+		if _, impl := winograd.Choose(cpu, s, planar.FP32); impl != nil {
 			t.Errorf("chose an algorithm for %v", s)
 		}
 	}
@@ -90,7 +90,7 @@ func TestExpectedError(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := conv.Shape{K: tr.R, SrcC: []int{64}, OutC: 8, H: 64, W: 64}
-		measured, err := winograd.ErrorOf(tr, winograd.FP32, 64)
+		measured, err := winograd.ErrorOf(tr, planar.FP32, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func TestExpectedError(t *testing.T) {
 
 func ExampleChoose() {
 	caps := conv.Caps{CPU: true, Vector: 16}
-	a, ok := winograd.Choose(caps, conv.Shape{K: 5, SrcC: []int{64}, OutC: 64, H: 256, W: 256}, planar.FP32)
-	fmt.Println(a.Name(), ok)
+	a, impl := winograd.Choose(caps, conv.Shape{K: 5, SrcC: []int{64}, OutC: 64, H: 256, W: 256}, planar.FP32)
+	fmt.Println(a.Name(), impl != nil)
 	// Output: winograd-f4x5 true
 }

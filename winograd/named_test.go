@@ -35,8 +35,8 @@ func TestCandidatesHoldTheChoice(t *testing.T) {
 		for _, k := range []int{3, 5, 7, 9} {
 			for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 				s := conv.Shape{K: k, SrcC: []int{128}, OutC: 64, H: 360, W: 496}
-				chosen, ok := Choose(caps, s, p)
-				if !ok {
+				chosen, impl := Choose(caps, s, p)
+				if impl == nil {
 					continue
 				}
 				found := false

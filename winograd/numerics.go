@@ -8,24 +8,9 @@ import (
 	"enhance/internal/planar"
 )
 
-// Storage is the number format in which tensors lie in memory; arithmetic is
-// float32 in either case.
-type Storage uint8
-
-const (
-	FP32 Storage = iota
-	FP16
-)
-
-func (s Storage) String() string {
-	if s == FP16 {
-		return "fp16"
-	}
-	return "fp32"
-}
-
-func (s Storage) round(x []float32) {
-	if s == FP16 {
+// round rounds x to the precision.
+func round(p planar.Precision, x []float32) {
+	if p == planar.FP16 {
 		for i, f := range x {
 			x[i] = roundHalf(f)
 		}
@@ -47,7 +32,7 @@ func roundHalf(f float32) float32 { return planar.Float(planar.Half(f)) }
 // rounded to the storage, for the reference too, so that the error is that of
 // the algorithm. V and U are rounded to the storage, the transforms and the sum
 // over channels are float32, and the result is rounded to the storage.
-func ErrorOf(t *Transform, s Storage, c int) (float64, error) {
+func ErrorOf(t *Transform, s planar.Precision, c int) (float64, error) {
 	if err := checkChannels(c); err != nil {
 		return 0, err
 	}
@@ -64,13 +49,13 @@ func ErrorOf(t *Transform, s Storage, c int) (float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.round(u)
+		round(s, u)
 		n2 := t.N * t.N
 		m := make([]float32, errorFilters*n2)
 		side := t.T()
 		for ic := range c {
 			v := Apply2D(input, d[ic*side*side:(ic+1)*side*side])
-			s.round(v)
+			round(s, v)
 			for p, x := range v {
 				for k := range errorFilters {
 					m[k*n2+p] += u[(p*c+ic)*errorFilters+k] * x
@@ -129,7 +114,7 @@ func squares(x []float64) float64 {
 
 // DirectError is ErrorOf for a direct r×r convolution: a float32 sum over
 // channels and taps, the result rounded to the storage.
-func DirectError(r int, s Storage, c int) (float64, error) {
+func DirectError(r int, s planar.Precision, c int) (float64, error) {
 	if r < 1 || r > MaxProducts {
 		return 0, fmt.Errorf("winograd error: %d taps, need 1 to %d", r, MaxProducts)
 	}
@@ -150,20 +135,20 @@ func checkChannels(c int) error {
 
 // relativeRMS runs conv, from an input tile (c, T, T) and weights (errorFilters,
 // c, r, r) to (errorFilters, m, m), on random tiles.
-func relativeRMS(m, r int, s Storage, c int, conv func(d, w []float32) ([]float32, error)) (float64, error) {
+func relativeRMS(m, r int, s planar.Precision, c int, conv func(d, w []float32) ([]float32, error)) (float64, error) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	side := m + r - 1
 	var diff, total float64
 	for range errorTrials {
 		d := normal(rng, c*side*side)
 		w := normal(rng, errorFilters*c*r*r)
-		s.round(d)
-		s.round(w)
+		round(s, d)
+		round(s, w)
 		got, err := conv(d, w)
 		if err != nil {
 			return 0, err
 		}
-		s.round(got)
+		round(s, got)
 		for i, want := range correlate[float64](d, w, m, r, c) {
 			e := float64(got[i]) - want
 			diff += e * e

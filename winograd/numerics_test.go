@@ -1,6 +1,7 @@
 package winograd
 
 import (
+	"enhance/internal/planar"
 	"math"
 	"testing"
 )
@@ -25,9 +26,9 @@ func TestErrorClasses(t *testing.T) {
 		{"F6x7", 1.2e-3, 7e-7},
 		{"F6x9", 1.3e-3, 7.4e-7},
 	} {
-		for _, s := range []Storage{FP16, FP32} {
+		for _, s := range []planar.Precision{planar.FP16, planar.FP32} {
 			want := c.fp16
-			if s == FP32 {
+			if s == planar.FP32 {
 				want = c.fp32
 			}
 			got, err := ErrorOf(sets[c.name], s, 64)
@@ -39,7 +40,7 @@ func TestErrorClasses(t *testing.T) {
 			}
 		}
 	}
-	got, err := DirectError(3, FP16, 64)
+	got, err := DirectError(3, planar.FP16, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,11 +50,11 @@ func TestErrorClasses(t *testing.T) {
 }
 
 func TestErrorIsDeterministic(t *testing.T) {
-	a, err := ErrorOf(F2x3(), FP16, 3)
+	a, err := ErrorOf(F2x3(), planar.FP16, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := ErrorOf(F2x3(), FP16, 3)
+	b, err := ErrorOf(F2x3(), planar.FP16, 3)
 	if err != nil || a != b {
 		t.Errorf("two runs give %g and %g (%v)", a, b, err)
 	}
@@ -61,14 +62,14 @@ func TestErrorIsDeterministic(t *testing.T) {
 
 func TestErrorRefusesChannels(t *testing.T) {
 	for _, c := range []int{0, -1, maxErrorC + 1} {
-		if _, err := ErrorOf(F2x3(), FP32, c); err == nil {
+		if _, err := ErrorOf(F2x3(), planar.FP32, c); err == nil {
 			t.Errorf("%d channels: no error", c)
 		}
-		if _, err := DirectError(3, FP32, c); err == nil {
+		if _, err := DirectError(3, planar.FP32, c); err == nil {
 			t.Errorf("direct, %d channels: no error", c)
 		}
 	}
-	if _, err := DirectError(0, FP32, 1); err == nil {
+	if _, err := DirectError(0, planar.FP32, 1); err == nil {
 		t.Error("no taps: no error")
 	}
 }
@@ -80,7 +81,7 @@ func TestNoiseGainPredicts(t *testing.T) {
 	const half = 2.05e-4
 	for _, name := range []string{"F2x3", "F4x3", "F4x3 integer", "F2x5", "F4x5", "F6x9"} {
 		tr := allSets(t)[name]
-		got, err := ErrorOf(tr, FP16, 32)
+		got, err := ErrorOf(tr, planar.FP16, 32)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +98,7 @@ func BenchmarkErrorF4x3(b *testing.B) {
 	var e float64
 	for b.Loop() {
 		var err error
-		if e, err = ErrorOf(tr, FP16, 64); err != nil {
+		if e, err = ErrorOf(tr, planar.FP16, 64); err != nil {
 			b.Fatal(err)
 		}
 	}

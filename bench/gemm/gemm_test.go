@@ -11,6 +11,7 @@ import (
 	"enhance/conv"
 	"enhance/internal/convtest"
 	"enhance/internal/planar"
+	"enhance/internal/usage"
 )
 
 // guard is how many float32 of noise follow every matrix.
@@ -230,11 +231,11 @@ func BenchmarkGEMM(b *testing.B) {
 					bench.Must(bench.Queue.Finish())
 				}
 				run()
-				cpu := cpuSeconds()
+				cpu := usage.CPUSeconds()
 				for b.Loop() {
 					run()
 				}
-				cpu = cpuSeconds() - cpu
+				cpu = usage.CPUSeconds() - cpu
 				flops := 2 * float64(n) * float64(n) * float64(n) * float64(b.N) / 1e9
 				b.ReportMetric(flops/b.Elapsed().Seconds(), "GFLOP/s")
 				b.ReportMetric(flops/cpu, "GFLOP/cpu-s")

@@ -131,7 +131,7 @@ func (p *Product) Run(q *clrt.Queue, m, n, k int, a, b, c, bias *clrt.Buffer) er
 		}
 		name := "gemm_local_" + l.Name()
 		global, items := l.Work(m, n)
-		return p.launch(q, name, l.Source(name, plainHooks("gemm_put4", 4)), global, items, dims...)
+		return p.launch(q, name, l.Source(name, plainHooks("gemm_put4")), global, items, dims...)
 	case panel:
 		return p.runPanel(q, m, n, k, dims)
 	case vector:
@@ -167,8 +167,8 @@ func (p *Product) check(m, n, k int, a, b, c, bias *clrt.Buffer) error {
 	return nil
 }
 
-// plainHooks add a bias by rows or columns and store vectors of width columns.
-func plainHooks(put string, width int) Hooks {
+// plainHooks add a bias by rows or columns and store vectors of columns.
+func plainHooks(put string) Hooks {
 	return Hooks{
 		Params: "__global float *c, __global const float *bias, int bias_axis",
 		Bias:   "(bias ? bias[bias_axis ? (j) : (i)] : 0.0f)",
@@ -214,7 +214,7 @@ func (p *Product) runPanel(q *clrt.Queue, m, n, k int, args []any) error {
 	name := "gemm_panel_" + pn.Name()
 	global, items := pn.Work(m, n)
 	args[0] = p.packed
-	return p.launch(q, name, pn.Source(name, plainHooks(fmt.Sprintf("gemm_put%d", pn.vector), pn.vector)), global, items, args...)
+	return p.launch(q, name, pn.Source(name, plainHooks(fmt.Sprintf("gemm_put%d", pn.vector))), global, items, args...)
 }
 
 func (p *Product) runMorton(q *clrt.Queue, m, n, k int, a, b, c, bias *clrt.Buffer) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,23 +12,12 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/mma"
+	"enhance/internal/convtest"
 	"enhance/internal/peak"
 	"enhance/internal/planar"
 	"enhance/model"
 	"enhance/winograd"
 )
-
-func device(t testing.TB) *clrt.Device {
-	t.Helper()
-	ds, err := clrt.Devices()
-	if err != nil {
-		if os.Getenv("ENHANCE_REQUIRE_OPENCL") != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("SKIPPED, nothing was tested: %v", err)
-	}
-	return ds[0]
-}
 
 func TestSuites(t *testing.T) {
 	for name, want := range map[string]int{"snu": 35, "snu-split": 7, "ui": 16, "polito": 6} {
@@ -136,7 +124,7 @@ func (refusing) New(conv.Caps, conv.Shape, planar.Precision) (conv.Impl, error) 
 }
 
 func TestConv(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	direct := conv.Direct(conv.CapsOf(dev.Info()))
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 		cl, err := clrt.NewContext(dev)
@@ -202,7 +190,7 @@ func TestIdle(t *testing.T) {
 
 // TestConvLimit: where a whole plane takes too long, part of it is run.
 func TestConvLimit(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +216,7 @@ func TestConvLimit(t *testing.T) {
 }
 
 func TestConvStops(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
 		t.Fatal(err)

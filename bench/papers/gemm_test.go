@@ -9,10 +9,11 @@ import (
 	"enhance/bench/papers"
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/convtest"
 )
 
 func TestGEMM(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
 		t.Fatal(err)

@@ -8,11 +8,12 @@ import (
 
 	"enhance/bench/papers"
 	"enhance/clrt"
+	"enhance/internal/convtest"
 )
 
 // TestLadder runs all steps of a small network.
 func TestLadder(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	told := 0
 	r, err := papers.Ladder{Model: "pynet-s", Scale: 60, Repeat: 1, Done: func(*papers.LadderStep) { told++ }}.Run(context.Background(), dev)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"enhance/bench/papers"
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/convtest"
 	"enhance/internal/peak"
 	"enhance/internal/planar"
 	"enhance/winograd"
@@ -73,7 +74,7 @@ func TestSplits(t *testing.T) {
 
 // TestSplitsAgree: whatever the scratch is divided by, results are right.
 func TestSplitsAgree(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	s, err := papers.FindSuite("snu-split")
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func TestSplitsAgree(t *testing.T) {
 
 // TestBatch: every picture of a batch is computed, and by the host's ways too.
 func TestBatch(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func (a onlyFirstImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buff
 
 // TestOrder runs a suite of the papers as the command does, and reads its tables.
 func TestOrder(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	for name, o := range map[string]struct {
 		algos string
 		want  []string

@@ -45,7 +45,7 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="sans-serif" font-size="11">`+"\n", width, height, width, height)
 	fmt.Fprintf(b, `<rect width="100%%" height="100%%" fill="white"/>`+"\n")
 	text(b, chartLeft, 22, `font-size="14" font-weight="bold"`, c.Title)
-	c.legend(b, field, perLine)
+	c.legend(b, perLine)
 	most := c.axis(b, top, field)
 	for g := range c.Groups {
 		x := chartLeft + groupWidth*float64(g) + groupGap/2
@@ -117,7 +117,7 @@ func (c *Chart) entryWidth() float64 {
 	return 24 + charWidth*float64(longest)
 }
 
-func (c *Chart) legend(b io.Writer, field float64, perLine int) {
+func (c *Chart) legend(b io.Writer, perLine int) {
 	for s, name := range c.Series {
 		x, y := chartLeft+c.entryWidth()*float64(s%perLine), chartTop-6+legendLine*float64(s/perLine)
 		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="11" height="11" %s/>`+"\n", x, y-9, fillOf(s))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"enhance/clrt"
+	"enhance/internal/convtest"
 )
 
 // childEnv makes a process of this test a child, good or bad.
@@ -85,23 +86,11 @@ func command(t *testing.T, mode string) []string {
 	return []string{path, path}
 }
 
-func device(t *testing.T) *clrt.Device {
-	t.Helper()
-	devices, err := clrt.Devices()
-	if err != nil {
-		if os.Getenv("ENHANCE_REQUIRE_OPENCL") == "1" {
-			t.Fatalf("ENHANCE_REQUIRE_OPENCL is set: %v", err)
-		}
-		t.Skipf("NO OPENCL DEVICE: %v", err)
-	}
-	return devices[0]
-}
-
 // newFarm is a farm of up to n processes, whatever this machine has, with an empty
 // cache.
 func newFarm(t *testing.T, mode string, n int) (*Farm, *clrt.Context) {
 	t.Helper()
-	d := device(t)
+	d := convtest.Device(t)
 	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
 	f := New(Options{Command: command(t, mode), Most: n, Patience: time.Minute, Debug: func(s string) { t.Log(s) }})
 	keepMost(f, d, n)

@@ -29,37 +29,37 @@ type Accuracy struct {
 	Factor float64
 }
 
-// reference is the convolution in float64, and how far a result may be from it:
+// Reference is the convolution in float64, and how far a result may be from it:
 //
 //	sum         λ·√n·u·Growth·Σ|wx| + λ·Factor·√Σ(wx)²
 //	activation  a leaky ReLU adds u; a sigmoid passes a quarter and adds 8u for
 //	            exp (3 ulp by the OpenCL specification) and division (2.5 ulp)
 //	residual    u of the result
 //	storage     binary16: its unit roundoff, or half a subnormal step
-func (k *trial) reference() (want, allowed []float64) {
-	s := k.shape
+func (k *Operands) Reference(p planar.Precision, a Accuracy) (want, allowed []float64) {
+	s := k.Shape
 	n := float64(s.InC()*s.K*s.K + 1)
-	growth := max(k.conf.Accuracy.Growth, 1)
+	growth := max(a.Growth, 1)
 	want, allowed = make([]float64, s.OutC*s.H*s.W), make([]float64, s.OutC*s.H*s.W)
 	for i := range want {
 		o, y, x := i/(s.H*s.W), i/s.W%s.H, i%s.W
 		sum, abs, squares := k.sum(o, y, x)
-		tol := confidence * (math.Sqrt(n)*unit32*growth*abs + k.conf.Accuracy.Factor*math.Sqrt(squares))
+		tol := confidence * (math.Sqrt(n)*unit32*growth*abs + a.Factor*math.Sqrt(squares))
 		switch s.Act {
 		case fuse.LeakyReLU:
 			if sum < 0 {
-				sum *= float64(k.slope)
+				sum *= float64(k.Slope)
 			}
 			tol += unit32 * math.Abs(sum)
 		case fuse.Sigmoid:
 			sum = 1 / (1 + math.Exp(-sum))
 			tol = tol/4 + 8*unit32
 		}
-		if k.res != nil {
-			sum += float64(k.res.At(o, y, x))
+		if k.Res != nil {
+			sum += float64(k.Res.At(o, y, x))
 			tol += unit32 * math.Abs(sum)
 		}
-		if k.Precision == planar.FP16 {
+		if p == planar.FP16 {
 			tol += max(unit16*(math.Abs(sum)+tol), subnormal16)
 		}
 		want[i], allowed[i] = sum, tol
@@ -69,21 +69,21 @@ func (k *trial) reference() (want, allowed []float64) {
 
 // sum is one output before its activation, and the sums of the magnitudes and
 // of the squares of its terms.
-func (k *trial) sum(o, y, x int) (sum, abs, squares float64) {
-	s := k.shape
+func (k *Operands) sum(o, y, x int) (sum, abs, squares float64) {
+	s := k.Shape
 	add := func(v float64) {
 		sum += v
 		abs += math.Abs(v)
 		squares += v * v
 	}
-	add(float64(k.bias[o]))
+	add(float64(k.Bias[o]))
 	at := o * s.InC() * s.K * s.K
-	for _, p := range k.src {
+	for _, p := range k.Src {
 		for c := range p.C {
 			for ky := range s.K {
 				line := p.Line(c, fuse.Reflect(y+ky-s.K/2, s.H))
 				for kx := range s.K {
-					add(float64(k.weight[at]) * float64(line[fuse.Reflect(x+kx-s.K/2, s.W)]))
+					add(float64(k.Weight[at]) * float64(line[fuse.Reflect(x+kx-s.K/2, s.W)]))
 					at++
 				}
 			}

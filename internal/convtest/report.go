@@ -14,8 +14,8 @@ import (
 // verbose asks NVIDIA's compiler for its report.
 const verbose = "-cl-std=CL1.2 -cl-nv-verbose"
 
-// usage is what the report says of a kernel.
-type usage struct {
+// kernelUse is what the report says of a kernel.
+type kernelUse struct {
 	name               string
 	registers, spilled int // spilled: bytes
 }
@@ -27,7 +27,7 @@ var (
 )
 
 // parseReport reads a build log: the kernels whose spills it has a line about.
-func parseReport(log string) (all []usage) {
+func parseReport(log string) (all []kernelUse) {
 	number := func(s string) int {
 		n, _ := strconv.Atoi(s) // digits
 		return n
@@ -38,7 +38,7 @@ func parseReport(log string) (all []usage) {
 			name = m[1]
 		}
 		if m := reportSpills.FindStringSubmatch(line); m != nil {
-			all = append(all, usage{name: name, spilled: max(number(m[1]), number(m[2]))})
+			all = append(all, kernelUse{name: name, spilled: max(number(m[1]), number(m[2]))})
 		}
 		if m := reportRegisters.FindStringSubmatch(line); m != nil && len(all) > 0 {
 			all[len(all)-1].registers = number(m[1])

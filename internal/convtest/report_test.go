@@ -19,13 +19,13 @@ ptxas info    : Function properties for ops_pointwise
     8 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
 ptxas info    : Used 32 registers
 `
-	first := usage{"conv_wgmma_k9_b2_s1_p1x6_act1", 128, 0}
+	first := kernelUse{"conv_wgmma_k9_b2_s1_p1x6_act1", 128, 0}
 	for _, c := range []struct {
 		log  string
-		want []usage
+		want []kernelUse
 	}{
-		{head, []usage{first}},
-		{"warning: something\n" + head + second, []usage{first, {"ops_pointwise", 32, 8}}},
+		{head, []kernelUse{first}},
+		{"warning: something\n" + head + second, []kernelUse{first, {"ops_pointwise", 32, 8}}},
 		{"", nil},
 		{"ptxas info    : Used 32 registers\n", nil},
 	} {

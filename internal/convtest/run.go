@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"enhance/clrt"
@@ -135,23 +134,17 @@ func (c *Config) shape(seed uint64, rng *rand.Rand) conv.Shape {
 // trial is one shape with its data.
 type trial struct {
 	*Bench
-	conf         Config
-	seed         uint64
-	shape        conv.Shape
-	impl         conv.Impl // nil if the algorithm does not do the shape
-	src          []*Plane
-	res          *Plane // nil if there is no residual
-	slope        float32
-	weight, bias []float32
-	pre          fuse.Act // what a Scaling form applies first
-	scales       planar.Ring
-	preSlope     float32
+	Operands
+	conf Config
+	seed uint64
+	impl conv.Impl // nil if the algorithm does not do the shape
+	pre  fuse.Act  // what a Scaling form applies first
 }
 
 func newTrial(b *Bench, c Config, seed uint64) *trial {
 	rng := rand.New(rand.NewPCG(seed, 9))
-	k := &trial{Bench: b, conf: c, seed: seed, shape: c.shape(seed, rng)}
-	impl, err := c.Algo.New(*c.Caps, k.shape, c.Precision)
+	k := &trial{Bench: b, Operands: Operands{Shape: c.shape(seed, rng)}, conf: c, seed: seed}
+	impl, err := c.Algo.New(*c.Caps, k.Shape, c.Precision)
 	if err != nil {
 		b.Logf("seed %d: %s: not done: %v", seed, k, err)
 		return k
@@ -160,34 +153,34 @@ func newTrial(b *Bench, c Config, seed uint64) *trial {
 	old := b.Rng
 	b.Rng = rng // so that a case is the same whichever came before
 	defer func() { b.Rng = old }()
-	for _, n := range k.shape.SrcC {
-		k.src = append(k.src, b.Random(n, k.shape.H, k.shape.W))
+	for _, n := range k.Shape.SrcC {
+		k.Src = append(k.Src, b.Random(n, k.Shape.H, k.Shape.W))
 	}
 	if rng.IntN(2) == 0 {
-		k.res = b.Random(k.shape.OutC, k.shape.H, k.shape.W)
+		k.Res = b.Random(k.Shape.OutC, k.Shape.H, k.Shape.W)
 	}
-	k.slope = float32(rng.IntN(4)) / 8
+	k.Slope = float32(rng.IntN(4)) / 8
 	k.pre = fuse.Act(rng.IntN(2)) // none or leaky ReLU, which the host computes to the bit
-	n := k.shape.InC() * k.shape.K * k.shape.K
+	n := k.Shape.InC() * k.Shape.K * k.Shape.K
 	scale := float32(math.Sqrt(6 / float64(n)))
-	for range n * k.shape.OutC {
-		k.weight = append(k.weight, (2*rng.Float32()-1)*scale)
+	for range n * k.Shape.OutC {
+		k.Weight = append(k.Weight, (2*rng.Float32()-1)*scale)
 	}
-	for range k.shape.OutC {
-		k.bias = append(k.bias, 2*rng.Float32()-1)
+	for range k.Shape.OutC {
+		k.Bias = append(k.Bias, 2*rng.Float32()-1)
 	}
 	return k
 }
 
 func (k *trial) String() string {
-	s := k.shape
+	s := k.Shape
 	return fmt.Sprintf("k%d_%v_to_%d_on_%dx%d_act%d", s.K, s.SrcC, s.OutC, s.H, s.W, s.Act)
 }
 
 func (k *trial) run(built map[string]*clrt.Kernel) {
 	k.Rng = rand.New(rand.NewPCG(k.seed, 10))
 	kernels := k.kernels(k.impl, built)
-	packed := k.impl.Pack(k.weight, k.bias)
+	packed := k.impl.Pack(k.Weight, k.Bias)
 	if len(packed) != k.impl.PackedLen() {
 		k.Fatalf("Pack gives %d values, PackedLen says %d", len(packed), k.impl.PackedLen())
 	}
@@ -197,12 +190,12 @@ func (k *trial) run(built map[string]*clrt.Kernel) {
 		k.Fatalf("granule %d", granule)
 	}
 
-	h := k.shape.H
-	whole := NewPlane(k.shape.OutC, h, k.shape.W)
+	h := k.Shape.H
+	whole := NewPlane(k.Shape.OutC, h, k.Shape.W)
 	k.launch(kernels, weights, whole, 0, h)
 	k.compare(whole)
 	for range 2 {
-		parts := NewPlane(k.shape.OutC, h, k.shape.W)
+		parts := NewPlane(k.Shape.OutC, h, k.Shape.W)
 		var cuts []int
 		for y := 0; y < h; {
 			y1 := min(h, y+granule*(1+k.Rng.IntN(1+h/granule/2)))
@@ -219,49 +212,17 @@ func (k *trial) run(built map[string]*clrt.Kernel) {
 	}
 }
 
-// launch runs rows [y0,y1) with nothing in memory but what they need, and puts
-// them into out. It returns the scratch.
+// launch runs rows [y0,y1) and puts them into out. It returns the scratch.
 func (k *trial) launch(kernels []*clrt.Kernel, weights *clrt.Buffer, out *Plane, y0, y1 int) *clrt.Buffer {
-	s := k.shape
-	first, end := s.H, 0
-	for y := y0; y < y1; y++ {
-		for i := range s.K {
-			r := fuse.Reflect(y+i-s.K/2, s.H)
-			first, end = min(first, r), max(end, r+1)
-		}
-	}
-	a := &conv.Args{Y0: y0, Y1: y1, Slope: k.slope, Scales: k.scales, PreSlope: k.preSlope}
-	var sources []*Ring
-	for _, p := range k.src {
-		sources = append(sources, k.Source(p, k.Anywhere(p.C, end-first, s.H), first, end))
-		a.Src = append(a.Src, sources[len(sources)-1].Ring)
-	}
-	dst := k.Target(s.OutC, s.H, s.W, k.Anywhere(s.OutC, y1-y0, s.H))
-	a.Dst = dst.Ring
-	if k.res != nil {
-		sources = append(sources, k.Source(k.res, k.Anywhere(s.OutC, y1-y0, s.H), y0, y1))
-		a.Res = sources[len(sources)-1].Ring
-	}
-	need := k.impl.Scratch(y1 - y0)
-	guard := k.Noise(need+256, planar.FP32)
-	a.Scratch = k.Buffer(guard)
-	k.Must(k.impl.Launch(k.Queue, kernels, weights, a))
-	dst.Take(out, y0, y1)
-	for i, r := range sources {
-		r.Unchanged(fmt.Sprintf("source %d", i))
-	}
-	after := make([]byte, 256)
-	k.Must(k.Queue.Read(a.Scratch, need, after))
-	if !slices.Equal(after, guard[need:]) {
-		k.Errorf("a launch of %d rows wrote past the %d bytes of scratch it asked for", y1-y0, need)
-	}
-	return a.Scratch
+	scratch, err := k.Launch(&k.Operands, k.impl, kernels, weights, out, y0, y1, k.impl.Scratch(y1-y0))
+	k.Must(err)
+	return scratch
 }
 
 // compare holds a result against the reference.
 func (k *trial) compare(got *Plane) {
 	k.Helper()
-	want, allowed := k.reference()
+	want, allowed := k.Reference(k.Precision, k.conf.Accuracy)
 	worst, at := 0.0, 0
 	for i := range want {
 		d := math.Abs(float64(got.V[i])-want[i]) / allowed[i]
@@ -273,7 +234,7 @@ func (k *trial) compare(got *Plane) {
 		}
 	}
 	if worst > 1 {
-		s := k.shape
+		s := k.Shape
 		k.Errorf("channel %d, row %d, column %d is %v, want %v ± %.2g", at/(s.H*s.W), at/s.W%s.H, at%s.W, got.V[at], want[at], allowed[at])
 	}
 	if k.conf.Accuracy != (Accuracy{}) {

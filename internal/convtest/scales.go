@@ -14,7 +14,7 @@ import (
 // or the case is none for it.
 func (k *trial) scaled() conv.Impl {
 	s, ok := k.impl.(conv.Scaling)
-	if !ok || len(k.src) != 1 {
+	if !ok || len(k.Src) != 1 {
 		return nil
 	}
 	return s.Scaled(k.pre)
@@ -24,7 +24,7 @@ func (k *trial) scaled() conv.Impl {
 // plain one does to a source that was normalised and stored before.
 func (k *trial) normalises(impl conv.Impl, built map[string]*clrt.Kernel, weights *clrt.Buffer) {
 	k.Helper()
-	raw := k.src[0]
+	raw := k.Src[0]
 	before, after := k.Rng.IntN(4), k.Rng.IntN(4) // channels of the scales beside the source's
 	all := before + raw.C + after
 	values := make([]float32, 16+2*all)
@@ -47,12 +47,12 @@ func (k *trial) normalises(impl conv.Impl, built map[string]*clrt.Kernel, weight
 			}
 		}
 	}
-	h := k.shape.H
-	want, got := NewPlane(k.shape.OutC, h, k.shape.W), NewPlane(k.shape.OutC, h, k.shape.W)
-	k.src = []*Plane{norm}
+	h := k.Shape.H
+	want, got := NewPlane(k.Shape.OutC, h, k.Shape.W), NewPlane(k.Shape.OutC, h, k.Shape.W)
+	k.Src = []*Plane{norm}
 	k.launch(k.kernels(k.impl, built), weights, want, 0, h)
 	plain := k.impl
-	k.src, k.impl = []*Plane{raw}, impl
+	k.Src, k.impl = []*Plane{raw}, impl
 	defer func() { k.impl, k.scales, k.preSlope = plain, planar.Ring{}, 0 }()
 	tensor := fuse.Tensor{Storage: fuse.Scales, Shape: model.Shape{C: all, H: 1, W: 1}}
 	k.scales, k.preSlope = planar.NewRing(k.Floats(values), 64, tensor, 1).Slice(before, raw.C), slope

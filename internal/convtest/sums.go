@@ -16,7 +16,7 @@ func (k *trial) summed() (conv.Impl, conv.Pieces) { return k.summedOf(k.impl) }
 
 func (k *trial) summedOf(impl conv.Impl) (conv.Impl, conv.Pieces) {
 	s, ok := impl.(conv.Summing)
-	if !ok || k.shape.Act != fuse.NoAct || k.res != nil {
+	if !ok || k.Shape.Act != fuse.NoAct || k.Res != nil {
 		return nil, conv.Pieces{}
 	}
 	return s.Summed()
@@ -30,15 +30,15 @@ func (k *trial) sums(impl conv.Impl, p conv.Pieces, built map[string]*clrt.Kerne
 	defer func() { k.impl = plain }()
 	k.impl = impl
 	kernels := k.kernels(impl, built)
-	h := k.shape.H
-	whole := NewPlane(k.shape.OutC, h, k.shape.W)
+	h := k.Shape.H
+	whole := NewPlane(k.Shape.OutC, h, k.Shape.W)
 	pieces := k.pieces(p, k.launch(kernels, weights, whole, 0, h), h)
 	k.Same("with statistics", whole, want)
 	if impl.Granule()%p.Rows != 0 {
 		k.Errorf("launches of multiples of %d rows and pieces of %d", impl.Granule(), p.Rows)
 	}
 	k.comparePieces(pieces, p, want)
-	parts := NewPlane(k.shape.OutC, h, k.shape.W)
+	parts := NewPlane(k.Shape.OutC, h, k.Shape.W)
 	for y := 0; y < h; {
 		y1 := min(h, y+impl.Granule()*(1+k.Rng.IntN(1+h/impl.Granule()/2)))
 		got := k.pieces(p, k.launch(kernels, weights, parts, y, y1), y1-y)
@@ -54,7 +54,7 @@ func (k *trial) sums(impl conv.Impl, p conv.Pieces, built map[string]*clrt.Kerne
 
 // pieces reads the statistics of rows rows.
 func (k *trial) pieces(p conv.Pieces, scratch *clrt.Buffer, rows int) []float32 {
-	raw := make([]byte, p.Bytes(k.shape, rows))
+	raw := make([]byte, p.Bytes(k.Shape, rows))
 	k.Must(k.Queue.Read(scratch, 0, raw))
 	v := make([]float32, len(raw)/4)
 	for i := range v {

@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"syscall"
 	"testing"
 
 	"enhance/clrt"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
+	"enhance/internal/usage"
 	"enhance/model"
 )
 
@@ -27,7 +28,7 @@ func BenchmarkPyNETS(b *testing.B) {
 
 // BenchmarkPhoto12MP runs networks on a 12 MP photo: for a GPU.
 func BenchmarkPhoto12MP(b *testing.B) {
-	if device(b).Info().Type == clrt.CPU && os.Getenv("ENHANCE_LONG") == "" {
+	if convtest.Device(b).Info().Type == clrt.CPU && os.Getenv("ENHANCE_LONG") == "" {
 		b.Skip("takes minutes on a CPU; set ENHANCE_LONG=1 to run it there")
 	}
 	for _, spec := range []string{"pynet-s", "pynet-random:gold"} {
@@ -42,7 +43,7 @@ func BenchmarkPhoto12MP(b *testing.B) {
 }
 
 func benchNet(b *testing.B, m *model.Model, h, w int, opt exec.Options) {
-	dev := device(b)
+	dev := convtest.Device(b)
 	job, err := exec.Prepare(m, h, w, dev.Info(), opt)
 	if err != nil {
 		b.Fatal(err)
@@ -60,13 +61,13 @@ func benchNet(b *testing.B, m *model.Model, h, w int, opt exec.Options) {
 	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
 	o := job.Program.Tensors[job.Program.Output]
 	out := &tensor{c: o.C, h: o.H, w: o.W, v: make([]float32, o.Elems())}
-	cpu := cpuSeconds()
+	cpu := usage.CPUSeconds()
 	for b.Loop() {
 		if err := e.Run(context.Background(), source{in}, sink{out}, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
-	cpu = cpuSeconds() - cpu
+	cpu = usage.CPUSeconds() - cpu
 	b.ReportMetric(float64(job.Plan.Cost.FLOPs)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 	b.ReportMetric(float64(e.Peak())/(1<<20), "MiB-peak")
 	b.ReportMetric(float64(job.Plan.Cost.FLOPs)*float64(b.N)/cpu/1e9, "GFLOP/cpu-s")
@@ -95,12 +96,4 @@ func BenchmarkPlan12MP(b *testing.B) {
 			})
 		}
 	}
-}
-
-// cpuSeconds is the processor time of the process: on a CPU device it measures
-// kernels even while other programs share the cores.
-func cpuSeconds() float64 {
-	var u syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }

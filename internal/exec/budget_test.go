@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
+	"enhance/internal/usage"
 	"enhance/memplan"
 	"enhance/model"
 )
@@ -63,14 +65,14 @@ func TestLeastScratch(t *testing.T) {
 		}
 		opt := exec.Options{Poison: true, Discrete: true, Algo: algo.Algo, WholePlanes: true}
 		want := run(t, m, in, opt)
-		whole, err := exec.Prepare(m, h, w, device(t).Info(), opt)
+		whole, err := exec.Prepare(m, h, w, convtest.Device(t).Info(), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
 		opt.WholePlanes = false
 		within := minimum(t, m, h, w, opt)
 		opt.Budget = memplan.Limit(within)
-		job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
+		job, err := exec.Prepare(m, h, w, convtest.Device(t).Info(), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +83,7 @@ func TestLeastScratch(t *testing.T) {
 		for _, more := range []int64{0, 1, 2, 4, 8, 16} {
 			opt := opt
 			opt.Budget = memplan.Limit(within + within*more/16)
-			if job, err = exec.Prepare(m, h, w, device(t).Info(), opt); err != nil {
+			if job, err = exec.Prepare(m, h, w, convtest.Device(t).Info(), opt); err != nil {
 				t.Fatal(err)
 			}
 			sizes[job.Plan.Scratch] = true
@@ -101,13 +103,13 @@ func TestLeastScratch(t *testing.T) {
 // minimum is the smallest budget that works, which the error of a smaller one names.
 func minimum(t *testing.T, m *model.Model, h, w int, opt exec.Options) int64 {
 	t.Helper()
-	least, err := exec.Minimum(m, h, w, device(t).Info(), opt)
+	least, err := exec.Minimum(m, h, w, convtest.Device(t).Info(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opt.Budget = memplan.Limit(least - 1)
 	var be *memplan.BudgetError
-	if _, err := exec.Prepare(m, h, w, device(t).Info(), opt); !errors.As(err, &be) || be.Minimum != least {
+	if _, err := exec.Prepare(m, h, w, convtest.Device(t).Info(), opt); !errors.As(err, &be) || be.Minimum != least {
 		t.Errorf("one byte less than the smallest budget of %d gives %v", least, err)
 	}
 	return least
@@ -188,13 +190,13 @@ func BenchmarkPrepare(b *testing.B) {
 	}
 	for _, mib := range []int64{0, 1024, 512, 256, 128, 64} {
 		b.Run(fmt.Sprintf("%dM", mib), func(b *testing.B) {
-			start := cpuSeconds()
+			start := usage.CPUSeconds()
 			for b.Loop() {
 				if _, err := exec.Prepare(m, 1440, 1984, gpu, exec.Options{Precision: planar.FP16, Matrix: true, Budget: budgetOf(mib)}); err != nil {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric((cpuSeconds()-start)*1e3/float64(b.N), "cpu-ms/op")
+			b.ReportMetric((usage.CPUSeconds()-start)*1e3/float64(b.N), "cpu-ms/op")
 		})
 	}
 }
@@ -250,7 +252,7 @@ func TestGroups(t *testing.T) {
 			least, groups := minimum(t, m, h, w, opt), map[int]bool{}
 			for _, percent := range []int64{100, 110} {
 				opt.Budget = memplan.Limit(least * percent / 100)
-				job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
+				job, err := exec.Prepare(m, h, w, convtest.Device(t).Info(), opt)
 				if err != nil {
 					t.Fatal(err)
 				}

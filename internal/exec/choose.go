@@ -22,8 +22,10 @@ type Choice struct {
 // family is a kind of algorithms: where one of them is the automatic choice, and which of
 // them tuning measures.
 type family struct {
-	why    string
-	choose func(c conv.Caps, s conv.Shape, a conv.Arithmetic) conv.Algo // nil: none of them for this shape
+	why string
+	// choose gives the algorithm, nil if none of them suits the shape, and, if it made it
+	// already, what it makes of the shape.
+	choose func(c conv.Caps, s conv.Shape, a conv.Arithmetic) (conv.Algo, conv.Impl)
 	// candidates are worth measuring where the family suits the shape, the likeliest first.
 	candidates func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo
 }
@@ -32,43 +34,46 @@ type family struct {
 // depends on the shape, the device's kind and the arithmetic, never on the memory budget
 // or on how rows are divided.
 var families = []family{
-	{"matrix units by the warpgroup", warpgroups, func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
+	{"matrix units by the warpgroup", alone(warpgroups), func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
 		if algo := warpgroups(c, s, a); algo != nil {
 			return []conv.Algo{algo}
 		}
 		return nil
 	}},
-	{"matrix units", matrixUnits, func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
+	{"matrix units", alone(matrixUnits), func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
 		algo := matrixUnits(c, s, a)
 		if algo == nil {
 			return nil
 		}
 		return append([]conv.Algo{algo}, mma.Candidates(matrixPrecision(a), c, s)...)
 	}},
-	{"fewer multiplications", func(c conv.Caps, s conv.Shape, a conv.Arithmetic) conv.Algo {
+	{"fewer multiplications", func(c conv.Caps, s conv.Shape, a conv.Arithmetic) (conv.Algo, conv.Impl) {
 		if (wide(s) || waits(c, s)) && (!c.CPU || s.FLOPs() >= worthCompiling && roomy(s)) {
-			if algo, ok := winograd.Choose(c, s, a.Precision); ok {
-				return algo
-			}
+			return winograd.Choose(c, s, a.Precision)
 		}
-		return nil
+		return nil, nil
 	}, func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
 		return winograd.Candidates(c, s, a.Precision)
 	}},
-	{"direct convolution of the device's kind does every shape", func(c conv.Caps, _ conv.Shape, _ conv.Arithmetic) conv.Algo {
-		return conv.Direct(c)
+	{"direct convolution of the device's kind does every shape", func(c conv.Caps, _ conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
+		return conv.Direct(c), nil
 	}, func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
 		return append([]conv.Algo{conv.Direct(c), conv.ImplicitGEMM{}}, conv.RowTiles(c, s, a.Precision)...)
 	}},
 	// What has no needs, for shapes that the direct algorithm cannot do.
-	{"", func(conv.Caps, conv.Shape, conv.Arithmetic) conv.Algo {
-		return conv.Simple{}
+	{"", func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
+		return conv.Simple{}, nil
 	}, func(c conv.Caps, _ conv.Shape, _ conv.Arithmetic) []conv.Algo {
 		if c.CPU {
 			return nil
 		}
 		return []conv.Algo{conv.Packed{}}
 	}},
+}
+
+// alone is a choice that makes nothing.
+func alone(choose func(conv.Caps, conv.Shape, conv.Arithmetic) conv.Algo) func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
+	return func(c conv.Caps, s conv.Shape, a conv.Arithmetic) (conv.Algo, conv.Impl) { return choose(c, s, a), nil }
 }
 
 // warpgroups is the algorithm for Hopper's matrix units.
@@ -105,11 +110,14 @@ func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
 	direct := conv.Direct(c)
 	var refused error
 	for _, f := range families {
-		algo := f.choose(c, s, a)
+		algo, impl := f.choose(c, s, a)
 		if algo == nil {
 			continue
 		}
-		impl, err := algo.New(c, s, a.Precision)
+		var err error
+		if impl == nil {
+			impl, err = algo.New(c, s, a.Precision)
+		}
 		switch {
 		case err != nil && algo == direct:
 			refused = err

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/model"
 )
@@ -51,7 +52,7 @@ func TestRunFails(t *testing.T) {
 	m := &model.Model{Graph: model.PyNETS([4]int{2, 2, 2, 2})}
 	m.Params = model.FormulaParams("fail", m.Graph)
 	const h, w = 64, 16
-	job, err := exec.Prepare(m, h, w, device(t).Info(), exec.Options{Rows: 4})
+	job, err := exec.Prepare(m, h, w, convtest.Device(t).Info(), exec.Options{Rows: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestSinkErrorWhileReading(t *testing.T) {
 	m := &model.Model{Graph: model.PyNETS([4]int{2, 2, 2, 2})}
 	m.Params = model.FormulaParams("fail", m.Graph)
 	const h, w = 256, 16
-	job, err := exec.Prepare(m, h, w, device(t).Info(), exec.Options{Rows: 2})
+	job, err := exec.Prepare(m, h, w, convtest.Device(t).Info(), exec.Options{Rows: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func settle(t *testing.T, before int) {
 func TestProgress(t *testing.T) {
 	m := &model.Model{Graph: model.PyNETS([4]int{2, 2, 2, 2})}
 	m.Params = model.FormulaParams("fail", m.Graph)
-	job, err := exec.Prepare(m, 64, 16, device(t).Info(), exec.Options{Rows: 2})
+	job, err := exec.Prepare(m, 64, 16, convtest.Device(t).Info(), exec.Options{Rows: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,22 +9,10 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/model"
 )
-
-// device is the first OpenCL device, or the test is skipped.
-func device(t testing.TB) *clrt.Device {
-	t.Helper()
-	ds, err := clrt.Devices()
-	if err != nil {
-		if os.Getenv("ENHANCE_REQUIRE_OPENCL") != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("needs an OpenCL device: %v", err)
-	}
-	return ds[0]
-}
 
 // planar is a Source and a Sink over whole planes in memory.
 type tensor struct {
@@ -108,7 +96,7 @@ func readFloats(t testing.TB, path string) []float32 {
 // plan's.
 func run(t testing.TB, m *model.Model, in *tensor, opt exec.Options) *tensor {
 	t.Helper()
-	job, err := exec.Prepare(m, in.h, in.w, device(t).Info(), opt)
+	job, err := exec.Prepare(m, in.h, in.w, convtest.Device(t).Info(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +106,7 @@ func run(t testing.TB, m *model.Model, in *tensor, opt exec.Options) *tensor {
 // runJob runs a job once and checks its peak.
 func runJob(t testing.TB, job *exec.Job, in *tensor) *tensor {
 	t.Helper()
-	dev := device(t)
+	dev := convtest.Device(t)
 	ctx, err := clrt.NewContext(dev)
 	if err != nil {
 		t.Fatal(err)

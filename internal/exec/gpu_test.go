@@ -16,6 +16,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv/mma"
 	"enhance/conv/wgmma"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
 	"enhance/internal/trace"
@@ -72,7 +73,7 @@ func TestTable12MP(t *testing.T) {
 // tableRow gives the result, the median time, and that of the bytes over the link.
 func tableRow(t *testing.T, spec, prec string, mib int64) (result []float32, seconds, link float64) {
 	const h, w = 1440, 1984
-	dev := device(t)
+	dev := convtest.Device(t)
 	m, err := model.Load(spec)
 	if err != nil {
 		t.Fatal(err)

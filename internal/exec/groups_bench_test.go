@@ -11,6 +11,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
 	"enhance/internal/tune"
@@ -22,7 +23,7 @@ import (
 // kernels, for 110 s, and prints each kind's best shape beside the rule's. The metric
 // is the geometric mean of the gains.
 func BenchmarkWorkGroups(b *testing.B) {
-	dev := device(b)
+	dev := convtest.Device(b)
 	if dev.Info().Type == clrt.CPU {
 		b.Skip("work-groups have one work-item on a CPU")
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
 	"enhance/memplan"
@@ -25,7 +26,7 @@ func TestJoinedSections(t *testing.T) {
 	least, joined := minimum(t, m, h, w, opt), 0
 	for _, budget := range []int64{least, least * 3 / 2, least * 2} {
 		opt.Budget = memplan.Limit(budget)
-		job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
+		job, err := exec.Prepare(m, h, w, convtest.Device(t).Info(), opt)
 		if err != nil {
 			t.Fatal(err)
 		}

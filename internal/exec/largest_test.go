@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/memplan"
 	"enhance/model"
@@ -44,7 +45,7 @@ func TestLargestAllocation(t *testing.T) {
 		want := run(t, m, in, exec.Options{Poison: true, Algo: spec.Algo})
 		for _, opt := range []exec.Options{{}, {Discrete: true}, {HostRest: true}} {
 			opt.Poison, opt.Algo = true, spec.Algo
-			small := *device(t).Info()
+			small := *convtest.Device(t).Info()
 			small.MaxAlloc = leastAlloc(t, m, in, &small, opt)
 			job, err := exec.Prepare(m, h, w, &small, opt)
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/modeltest"
 	"enhance/internal/planar"
@@ -16,7 +17,7 @@ import (
 // normalised, two at a time and more, with an algorithm that takes norms and
 // statistics along, under all kinds of plans.
 func TestNormsInConvolutions(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	for _, granule := range []int{1, 4} {
 		g := model.PyNET(model.PyNETOptions{Width: 4, InstanceNorm: true, InstanceNormLevel1: true})
 		p := &picture{TB: t, name: "PyNET", m: modeltest.Model("exec", g), info: dev.Info(),

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/peak"
 	"enhance/internal/trace"
@@ -22,7 +23,7 @@ import (
 func profiled(t *testing.T, opt exec.Options, runs int) (*exec.Job, []float32) {
 	t.Helper()
 	const h, w = 64, 96
-	dev := device(t)
+	dev := convtest.Device(t)
 	m, err := model.Load("pynet-s")
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/fuse"
 	"enhance/internal/modeltest"
@@ -187,7 +188,7 @@ type picture struct {
 // ENHANCE_CASES sets how many, or which: "41-200" is all from the 41st on whose number is
 // below 200.
 func TestRandomNetworks(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	first, end := cases(t)
 	checked, spilled, norms := 0, 0, 0
 	for seed := first; seed < end; seed++ {
@@ -388,7 +389,7 @@ func (p *picture) run(what string, change func(o *exec.Options)) *memplan.Plan {
 // byte is left.
 func open(t testing.TB, job *exec.Job) (e *exec.Engine, done func()) {
 	t.Helper()
-	ctx, err := clrt.NewContext(device(t))
+	ctx, err := clrt.NewContext(convtest.Device(t))
 	if err != nil {
 		t.Fatal(err)
 	}

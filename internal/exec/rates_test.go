@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 )
 
@@ -11,7 +12,7 @@ import (
 // as one that does not, within a small budget.
 func TestMeasureRates(t *testing.T) {
 	for _, shared := range []bool{true, false} {
-		ctx, err := clrt.NewContext(device(t))
+		ctx, err := clrt.NewContext(convtest.Device(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
 	"enhance/internal/trace"
@@ -49,7 +50,7 @@ func TestRunAhead(t *testing.T) {
 		tr := trace.New(io.Discard)
 		profile := exec.NewProfile("test", tr, 0, nil)
 		opt.Profiler = profile
-		job, err := exec.Prepare(m, h, w, device(t).Info(), opt)
+		job, err := exec.Prepare(m, h, w, convtest.Device(t).Info(), opt)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 // TestNoSpills reads NVIDIA's compiler report: registers that no kernel of any
 // algorithm may spill to memory.
 func TestNoSpills(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	if !strings.Contains(dev.Info().Platform, "NVIDIA") {
 		t.Skip("needs NVIDIA's compiler, whose report names spills")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
@@ -210,7 +211,7 @@ func TestTableDecides(t *testing.T) {
 // TestTunedBytes runs a network with a table of many algorithms: the same bytes
 // under every plan, and the planned peak.
 func TestTunedBytes(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	m, err := model.Load("pynet-random:tuned,width=8")
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv/mma"
 	"enhance/conv/wgmma"
+	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
 	"enhance/memplan"
@@ -19,7 +20,7 @@ import (
 // warpgroups, against the float64 golden output: under plans of several kinds the
 // same bytes, and most of the convolutions where they belong.
 func TestUnitsGolden(t *testing.T) {
-	dev := device(t)
+	dev := convtest.Device(t)
 	ctx, err := clrt.NewContext(dev)
 	if err != nil {
 		t.Fatal(err)

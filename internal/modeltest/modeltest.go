@@ -170,13 +170,14 @@ func (g *generator) activation(v value) value {
 }
 
 // layer is a convolution with any of norm, activation and residual.
-func (g *generator) layer(v value, c int) value {
+func (g *generator) layer(v value, c int) {
 	same := g.like(value{c: c, scale: v.scale}, true)
 	out := g.branch(v, c, g.rng.IntN(3) == 0, g.rng.IntN(3))
 	if len(same) > 0 && g.rng.IntN(2) == 0 {
-		return g.residual(out, same[g.rng.IntN(len(same))])
+		g.residual(out, same[g.rng.IntN(len(same))])
+		return
 	}
-	return g.keep(out.node, out.c, out.scale)
+	g.keep(out.node, out.c, out.scale)
 }
 
 func (g *generator) residual(a, b value) value {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"syscall"
 	"testing"
 
+	"enhance/internal/usage"
 	"enhance/model"
 )
 
@@ -197,14 +197,6 @@ func TestRunProgress(t *testing.T) {
 	}
 }
 
-// cpuSeconds is the processor time of the process, which holds still when other
-// programs share the cores.
-func cpuSeconds() float64 {
-	var u syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
-}
-
 func BenchmarkConv(b *testing.B) {
 	for _, c := range []struct{ ic, oc, k, side int }{
 		{4, 32, 3, 128}, {24, 24, 3, 128}, {24, 12, 5, 128}, {128, 32, 9, 64}, {128, 32, 3, 64}, {512, 512, 3, 8}, {16, 3, 3, 128},
@@ -214,7 +206,7 @@ func BenchmarkConv(b *testing.B) {
 			src, dst := signed("src", c.ic*c.side*c.side), make([]float32, c.oc*c.side*c.side)
 			weight, bias := signed("weight", c.oc*c.ic*c.k*c.k), signed("bias", c.oc)
 			p := newPool(Options{}, 0)
-			before := cpuSeconds()
+			before := usage.CPUSeconds()
 			for b.Loop() {
 				if err := convBlocked(b.Context(), p, dst, src, s, weight, bias, c.k); err != nil {
 					b.Fatal(err)
@@ -222,7 +214,7 @@ func BenchmarkConv(b *testing.B) {
 			}
 			flops := 2 * float64(c.k*c.k*c.ic) * float64(len(dst)) * float64(b.N)
 			b.ReportMetric(flops/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-			b.ReportMetric(flops/(cpuSeconds()-before)/1e9, "GFLOP/cpu-s")
+			b.ReportMetric(flops/(usage.CPUSeconds()-before)/1e9, "GFLOP/cpu-s")
 		})
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"sort"
 	"strings"
 
+	"enhance/internal/planar"
 	"enhance/winograd"
 )
 
@@ -147,10 +148,10 @@ func search(w io.Writer, m, r, top, channels int) error {
 	best := all[:min(top, len(all))]
 	for i := range best {
 		var err error
-		if best[i].fp16, err = winograd.ErrorOf(best[i].t, winograd.FP16, channels); err != nil {
+		if best[i].fp16, err = winograd.ErrorOf(best[i].t, planar.FP16, channels); err != nil {
 			return err
 		}
-		if best[i].fp32, err = winograd.ErrorOf(best[i].t, winograd.FP32, channels); err != nil {
+		if best[i].fp32, err = winograd.ErrorOf(best[i].t, planar.FP32, channels); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"enhance/internal/planar"
 	"enhance/winograd"
 )
 
@@ -32,11 +33,11 @@ func printTables(w io.Writer, channels int) error {
 		}
 	}
 	for _, r := range []int{3, 5, 7, 9} {
-		e16, err := winograd.DirectError(r, winograd.FP16, channels)
+		e16, err := winograd.DirectError(r, planar.FP16, channels)
 		if err != nil {
 			return err
 		}
-		e32, err := winograd.DirectError(r, winograd.FP32, channels)
+		e32, err := winograd.DirectError(r, planar.FP32, channels)
 		if err != nil {
 			return err
 		}
@@ -46,11 +47,11 @@ func printTables(w io.Writer, channels int) error {
 }
 
 func setRow(w io.Writer, s named, channels int) error {
-	e16, err := winograd.ErrorOf(s.t, winograd.FP16, channels)
+	e16, err := winograd.ErrorOf(s.t, planar.FP16, channels)
 	if err != nil {
 		return err
 	}
-	e32, err := winograd.ErrorOf(s.t, winograd.FP32, channels)
+	e32, err := winograd.ErrorOf(s.t, planar.FP32, channels)
 	if err != nil {
 		return err
 	}

@@ -1,15 +1,16 @@
 //go:build unix
 
-package bench
+// Package usage says what the process has used so far.
+package usage
 
 import (
 	"runtime"
 	"syscall"
 )
 
-// usage is what the process has used so far: seconds of all processors together,
+// Process is what the process has used so far: seconds of all processors together,
 // and the most bytes resident at a time.
-func usage() (cpuSeconds float64, peakResident int64) {
+func Process() (cpuSeconds float64, peakResident int64) {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0, 0

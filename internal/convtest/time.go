@@ -1,0 +1,67 @@
+package convtest
+
+import (
+	"testing"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
+	"enhance/internal/usage"
+	"enhance/model"
+)
+
+// Time reports how fast an algorithm convolves whole planes: GFLOP of the direct sum by the
+// second and by the processors' second, and its scratch.
+func Time(b *testing.B, d *clrt.Device, algo conv.Algo, s conv.Shape, p planar.Precision) {
+	bench, caps := Open(b, d, p, 1), conv.CapsOf(d.Info())
+	impl, err := algo.New(caps, s, p)
+	if err != nil {
+		b.Skip(err)
+	}
+	buffer := func(n int64) *clrt.Buffer {
+		n = max(n, 4) / 4 * 4
+		buf, err := bench.Ctx.NewBuffer(n, "bench")
+		bench.Must(err)
+		bench.Must(bench.Queue.Fill(buf, 0, n, []byte{0, 0, 0, 0}))
+		return buf
+	}
+	ring := func(c int) planar.Ring {
+		t := fuse.Tensor{Shape: model.Shape{C: c, H: s.H, W: s.W}}
+		return planar.NewRing(buffer(planar.RowBytes(t, p)*int64(s.H)+planar.RimBytes(t, p)), 0, t, s.H)
+	}
+	a := &conv.Args{Src: []planar.Ring{ring(s.InC())}, Dst: ring(s.OutC), Y1: s.H, Slope: 0.2, Scratch: buffer(impl.Scratch(s.H))}
+	packed, kernels := buffer(int64(impl.PackedLen())*4), bench.Kernels(impl)
+	launches := 1
+	if !caps.CPU {
+		launches = 16 // enough to hide the wait for the end
+	}
+	run := func() {
+		for range launches {
+			bench.Must(impl.Launch(bench.Queue, kernels, packed, a))
+		}
+		bench.Must(bench.Queue.Finish())
+	}
+	run()
+	cpu := usage.CPUSeconds()
+	for b.Loop() {
+		run()
+	}
+	cpu = usage.CPUSeconds() - cpu
+	flops := s.FLOPs() * float64(b.N*launches) / 1e9
+	b.ReportMetric(flops/b.Elapsed().Seconds(), "GFLOP/s")
+	b.ReportMetric(flops/cpu, "GFLOP/cpu-s")
+	b.ReportMetric(float64(impl.Scratch(s.H)), "B-scratch")
+	b.ReportMetric(0, "ns/op")
+	b.Log(impl.Kernels()[0].Name)
+}
+
+// Kernels compiles an implementation's kernels.
+func (b *Bench) Kernels(impl conv.Impl) (ks []*clrt.Kernel) {
+	b.Helper()
+	built := b.Build(impl.Kernels())
+	for _, k := range impl.Kernels() {
+		ks = append(ks, built[k.Name])
+	}
+	return ks
+}
