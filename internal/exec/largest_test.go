@@ -67,7 +67,7 @@ func TestLargestAllocation(t *testing.T) {
 		}
 	}
 	// GPUs' kernels want larger buffers at least, so that one piece may hold what waits.
-	if device(t).Info().Type == clrt.CPU && waits < 9 {
+	if convtest.Device(t).Info().Type == clrt.CPU && waits < 9 {
 		t.Errorf("in %d runs host memory is in several pieces: too few to show anything", waits)
 	}
 }
