@@ -114,6 +114,7 @@ func (c *call) printAllHelp() error {
 var variables = []struct{ name, text string }{
 	{"ENHANCE_CACHE_DIR", "directory for compiled programs and measurements, or off; by default the user's cache directory"},
 	{"ENHANCE_OPENCL_LIB", "path of the OpenCL library"},
+	{"ENHANCE_LIBRAW_LIB", "path of the LibRaw library"},
 	{compilersEnv, "number of processes that compile kernels beside enhance, 0 for none"},
 }
 

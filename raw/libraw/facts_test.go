@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
-	"enhance/raw/dng"
 	"enhance/raw/mosaic"
 	"enhance/raw/rawerr"
 )
@@ -160,53 +158,6 @@ func FuzzSnapshot(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestAgainstOwnReader holds the facts of a DNG file against those of this project's
-// reader.
-func TestAgainstOwnReader(t *testing.T) {
-	f := sample(t, "colorchart.dng")
-	im := read(t, f)
-	info, err := os.Stat(f.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := dng.Open(f, info.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, b := &im.Meta, &own.Meta
-	if a.Width != b.Width || a.Height != b.Height || a.CFA != b.CFA || a.White != b.White || a.Orientation != b.Orientation {
-		t.Errorf("LibRaw %+v\nown %+v", a, b)
-	}
-	for i := range 4 {
-		if x, y := a.BlackAt(i/2, i%2), b.BlackAt(i/2, i%2); x != y {
-			t.Errorf("black of cell %d is %g, own %g", i, x, y)
-		}
-	}
-	near := func(what string, x, y float64) {
-		if math.Abs(x-y) > 1e-5*(1+math.Abs(y)) {
-			t.Errorf("%s is %g, own %g", what, x, y)
-		}
-	}
-	for i := range 3 {
-		near("neutral", a.AsShot[i]/a.AsShot[1], b.AsShot[i]/b.AsShot[1])
-		for j := range 3 {
-			near("ColorMatrix1", a.ColorMatrix1[i][j], b.ColorMatrix1[i][j])
-		}
-	}
-	if a.Illuminant1 != b.Illuminant1 || (a.ColorMatrix2 == nil) != (b.ColorMatrix2 == nil) {
-		t.Errorf("illuminant %d, second matrix %v; own %d, %v", a.Illuminant1, a.ColorMatrix2, b.Illuminant1, b.ColorMatrix2)
-	}
-	want := make([]uint16, a.Width*a.Height)
-	if err := own.ReadRows(0, a.Height, want); err != nil {
-		t.Fatal(err)
-	}
-	for i, v := range im.all(t) {
-		if v != want[i] {
-			t.Fatalf("row %d column %d: %d, own %d", i/a.Width, i%a.Width, v, want[i])
-		}
-	}
 }
 
 // TestHugeBlackCell: a cell of black levels that no camera has is nonsense of the
