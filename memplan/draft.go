@@ -2,7 +2,7 @@ package memplan
 
 import "slices"
 
-// draft is a choice of sections, paces and homes, and the plan that follows.
+// draft is a choice of sections, paces and what stays on the device, and the plan that follows.
 type draft struct {
 	req     *Request
 	cuts    []int        // first step of every section after the first, ascending
@@ -22,7 +22,7 @@ type draft struct {
 
 	plan    *Plan
 	clock   clock
-	home    []int32 // per tensor: the ring its writers use, -1 before its section
+	ringOf  []int32 // per tensor: the ring that its writers use, -1 before its section
 	readers [][]int // per ring: the steps that read it
 	moved   []link
 }
@@ -33,7 +33,7 @@ func (d *draft) finish(strategy string) *Plan {
 	d.plan = &Plan{Program: p, Order: d.req.order, Strategy: strategy, Fixed: d.req.Fixed, Budget: d.req.Budget, Unified: d.req.Unified, HostRest: d.req.HostRest,
 		Sections: make([]Section, len(d.cuts)+1), reads: make([]map[int]int32, len(p.Steps)), writes: make([]int32, len(p.Steps))}
 	d.prepare()
-	d.plan.homeWeights(d.req, d.cuts, d.streamed, d.group)
+	d.plan.placeWeights(d.req, d.cuts, d.streamed, d.group)
 	for s := range d.plan.Sections {
 		d.section(s)
 	}
@@ -46,9 +46,9 @@ func (d *draft) finish(strategy string) *Plan {
 // prepare fills in what is the same for all drafts with these cuts.
 func (d *draft) prepare() {
 	p := d.req.Program
-	d.home = make([]int32, len(p.Tensors))
-	for i := range d.home {
-		d.home[i] = -1
+	d.ringOf = make([]int32, len(p.Tensors))
+	for i := range d.ringOf {
+		d.ringOf[i] = -1
 	}
 	if d.lastRead == nil {
 		d.lastRead = d.req.lastReads(d.cuts)
@@ -193,10 +193,10 @@ func (d *draft) place(s int, fr *frameRing, rows, held int) (ring int32, stays b
 	case fr.reload:
 		return d.newRing(t, s, rows), false
 	case fr.made:
-		if d.home[t] < 0 {
-			d.home[t] = d.newRing(t, s, 0)
+		if d.ringOf[t] < 0 {
+			d.ringOf[t] = d.newRing(t, s, 0)
 		}
-		r := &d.plan.Rings[d.home[t]]
+		r := &d.plan.Rings[d.ringOf[t]]
 		r.Last = s
 		kept := d.lastRead[t] > s && d.keep[t]
 		switch {
@@ -207,13 +207,13 @@ func (d *draft) place(s int, fr *frameRing, rows, held int) (ring int32, stays b
 		}
 		r.Rows = max(r.Rows, rows)
 		r.Late = r.Late || fr.leaves && !kept && d.joins(s+1)
-		return d.home[t], t != d.req.Program.Output && (kept || !fr.leaves)
-	case d.keep[t] && d.home[t] >= 0:
-		d.plan.Rings[d.home[t]].Last = s
-		return d.home[t], true
+		return d.ringOf[t], t != d.req.Program.Output && (kept || !fr.leaves)
+	case d.keep[t] && d.ringOf[t] >= 0:
+		d.plan.Rings[d.ringOf[t]].Last = s
+		return d.ringOf[t], true
 	case d.keep[t]: // the input, sent once for all sections
-		d.home[t] = d.newRing(t, s, fr.h)
-		return d.home[t], false
+		d.ringOf[t] = d.newRing(t, s, fr.h)
+		return d.ringOf[t], false
 	}
 	ring = d.newRing(t, s, rows)
 	d.plan.Rings[ring].Early = d.joins(s)

@@ -2,7 +2,7 @@ package memplan
 
 // JoinAll plans sections at paces of the caller's, with everything spilled that can be,
 // and joins all that may be joined. It returns nil for a network without norms.
-func JoinAll(req *Request, next func() (rows int, ease bool)) *Plan {
+func JoinAll(req *Request, next func() (rows int, ramp bool)) *Plan {
 	order := make([]int, len(req.Program.Steps))
 	for i := range order {
 		order[i] = i
@@ -15,7 +15,7 @@ func JoinAll(req *Request, next func() (rows int, ease bool)) *Plan {
 	s.begin(false)
 	paces := make([]pace, s.n)
 	for k := range paces {
-		paces[k].rows, paces[k].ease = next()
+		paces[k].rows, paces[k].ramp = next()
 	}
 	s.joined = make([]bool, s.n)
 	for k := 1; k < s.n; k++ {

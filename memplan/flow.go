@@ -9,11 +9,11 @@ import (
 )
 
 // pace is how fast a section advances: rows of its highest sink in one tick. A
-// section that eases begins and ends with lower ticks, whose transfers, which
+// section that ramps begins and ends with lower ticks, whose transfers, which
 // have no work beside them, are short.
 type pace struct {
 	rows int
-	ease bool
+	ramp bool
 }
 
 // flow is what a section does at one pace. It holds every transfer that may be
@@ -30,8 +30,8 @@ type flow struct {
 	scratch  []int64 // by level: what launches work with (see facts.scratch)
 }
 
-// easing is how often a tick is halved at the ends of a section that eases.
-const easing = 3
+// rampSteps is how often a tick is halved at the ends of a section that ramps.
+const rampSteps = 3
 
 // simulation is the state of a section while its ticks are simulated.
 type simulation struct {
@@ -65,7 +65,7 @@ func (fr *frame) simulate(p pace) *flow {
 		s.leaving[k] = -1
 	}
 	spare := spareMoves.Get().(*[]Move)
-	s.moves, s.work = (*spare)[:0], make([]float64, 0, fr.highest/p.rows+2*easing)
+	s.moves, s.work = (*spare)[:0], make([]float64, 0, fr.highest/p.rows+2*rampSteps)
 	s.run()
 	*spare, s.moves = s.moves, slices.Clone(s.moves)
 	spareMoves.Put(spare)
@@ -90,7 +90,7 @@ func (s *simulation) run() {
 			// The next tick is at most twice as high as the last, and at most half of
 			// what is left, within the limits of the pace.
 			step = min(2*step, s.p.rows)
-			if s.p.ease {
+			if s.p.ramp {
 				step = max(min(step, int((left+1)/2)), lowest)
 			}
 			front += int64(step)
@@ -112,10 +112,10 @@ func (s *simulation) run() {
 
 // lowest is the height of the lowest ticks.
 func (s *simulation) lowest() int {
-	if !s.p.ease {
+	if !s.p.ramp {
 		return s.p.rows
 	}
-	return max(s.p.rows>>easing, 1)
+	return max(s.p.rows>>rampSteps, 1)
 }
 
 // firstFront is the front (see carry) of the first tick. A deep network needs

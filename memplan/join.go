@@ -123,8 +123,8 @@ func (s *sectioning) repace(k int, paces []pace, room int64) {
 		if h < min(best.p.rows, lowTick) {
 			break
 		}
-		for _, ease := range []bool{false, true} {
-			set(state{p: pace{rows: h, ease: ease}})
+		for _, ramp := range []bool{false, true} {
+			set(state{p: pace{rows: h, ramp: ramp}})
 			if s.load(k, paces) > room || !s.allocates(s.measure(k, paces[k]).largest) {
 				continue
 			}

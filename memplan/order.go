@@ -109,7 +109,7 @@ func (r *Request) normCuts() []int {
 
 // heavyCuts adds to cuts the steps with parameters that a section would hold next
 // to others, unless a tensor is written both before and after. What little may still be
-// next to others is all that slots beyond the first must hold (see homeWeights).
+// next to others is all that slots beyond the first must hold (see placeWeights).
 func (r *Request) heavyCuts(cuts []int) []int {
 	p := r.Program
 	first := make([]int, len(p.Tensors))

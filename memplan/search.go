@@ -54,22 +54,22 @@ func (r *Request) spills() bool { return !r.Unified || r.HostRest }
 // to them of those that were tried.
 func (req *Request) search() (best, nearest *Plan) {
 	if !req.Unified || !req.HostRest {
-		return req.searchHomes()
+		return req.searchSpilling()
 	}
 	r := *req
 	r.HostRest = false
-	best, without := r.searchHomes()
+	best, without := r.searchSpilling()
 	if best != nil {
 		return best, without
 	}
-	if best, nearest = req.searchHomes(); req.nearer(without, nearest) {
+	if best, nearest = req.searchSpilling(); req.nearer(without, nearest) {
 		nearest = without
 	}
 	return best, nearest
 }
 
-// searchHomes is search where what waits on the host is decided.
-func (req *Request) searchHomes() (best, nearest *Plan) {
+// searchSpilling is search where what waits on the host is decided.
+func (req *Request) searchSpilling() (best, nearest *Plan) {
 	consider := func(p *Plan) {
 		if nearest == nil || req.nearer(p, nearest) {
 			nearest = p

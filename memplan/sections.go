@@ -8,31 +8,31 @@ import (
 // planes: rows stream through sections that end at norms, and what crosses from
 // one section to another stays on the device as long as the budget allows.
 
-// sectioning searches homes and paces for fixed sections.
+// sectioning searches what stays on the device and at which paces sections run for fixed sections.
 type sectioning struct {
-	req      *Request // in norm order
-	cuts     []int
-	n        int
-	streamed bool
-	level    int      // see draft
-	bounded  bool     // nothing is tried that needs more than the largest allocation in one buffer
-	fixed    int64    // bytes on the device besides tensors and scratch
-	group    int64    // see draft
-	homes    *Plan    // where parameters live
-	weights  []int64  // per section: bytes of parameters to load once
-	keep     []bool   // see set
-	kept     []int64  // per section: bytes of tensors that cross it and stay on the device
-	sign     []uint64 // per section: which those are, as the sum of their marks
-	joined   []bool   // see draft
-	easy     []pace   // per section: where all begin, with all tensors on the device
-	first    []int    // per tensor: the section that makes it, -1 for the input
-	last     []int    // per tensor: the last that reads it
-	reads    []int    // per tensor: sections that read it after the one that makes it
-	external [][]int
-	lastRead []int
-	frames   []*frame
-	flows    []map[pace]*flow // per section, as are those of memo: sections are tried side by side
-	memo     []map[probe]measured
+	req        *Request // in norm order
+	cuts       []int
+	n          int
+	streamed   bool
+	level      int      // see draft
+	bounded    bool     // nothing is tried that needs more than the largest allocation in one buffer
+	fixed      int64    // bytes on the device besides tensors and scratch
+	group      int64    // see draft
+	weightPlan *Plan    // where parameters live
+	weights    []int64  // per section: bytes of parameters to load once
+	keep       []bool   // see set
+	kept       []int64  // per section: bytes of tensors that cross it and stay on the device
+	sign       []uint64 // per section: which those are, as the sum of their marks
+	joined     []bool   // see draft
+	initial    []pace   // per section: where all begin, with all tensors on the device
+	first      []int    // per tensor: the section that makes it, -1 for the input
+	last       []int    // per tensor: the last that reads it
+	reads      []int    // per tensor: sections that read it after the one that makes it
+	external   [][]int
+	lastRead   []int
+	frames     []*frame
+	flows      []map[pace]*flow // per section, as are those of memo: sections are tried side by side
+	memo       []map[probe]measured
 }
 
 // probe is a pace of a section with some of its tensors kept.
@@ -135,8 +135,8 @@ func (r *Request) newSectioning(heavy bool) *sectioning {
 // more than group bytes, if that is not 0, in groups by every launch.
 func (s *sectioning) stream(streamed bool, group int64) {
 	p := &Plan{Fixed: s.req.Fixed}
-	p.homeWeights(s.req, s.cuts, streamed, group)
-	s.streamed, s.group, s.fixed, s.homes = streamed, group, p.fixedBytes(), p
+	p.placeWeights(s.req, s.cuts, streamed, group)
+	s.streamed, s.group, s.fixed, s.weightPlan = streamed, group, p.fixedBytes(), p
 	s.forget()
 	s.weights = make([]int64, s.n)
 	for k := range s.n {
@@ -150,7 +150,7 @@ func (s *sectioning) stream(streamed bool, group int64) {
 
 // forget drops what was measured, for other weights.
 func (s *sectioning) forget() {
-	s.easy, s.memo = nil, make([]map[probe]measured, s.n)
+	s.initial, s.memo = nil, make([]map[probe]measured, s.n)
 	for k := range s.memo {
 		s.memo[k] = map[probe]measured{}
 	}
@@ -302,7 +302,7 @@ func (s *sectioning) measureRings(k int, p pace) measured {
 		}
 	}
 	m.moved = fl.transfers(fr, func(i int32) bool { return stays(fr.rings[i].tensor) }, nil)
-	m.weights = s.weights[k] + s.homes.reloaded(fl)
+	m.weights = s.weights[k] + s.weightPlan.reloaded(fl)
 	m.seconds = s.req.Model.seconds(fl, m.moved, m.weights, s.req.Unified)
 	s.memo[k][key] = m
 	return m

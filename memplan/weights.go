@@ -25,12 +25,12 @@ func (f *facts) grouped(i int, most int64) (groups int, bytes int64) {
 	return groups, bytes
 }
 
-// homeWeights decides where the parameters of every step live: all in one
+// placeWeights decides where the parameters of every step live: all in one
 // buffer, or, but for small ones, in slots that the next section takes over. A slot
 // has one place and size for all sections (NVIDIA's driver crashes when it releases
 // parts of a buffer that overlap), as large as the largest parameters in it. Those of more
 // than most bytes, if that is not 0, are loaded in groups.
-func (p *Plan) homeWeights(r *Request, cuts []int, streamed bool, most int64) {
+func (p *Plan) placeWeights(r *Request, cuts []int, streamed bool, most int64) {
 	n := len(r.Program.Steps)
 	align := max(r.Align, 64)
 	p.LoadAt, p.Groups, p.weights = make([]int64, n), make([]int, n), slices.Clone(r.facts.weights)

@@ -77,12 +77,12 @@ func (s *Session) engineOptions(budget Budget) exec.Options {
 		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: budget, Algo: s.algo.Algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
 		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), HostRest: s.hostRest(), Profiler: s.profile,
-		Frugal: s.frugal(),
+		SaveHostMemory: s.frugal(),
 	}
 }
 
 // scarce is how much of the host's memory has to be left for a run to take more of it
-// than it is planned to hold, to open sooner: four times that (see exec.Options.Frugal).
+// than it is planned to hold, to open sooner: four times that (see exec.Options.SaveHostMemory).
 const scarce = 2 << 30
 
 // frugal reports whether the host's memory is bounded or nearly full.

@@ -29,7 +29,7 @@ func TestAlgoError(t *testing.T) {
 	}
 }
 
-// TestFrugal: a bound of the host's memory, or too little of it, makes opening frugal; to
+// TestSaveHostMemory: a bound of the host's memory, or too little of it, makes opening frugal; to
 // ask for no bound does not.
 func TestFrugal(t *testing.T) {
 	for _, c := range []struct {

@@ -4,7 +4,7 @@
 // kernels of a large network take NVIDIA's compiler 12 seconds, whatever number of
 // threads ask for them (docs/opencl-binding.md). Other processes have other locks.
 //
-//	farm.go      Farm: the queue, and who takes from it; a clrt.Compiler
+//	pool.go      Pool: the queue, and who takes from it; a clrt.Compiler
 //	child.go     one process as the parent sees it
 //	serve.go     Serve: what the process does
 //	protocol.go  what goes over their pipes

@@ -14,7 +14,7 @@ import (
 // their compilers print there.
 const repliesFD = 3
 
-// Serve is what the processes do that a [Farm] starts: it compiles what comes on
+// Serve is what the processes do that a [Pool] starts: it compiles what comes on
 // standard input until that ends. Call it before anything else and exit with its
 // result. Nothing is printed.
 func Serve() (status int) { return serveProcess(openDevice) }

@@ -29,7 +29,7 @@ type Engine struct {
 	hostWeights *clrt.HostMemory // the parameters that are loaded
 	rings       []planar.Ring
 	scratch     *clrt.Buffer
-	lanes
+	queues
 	spill   *hostSegments // rows of spilled tensors
 	in, out *staging      // rows of the input and the output on their way
 
@@ -66,7 +66,7 @@ func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
 	if e.q, err = newQueue(); err != nil {
 		return
 	}
-	if e.lanes, err = newLanes(e.q, j.Shared(), newQueue); err != nil {
+	if e.queues, err = newQueues(e.q, j.Shared(), newQueue); err != nil {
 		return
 	}
 	for _, part := range []struct {
@@ -141,9 +141,9 @@ func (e *Engine) Close() error {
 		}
 	}
 	if e.q != nil {
-		note(e.lanes.finish())
+		note(e.queues.finish())
 		note(errors.Join(e.spill.close(), e.hostWeights.Close(), e.in.close(), e.out.close()))
-		note(e.lanes.close())
+		note(e.queues.close())
 	}
 	closed := map[*clrt.Kernel]bool{}
 	for i := range e.resources {

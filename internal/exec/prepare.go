@@ -51,9 +51,9 @@ type Options struct {
 	// parameters out of it as it loads them: the host then never holds all of them
 	// and all that is made of them.
 	TakeWeights bool
-	// Frugal keeps what opening an engine holds in the host's memory for a while small,
+	// SaveHostMemory keeps what opening an engine holds in the host's memory for a while small,
 	// where that is scarce, at the price of some time.
-	Frugal bool
+	SaveHostMemory bool
 	// Poison fills all device memory with NaN before a run, for tests.
 	Poison bool
 }

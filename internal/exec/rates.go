@@ -64,10 +64,10 @@ func MeasureRates(ctx *clrt.Context, shared bool, budget int64) (r *Rates, err e
 	return r, nil
 }
 
-// rateMeter holds what the measurements need: lanes, two buffers of n bytes and
+// rateMeter holds what the measurements need: queues, two buffers of n bytes and
 // as much of the host's memory.
 type rateMeter struct {
-	lanes
+	queues
 	shared        bool
 	n             int64
 	dev           [2]*clrt.Buffer
@@ -82,7 +82,7 @@ func (m *rateMeter) open(ctx *clrt.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.lanes, err = newLanes(q, m.shared, ctx.NewUntimedQueue); err != nil {
+	if m.queues, err = newQueues(q, m.shared, ctx.NewUntimedQueue); err != nil {
 		return err
 	}
 	for i := range m.dev {
@@ -124,7 +124,7 @@ func (m *rateMeter) close() error {
 	for _, b := range m.dev {
 		err = errors.Join(err, b.Close())
 	}
-	return errors.Join(err, m.lanes.close(), m.compute.Close())
+	return errors.Join(err, m.queues.close(), m.compute.Close())
 }
 
 // best is the least time of three that do takes, all queues being idle before and

@@ -67,7 +67,7 @@ func (r *run) finish(err error) error {
 		err = derr
 	}
 	if !r.handed || r.free == nil { // else the queues are the next run's
-		ferr := r.lanes.finish() // also after an error: memory handed to the device must be free of it
+		ferr := r.queues.finish() // also after an error: memory handed to the device must be free of it
 		if err == nil {
 			err = ferr
 		}
@@ -115,7 +115,7 @@ func (r *run) moves() error {
 	}
 	for s := range r.Plan.Sections {
 		if !r.Plan.Sections[s].Joined {
-			if err := errors.Join(r.endSection(), r.lanes.section()); err != nil {
+			if err := errors.Join(r.endSection(), r.queues.section()); err != nil {
 				return err
 			}
 		}
@@ -135,7 +135,7 @@ func (r *run) moves() error {
 			case memplan.LoadWeights:
 				err = r.sendWeights(m)
 			case memplan.Tick:
-				err = r.lanes.tick(len(r.downloads) > 0, r.startDownloads)
+				err = r.queues.tick(len(r.downloads) > 0, r.startDownloads)
 			}
 			if err != nil {
 				return err
@@ -190,7 +190,7 @@ func (r *run) poison() error {
 	if !r.opt.Poison {
 		return nil
 	}
-	if err := r.lanes.section(); err != nil {
+	if err := r.queues.section(); err != nil {
 		return err
 	}
 	for _, a := range r.arenas {

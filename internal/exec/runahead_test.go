@@ -38,7 +38,7 @@ func (r slowRows) End() error {
 }
 
 // TestRunAhead: runs that begin when those before are still delivering give the same
-// samples as runs alone, on queues of one and of several lanes, also beside one whose
+// samples as runs alone, on engines of one queue and of several, also beside one whose
 // sink fails, and one profile counts them all.
 func TestRunAhead(t *testing.T) {
 	m := &model.Model{Graph: model.PyNETS([4]int{2, 4, 2, 2})}

@@ -130,7 +130,7 @@ func floatBytes(vs ...[]float32) []byte {
 // collecting takes, and than cores without work: PyNET's largest layers pack to 19 MB.
 // Host memory that is bounded or scarce is not for that: nobody counts these bytes.
 func (j *Job) packingRoom() (ahead, garbage int64) {
-	if j.Shared() || j.opt.Frugal {
+	if j.Shared() || j.opt.SaveHostMemory {
 		return 32 << 20, 32 << 20
 	}
 	return 256 << 20, 256 << 20

@@ -13,7 +13,7 @@ func TestPackingRoom(t *testing.T) {
 		unified, frugal bool
 		want            int64
 	}{{true, false, 32 << 20}, {true, true, 32 << 20}, {false, true, 32 << 20}, {false, false, 256 << 20}} {
-		j := &Job{Info: &clrt.DeviceInfo{Type: clrt.GPU, Unified: c.unified}, opt: Options{Frugal: c.frugal}}
+		j := &Job{Info: &clrt.DeviceInfo{Type: clrt.GPU, Unified: c.unified}, opt: Options{SaveHostMemory: c.frugal}}
 		if ahead, garbage := j.packingRoom(); ahead != c.want || garbage != c.want {
 			t.Errorf("shared %v, frugal %v: %d and %d bytes, want %d", c.unified, c.frugal, ahead, garbage, c.want)
 		}

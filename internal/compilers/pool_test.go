@@ -86,9 +86,9 @@ func command(t *testing.T, mode string) []string {
 	return []string{path, path}
 }
 
-// newFarm is a farm of up to n processes, whatever this machine has, with an empty
+// newPool is a pool of up to n processes, whatever this machine has, with an empty
 // cache.
-func newFarm(t *testing.T, mode string, n int) (*Farm, *clrt.Context) {
+func newPool(t *testing.T, mode string, n int) (*Pool, *clrt.Context) {
 	t.Helper()
 	d := convtest.Device(t)
 	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
@@ -107,7 +107,7 @@ func newFarm(t *testing.T, mode string, n int) (*Farm, *clrt.Context) {
 }
 
 // keepMost decides how many processes there may be until Rest.
-func keepMost(f *Farm, d *clrt.Device, n int) {
+func keepMost(f *Pool, d *clrt.Device, n int) {
 	f.mu.Lock()
 	f.processes(d).most = n
 	f.mu.Unlock()
@@ -150,9 +150,9 @@ func run(t *testing.T, ctx *clrt.Context, progs []*clrt.Program) {
 	}
 }
 
-// TestFarm compiles with processes of every kind: the programs are right whatever
+// TestPool compiles with processes of every kind: the programs are right whatever
 // becomes of the processes.
-func TestFarm(t *testing.T) {
+func TestPool(t *testing.T) {
 	for _, c := range []struct {
 		mode        string
 		there, lost bool // that there may be lost ones
@@ -167,7 +167,7 @@ func TestFarm(t *testing.T) {
 	} {
 		for _, cache := range []string{"on", "off"} {
 			t.Run(c.mode+"/cache="+cache, func(t *testing.T) {
-				f, ctx := newFarm(t, c.mode, 2)
+				f, ctx := newPool(t, c.mode, 2)
 				if cache == "off" {
 					t.Setenv("ENHANCE_CACHE_DIR", "off")
 				}
@@ -196,7 +196,7 @@ func TestFarm(t *testing.T) {
 }
 
 func TestMissingExecutable(t *testing.T) {
-	f, ctx := newFarm(t, "good", 2)
+	f, ctx := newPool(t, "good", 2)
 	f.opt.Command = []string{filepath.Join(t.TempDir(), "nothing"), "nothing"}
 	progs, err := ctx.BuildAll(sources(8), "")
 	if err != nil {
@@ -210,7 +210,7 @@ func TestMissingExecutable(t *testing.T) {
 
 // TestStuck: a process that does not answer is killed, and its program compiled here.
 func TestStuck(t *testing.T) {
-	f, ctx := newFarm(t, "stuck", 1)
+	f, ctx := newPool(t, "stuck", 1)
 	f.opt.Patience = 2 * time.Second
 	progs, err := ctx.BuildAll(sources(6), "")
 	if err != nil {
@@ -224,7 +224,7 @@ func TestStuck(t *testing.T) {
 
 // TestAlone: a program by itself starts no process.
 func TestAlone(t *testing.T) {
-	f, ctx := newFarm(t, "good", 2)
+	f, ctx := newPool(t, "good", 2)
 	for _, s := range sources(3) {
 		p, err := ctx.Build(s, "")
 		if err != nil {
@@ -239,7 +239,7 @@ func TestAlone(t *testing.T) {
 
 // TestExpect: processes are ready before there are programs, and gone without any.
 func TestExpect(t *testing.T) {
-	f, ctx := newFarm(t, "good", 3)
+	f, ctx := newPool(t, "good", 3)
 	f.Expect(ctx.Device())
 	for f.Stats().Processes < 3 {
 		time.Sleep(time.Millisecond)
@@ -257,7 +257,7 @@ func TestExpect(t *testing.T) {
 
 // TestErrors: what does not compile fails as it does without processes.
 func TestErrors(t *testing.T) {
-	_, ctx := newFarm(t, "good", 2)
+	_, ctx := newPool(t, "good", 2)
 	bad := append(sources(5), "__kernel void broken(__global int *a) { a[0] = no_such_name; }")
 	_, err := ctx.BuildAll(bad, "-DX=1")
 	plain, perr := clrt.NewContext(ctx.Device())
@@ -272,10 +272,10 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestRest: no process is left, and the farm works again afterwards; contexts of
+// TestRest: no process is left, and the pool works again afterwards; contexts of
 // several goroutines share it.
 func TestRest(t *testing.T) {
-	f, ctx := newFarm(t, "good", 2)
+	f, ctx := newPool(t, "good", 2)
 	for i := range 2 {
 		keepMost(f, ctx.Device(), 2)
 		t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())

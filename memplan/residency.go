@@ -25,14 +25,14 @@ func (s *sectioning) quickest(k, rows int) (pace, measured) {
 	if s.req.Unified || rows < lowTick || rows >= s.frames[k].highest && rows > heights[1] {
 		return p, m
 	}
-	q := pace{rows: rows, ease: true}
+	q := pace{rows: rows, ramp: true}
 	if e := s.measure(k, q); e.seconds < m.seconds {
 		return q, e
 	}
 	return p, m
 }
 
-// plan chooses homes and paces such that what is live in every section fits
+// plan chooses what stays on the device and at which paces sections run such that what is live in every section fits
 // limit, as far as it can: as if any buffer could be allocated, and, if that makes one that
 // cannot, such that all can.
 func (s *sectioning) plan(limit int64) *Plan {
@@ -49,15 +49,15 @@ func (s *sectioning) choose(limit int64) *Plan {
 	s.begin(true)
 	room := limit - s.fixed - s.waiting()
 	paces := make([]pace, s.n)
-	if s.easy == nil {
-		s.easy = s.comforts()
+	if s.initial == nil {
+		s.initial = s.initialPaces()
 	}
-	copy(paces, s.easy)
+	copy(paces, s.initial)
 	s.fit(paces, room)
 	for k := range s.n {
 		paces[k] = s.fastest(k, paces[k], room)
 	}
-	s.recall(paces, room)
+	s.returnSpilled(paces, room)
 	s.join(paces, room)
 	d := s.draft()
 	copy(d.paces, paces)
@@ -83,7 +83,7 @@ func (s *sectioning) fit(paces []pace, room int64) {
 		if worst < 0 {
 			return
 		}
-		if t := s.evict(worst, room, paces); t >= 0 {
+		if t := s.chooseSpill(worst, room, paces); t >= 0 {
 			s.set(t, false)
 			continue
 		}
@@ -112,15 +112,15 @@ func (s *sectioning) holds(k int, m measured, room int64) bool {
 	return s.kept[k]+m.bytes <= room && s.allocates(m.largest)
 }
 
-// comforts are the comfortable paces of all sections, found on all cores.
-func (s *sectioning) comforts() []pace {
+// initialPaces are the paces that a search begins with, found on all cores.
+func (s *sectioning) initialPaces() []pace {
 	paces := make([]pace, s.n)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), s.n) {
 		wg.Go(func() {
 			for k := int(next.Add(1)) - 1; k < s.n; k = int(next.Add(1)) - 1 {
-				paces[k] = s.comfortable(k)
+				paces[k] = s.initialPace(k)
 			}
 		})
 	}
@@ -128,8 +128,8 @@ func (s *sectioning) comforts() []pace {
 	return paces
 }
 
-// comfortable is the slowest pace at which section k is about as fast as it gets.
-func (s *sectioning) comfortable(k int) pace {
+// initialPace is the slowest pace at which section k is about as fast as it gets.
+func (s *sectioning) initialPace(k int) pace {
 	best := math.Inf(1)
 	for _, h := range heights {
 		if h >= lowTick { // lower ticks only where the budget asks for them
@@ -173,9 +173,9 @@ func (s *sectioning) fastest(k int, p pace, room int64) pace {
 	return p
 }
 
-// recall takes tensors back from the host if lower ticks make room for them and
+// returnSpilled takes tensors back from the host if lower ticks make room for them and
 // that saves time.
-func (s *sectioning) recall(paces []pace, room int64) {
+func (s *sectioning) returnSpilled(paces []pace, room int64) {
 	var away []int
 	for t := range s.keep {
 		if !s.keep[t] && s.crosses(t) && s.keeps(t) {
@@ -222,9 +222,9 @@ func (s *sectioning) best(k int, room int64) (p pace, ok bool) {
 	return p, ok
 }
 
-// evict picks the tensor whose move to the host relieves overfull sections most
+// chooseSpill picks the tensor whose move to the host relieves overfull sections most
 // for what its transfers cost, or -1.
-func (s *sectioning) evict(worst int, room int64, paces []pace) int {
+func (s *sectioning) chooseSpill(worst int, room int64, paces []pace) int {
 	if !s.req.spills() {
 		return -1
 	}

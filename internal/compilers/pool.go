@@ -10,7 +10,7 @@ import (
 	"enhance/clrt"
 )
 
-// Options of a [Farm].
+// Options of a [Pool].
 type Options struct {
 	// Command is the executable's path and then its arguments, the name that it is
 	// called by first, with which it calls [Serve].
@@ -24,12 +24,12 @@ type Options struct {
 	Debug func(text string)
 }
 
-// Farm compiles in several processes, of which the calling one is the first: it
+// Pool compiles in several processes, of which the calling one is the first: it
 // takes a program whenever it compiles none, so that where there is only one no
 // process is started. Each takes a program at a time from one queue, in the order in
 // which they were asked for, so that unequal ones are shared out evenly. It is safe
-// for use by many goroutines. It needs no closing after [Farm.Rest].
-type Farm struct {
+// for use by many goroutines. It needs no closing after [Pool.Rest].
+type Pool struct {
 	opt Options
 
 	mu         sync.Mutex
@@ -63,9 +63,9 @@ const maxOpening = 3
 // maxLost is how many processes of a device may be lost before no more are started.
 const maxLost = 3
 
-var _ clrt.Compiler = (*Farm)(nil)
+var _ clrt.Compiler = (*Pool)(nil)
 
-// Stats say what a farm did since it was made.
+// Stats say what a pool did since it was made.
 type Stats struct {
 	Processes int // that were started and had the device
 	Lost      int // that could not be started, or ended by themselves
@@ -80,32 +80,32 @@ type job struct {
 	answer          chan []byte // nil: compile it here
 }
 
-// New returns a farm without processes.
-func New(o Options) *Farm {
+// New returns a pool without processes.
+func New(o Options) *Pool {
 	if o.Patience == 0 {
 		o.Patience = 2 * time.Minute
 	}
-	f := &Farm{opt: o, devices: map[*clrt.Device]*deviceProcesses{}, working: map[int]int{}}
+	f := &Pool{opt: o, devices: map[*clrt.Device]*deviceProcesses{}, working: map[int]int{}}
 	f.moved.L = &f.mu
 	return f
 }
 
-// Stats returns what the farm did so far.
-func (f *Farm) Stats() Stats {
+// Stats returns what the pool did so far.
+func (f *Pool) Stats() Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.stats
 }
 
 // Width is the number of processes that there may be, the calling one included.
-func (f *Farm) Width(d *clrt.Device) int {
+func (f *Pool) Width(d *clrt.Device) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return 1 + f.processes(d).most
 }
 
 // processes are the device's, with the number of processes that there may be by now.
-func (f *Farm) processes(d *clrt.Device) *deviceProcesses {
+func (f *Pool) processes(d *clrt.Device) *deviceProcesses {
 	c := f.devices[d]
 	if c == nil {
 		c = &deviceProcesses{most: -1, starting: map[*child]bool{}}
@@ -128,7 +128,7 @@ func (f *Farm) processes(d *clrt.Device) *deviceProcesses {
 }
 
 // Compile implements [clrt.Compiler].
-func (f *Farm) Compile(d *clrt.Device, source, options string) (binary []byte, done func()) {
+func (f *Pool) Compile(d *clrt.Device, source, options string) (binary []byte, done func()) {
 	f.mu.Lock()
 	if !f.busy {
 		f.busy = true
@@ -148,7 +148,7 @@ func (f *Farm) Compile(d *clrt.Device, source, options string) (binary []byte, d
 }
 
 // Expect implements [clrt.Compiler]: it starts processes before there are programs.
-func (f *Farm) Expect(d *clrt.Device) {
+func (f *Pool) Expect(d *clrt.Device) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.processes(d)
@@ -157,7 +157,7 @@ func (f *Farm) Expect(d *clrt.Device) {
 }
 
 // leave passes the turn in the calling process on.
-func (f *Farm) leave() {
+func (f *Pool) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.busy = false
@@ -166,7 +166,7 @@ func (f *Farm) leave() {
 
 // here has the calling process take the next program, if it compiles none: first
 // those that nobody else can do.
-func (f *Farm) here() {
+func (f *Pool) here() {
 	if f.busy {
 		return
 	}
@@ -186,7 +186,7 @@ func (f *Farm) here() {
 
 // startProcess starts a process if a device has more programs waiting than processes that
 // are free, or will be.
-func (f *Farm) startProcess(d *clrt.Device) {
+func (f *Pool) startProcess(d *clrt.Device) {
 	c, waiting, all := f.processes(d), 0, 0
 	for _, j := range f.queue {
 		if j.device == d {
@@ -206,7 +206,7 @@ func (f *Farm) startProcess(d *clrt.Device) {
 
 // runProcess is a process's life, until Rest or a failure ends it. The goroutine keeps
 // its thread, see dieWithParent.
-func (f *Farm) runProcess(d *clrt.Device, c *deviceProcesses, generation int) {
+func (f *Pool) runProcess(d *clrt.Device, c *deviceProcesses, generation int) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	p, err := f.start(d, c, generation)
@@ -229,7 +229,7 @@ func (f *Farm) runProcess(d *clrt.Device, c *deviceProcesses, generation int) {
 }
 
 // start starts a process that has the device.
-func (f *Farm) start(d *clrt.Device, c *deviceProcesses, generation int) (*child, error) {
+func (f *Pool) start(d *clrt.Device, c *deviceProcesses, generation int) (*child, error) {
 	p, err := startChild(f.opt.Command)
 	if err == nil {
 		f.mu.Lock()
@@ -258,7 +258,7 @@ func (f *Farm) start(d *clrt.Device, c *deviceProcesses, generation int) (*child
 }
 
 // work has the process compile until it is time to go, or it fails.
-func (f *Farm) work(d *clrt.Device, c *deviceProcesses, p *child, generation int) error {
+func (f *Pool) work(d *clrt.Device, c *deviceProcesses, p *child, generation int) error {
 	for {
 		j := f.take(d, c, generation)
 		if j == nil {
@@ -285,7 +285,7 @@ func (f *Farm) work(d *clrt.Device, c *deviceProcesses, p *child, generation int
 }
 
 // take waits for a program of a device; nil when it is time to go.
-func (f *Farm) take(d *clrt.Device, c *deviceProcesses, generation int) *job {
+func (f *Pool) take(d *clrt.Device, c *deviceProcesses, generation int) *job {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer func() { c.idle-- }()
@@ -305,7 +305,7 @@ func (f *Farm) take(d *clrt.Device, c *deviceProcesses, generation int) *job {
 
 // Rest implements [clrt.Compiler]: it ends the processes, when they have done what
 // was asked for by now.
-func (f *Farm) Rest(wait bool) {
+func (f *Pool) Rest(wait bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.generation
@@ -335,7 +335,7 @@ func count(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-func (f *Farm) workingUpTo(generation int) bool {
+func (f *Pool) workingUpTo(generation int) bool {
 	for s := range f.working {
 		if s <= generation {
 			return true
@@ -344,7 +344,7 @@ func (f *Farm) workingUpTo(generation int) bool {
 	return false
 }
 
-func (f *Farm) tell(text string) {
+func (f *Pool) tell(text string) {
 	if f.opt.Debug != nil {
 		f.opt.Debug(text)
 	}

@@ -6,7 +6,7 @@ import (
 	"enhance/clrt"
 )
 
-// lanes are the queues of an engine. On a device with memory of its own, copies
+// queues are the command queues of an engine. On a device with memory of its own, copies
 // to and from it run beside the kernels, in queues of their own; on a device
 // that shares the host's memory all three are one queue, whose order does what
 // the waits below do.
@@ -15,7 +15,7 @@ import (
 // read in the next, and what is downloaded in a tick is not overwritten in the
 // next. The downloads of a tick start together when its kernels have ended, so
 // that queues wait for each other once a tick and not for every transfer.
-type lanes struct {
+type queues struct {
 	compute, up, down *clrt.Queue
 
 	computeDone   *clrt.Event // the kernels before the tick, which its uploads wait for
@@ -26,13 +26,13 @@ type lanes struct {
 	downloaded    bool        // downloads were queued since the section began
 }
 
-func newLanes(q *clrt.Queue, shared bool, newQueue func() (*clrt.Queue, error)) (l lanes, err error) {
-	l = lanes{compute: q, up: q, down: q}
+func newQueues(q *clrt.Queue, shared bool, newQueue func() (*clrt.Queue, error)) (l queues, err error) {
+	l = queues{compute: q, up: q, down: q}
 	if shared {
 		return l, nil
 	}
 	if l.up, err = newQueue(); err != nil {
-		return lanes{compute: q, up: q, down: q}, err
+		return queues{compute: q, up: q, down: q}, err
 	}
 	if l.down, err = newQueue(); err != nil {
 		l.up.Close()
@@ -42,7 +42,7 @@ func newLanes(q *clrt.Queue, shared bool, newQueue func() (*clrt.Queue, error)) 
 }
 
 // mark is an event that ends with all that is in q, which is handed to the device.
-func (l *lanes) mark(q *clrt.Queue) (*clrt.Event, error) {
+func (l *queues) mark(q *clrt.Queue) (*clrt.Event, error) {
 	ev, err := q.Marker()
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (l *lanes) mark(q *clrt.Queue) (*clrt.Event, error) {
 }
 
 // await makes everything put into waiter from now on wait for all that is in on.
-func (l *lanes) await(waiter, on *clrt.Queue) error {
+func (l *queues) await(waiter, on *clrt.Queue) error {
 	if waiter == on {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (l *lanes) await(waiter, on *clrt.Queue) error {
 // beginUploads must precede the uploads of a tick, and they its kernels. It gives what the
 // first of them must wait for, as they overwrite what the kernels of the tick before
 // read and may send back what had left before that; the others are behind it.
-func (l *lanes) beginUploads() (after []*clrt.Event, err error) {
+func (l *queues) beginUploads() (after []*clrt.Event, err error) {
 	if l.up == l.compute || l.uploading {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func (l *lanes) beginUploads() (after []*clrt.Event, err error) {
 }
 
 // uploadQueued takes the event of an upload, nil if somebody else needs it.
-func (l *lanes) uploadQueued(ev *clrt.Event) {
+func (l *queues) uploadQueued(ev *clrt.Event) {
 	l.uploadDone.Close()
 	l.uploadDone = ev
 }
@@ -96,7 +96,7 @@ func (l *lanes) uploadQueued(ev *clrt.Event) {
 // uploads made for them and for the downloads of the tick before the last. If
 // there are downloads, start puts those of the last tick, which wait for its kernels, into
 // their queue, and gives the last one's event, or nil.
-func (l *lanes) tick(downloads bool, start func(after ...*clrt.Event) (*clrt.Event, error)) error {
+func (l *queues) tick(downloads bool, start func(after ...*clrt.Event) (*clrt.Event, error)) error {
 	if l.up == l.compute {
 		_, err := start()
 		return err
@@ -129,7 +129,7 @@ func (l *lanes) tick(downloads bool, start func(after ...*clrt.Event) (*clrt.Eve
 
 // awaitTransfers makes kernels wait for the uploads since the last tick and for the downloads
 // of the tick before it.
-func (l *lanes) awaitTransfers() (err error) {
+func (l *queues) awaitTransfers() (err error) {
 	var waits []*clrt.Event
 	if l.uploading {
 		if l.uploadDone == nil {
@@ -156,7 +156,7 @@ func (l *lanes) awaitTransfers() (err error) {
 
 // section lets everything come to an end before anything of the next section
 // starts: memory has new owners there. Kernels have waited for all uploads.
-func (l *lanes) section() error {
+func (l *queues) section() error {
 	if l.up == l.compute {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (l *lanes) section() error {
 	return l.await(l.compute, l.down)
 }
 
-func (l *lanes) reset() {
+func (l *queues) reset() {
 	l.computeDone.Close()
 	l.uploadDone.Close()
 	l.downloadDone.Close()
@@ -177,7 +177,7 @@ func (l *lanes) reset() {
 }
 
 // finish waits for all queues.
-func (l *lanes) finish() error {
+func (l *queues) finish() error {
 	l.reset()
 	err := errors.Join(l.compute.Flush(), l.up.Flush(), l.down.Flush(), l.compute.Finish())
 	if l.up != l.compute {
@@ -186,7 +186,7 @@ func (l *lanes) finish() error {
 	return err
 }
 
-func (l *lanes) close() error {
+func (l *queues) close() error {
 	if l.up == nil || l.up == l.compute {
 		return nil
 	}
