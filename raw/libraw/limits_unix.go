@@ -46,7 +46,7 @@ func reserve() {
 	done.Wait()
 	runtime.KeepAlive(make([]byte, heapBytes)) // the heap takes addresses in pieces of 64 MiB
 	runtime.GC()
-	time.Sleep(1) // starts the runtime's poller, which needs descriptors
+	time.Sleep(time.Microsecond) // starts the runtime's poller, which needs descriptors
 }
 
 // confine maps the photo and takes from the process what it does not need to read it:
