@@ -48,6 +48,16 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code && (t.Call == "" || t.Call == e.Call)
 }
 
+// AnswerError says that a driver answered a call with what cannot be.
+type AnswerError struct {
+	Call   string // the function's name
+	Detail string
+}
+
+func (e *AnswerError) Error() string {
+	return e.Call + ": the driver's answer cannot be right: " + e.Detail
+}
+
 // OutOfMemory reports whether err says that the device or the host had too
 // little memory for an OpenCL command.
 func OutOfMemory(err error) bool {

@@ -34,6 +34,7 @@ type param struct {
 
 const (
 	kernelNumArgs = 0x1191
+	maxArgs       = 1 << 10 // far more than any kernel has
 
 	kernelArgAddressQualifier = 0x1196
 	kernelArgTypeName         = 0x1198
@@ -75,6 +76,10 @@ func (p *Program) Kernel(name string) (*Kernel, error) {
 	if err != nil {
 		lib.call(symReleaseKernel, id)
 		return nil, err
+	}
+	if len(n) < 4 || infoUint(n) > maxArgs {
+		lib.call(symReleaseKernel, id)
+		return nil, &AnswerError{Call: symGetKernelInfo.String(), Detail: fmt.Sprintf("%d bytes for the number of arguments of %s: %x", len(n), name, n)}
 	}
 	k.params = make([]param, infoUint(n))
 	for i := range k.params {

@@ -227,7 +227,7 @@ func infoError(s symbol, r uintptr, param uint32, size uintptr) error {
 		return &Error{Call: s.String(), Code: code, Detail: fmt.Sprintf("parameter %#x", param)}
 	}
 	if size > maxInfo {
-		return fmt.Errorf("%s: parameter %#x has an implausible size of %d bytes", s, param, size)
+		return &AnswerError{Call: s.String(), Detail: fmt.Sprintf("parameter %#x has an implausible size of %d bytes", param, size)}
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func (p *Program) Binary() ([]byte, error) {
 	}
 	n := infoUint(size)
 	if n == 0 || n > maxInfo {
-		return nil, fmt.Errorf("clrt: the driver gives no program binary (size %d)", n)
+		return nil, &AnswerError{Call: symGetProgramInfo.String(), Detail: fmt.Sprintf("a program binary of %d bytes", n)}
 	}
 	binary := make([]byte, n)
 	list := [1]*byte{&binary[0]}

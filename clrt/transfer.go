@@ -98,7 +98,13 @@ func (q *Queue) async(s symbol, op string, b *Buffer, off int64, p []byte, after
 		pin.Unpin()
 		return nil, rangeError(s, r, b, off, int64(len(p)))
 	}
-	lib.call(symRetainEvent, ev) // cannot fail on a new event
+	if r := lib.call(symRetainEvent, ev); int32(r) != 0 { // one reference is too few for both
+		id := [1]uintptr{ev}
+		lib.call(symWaitForEvents, 1, uintptr(unsafe.Pointer(&id))) // until then the memory is the driver's
+		lib.call(symReleaseEvent, ev)
+		pin.Unpin()
+		return nil, check(symRetainEvent, r, op+" of buffer "+b.purpose)
+	}
 	q.watch.Load().shared(ev, transferKind(s), b.purpose, int64(len(p)))
 	q.seq++
 	q.pending = append(q.pending, transfer{q.seq, ev, pin})

@@ -163,7 +163,12 @@ func (w *Watch) shared(event uintptr, kind CommandKind, name string, bytes int64
 	if w == nil {
 		return
 	}
-	w.q.ctx.lib.call(symRetainEvent, event) // cannot fail on a new event
+	if err := check(symRetainEvent, w.q.ctx.lib.call(symRetainEvent, event), name); err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.err = errors.Join(w.err, err)
+		return
+	}
 	w.took(&event, kind, name, bytes)
 }
 

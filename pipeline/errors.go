@@ -62,7 +62,7 @@ func Classify(err error) Class {
 		return ClassInput
 	case as(new(*memplan.BudgetError)), as(new(*memplan.AllocError)), as(new(*MemoryError)), as(new(*HostMemoryError)):
 		return ClassBudget
-	case as(new(*devices.Error)), errors.Is(err, clrt.ErrNoOpenCL), as(new(*clrt.Error)), as(new(*clrt.BuildError)):
+	case as(new(*devices.Error)), errors.Is(err, clrt.ErrNoOpenCL), as(new(*clrt.Error)), as(new(*clrt.BuildError)), as(new(*clrt.AnswerError)):
 		return ClassDevice
 	case as(new(*atomicfile.Error)), as(new(*fs.PathError)), as(new(syscall.Errno)), errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrShortWrite): // a file that changed while it was read
