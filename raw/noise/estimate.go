@@ -1,0 +1,97 @@
+package noise
+
+import (
+	"math"
+	"time"
+
+	"enhance/internal/workers"
+	"enhance/raw/mosaic"
+)
+
+// Bounds of the sample, whatever the photo's size.
+const (
+	maxColumns = 256   // blocks across a band
+	maxBlocks  = 32768 // of all bands and filter places
+	saturated  = 0.97  // of the range: blocks that reach this are left out
+)
+
+// A RowReader reads rows y to y+n-1 of the active area, Meta.Width samples each.
+type RowReader func(y, n int, dst []uint16) error
+
+// Estimate measures the noise of a photo on bands of 16 rows, spread evenly over its
+// crop. It reads no other rows, each once, downwards. The result does not depend on
+// the number of cores.
+func Estimate(m *mosaic.Meta, read RowReader) (*Estimation, error) {
+	s := newSample(m)
+	const together = 4 // bands in memory
+	rows := make([]uint16, min(together, len(s.bands))*bandRows*m.Width)
+	for first := 0; first < len(s.bands); first += together {
+		n := min(together, len(s.bands)-first)
+		for i := range n {
+			if err := read(s.bands[first+i], bandRows, rows[i*bandRows*m.Width:][:bandRows*m.Width]); err != nil {
+				return nil, err
+			}
+		}
+		each := time.Duration(s.across) * 4 * time.Microsecond
+		workers.Each(workers.Count(n, each), n, func(_, i int) {
+			s.measure(first+i, rows[i*bandRows*m.Width:][:bandRows*m.Width])
+		})
+	}
+	return s.estimate()
+}
+
+// sample is the blocks of a photo that are measured.
+type sample struct {
+	meta   *mosaic.Meta
+	bands  []int // their first rows
+	across int   // blocks in a band, of each filter place
+	found  []spectrum
+}
+
+func newSample(m *mosaic.Meta) *sample {
+	full, tall := m.Crop.Width()/bandRows, m.Crop.Height()/bandRows
+	s := &sample{meta: m, across: min(full, maxColumns)}
+	if s.across == 0 || tall == 0 {
+		return s
+	}
+	n := min(tall, maxBlocks/(4*s.across))
+	for k := range n {
+		s.bands = append(s.bands, m.Crop.Y0+bandRows*int((int64(k)*2+1)*int64(tall)/int64(2*n)))
+	}
+	s.found = make([]spectrum, len(s.bands)*4*s.across)
+	return s
+}
+
+// measure measures the blocks of a band.
+func (s *sample) measure(band int, stored []uint16) {
+	m, y0 := s.meta, s.bands[band]
+	full := m.Crop.Width() / bandRows
+	found := s.found[band*4*s.across:]
+	var q block
+	var black [bandRows][bandRows]float32
+	for k := range s.across {
+		x0 := m.Crop.X0 + bandRows*int((int64(k)*2+1)*int64(full)/int64(2*s.across))
+		for i := range black {
+			m.BlackRow(y0+i, x0, black[i][:])
+		}
+		for at := range 4 {
+			r, c := at/2, at%2
+			white := m.White[m.CFA.At(y0+r, x0+c)]
+			ok := true
+			for i := range q {
+				line := stored[(r+2*i)*m.Width+x0+c:][:2*side-1]
+				b := black[r+2*i][c:]
+				for j := range q[i] {
+					v := line[2*j]
+					d := float32(v) - b[2*j]
+					ok = ok && v > 0 && d < saturated*(white-b[2*j])
+					q[i][j] = float64(d)
+				}
+			}
+			f := &found[at*s.across+k]
+			if f.mean = math.NaN(); ok {
+				*f = q.measure()
+			}
+		}
+	}
+}

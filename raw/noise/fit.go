@@ -1,0 +1,160 @@
+package noise
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+const (
+	bins      = 16   // of brightness, evenly in its square root
+	minBlocks = 24   // that a brightness rests on
+	minAll    = 48   // blocks of a photo
+	chosen    = 0.05 // share of the blocks of a brightness that are taken for flat
+	// textured is how much more energy the chosen blocks have at middle than at high
+	// frequencies where there is texture. The energies of white noise are equal, and
+	// the choice of the least at middle frequencies brings them down.
+	textured = 0.75
+	// leastVariance is far below that of rounding to integers, 1/12.
+	leastVariance = 1e-3
+)
+
+// point is a variance at a brightness above black, in stored units.
+type point struct {
+	x, v float64
+	n    float64 // blocks
+	mid  float64 // energy at middle frequencies, in times of v
+}
+
+// estimate brings the blocks down to levels.
+func (s *sample) estimate() (*Estimation, error) {
+	e := &Estimation{spans: spansOf(s.meta)}
+	flat := slices.DeleteFunc(s.found, func(f spectrum) bool { return math.IsNaN(f.mean) })
+	if len(flat) < minAll {
+		return nil, ErrNoFlatBlocks
+	}
+	e.points = quietPoints(flat, max(e.spans[0], e.spans[1], e.spans[2]))
+	for _, p := range e.points {
+		e.Blocks += int64(p.n)
+	}
+	e.Levels = e.fit()
+	return e, nil
+}
+
+// fit is the line through the points, as shares of each colour's range.
+func (e *Estimation) fit() (l Levels) {
+	span := max(e.spans[0], e.spans[1], e.spans[2])
+	ps := slices.Clone(e.points)
+	for i := range ps {
+		ps[i].x /= span
+		ps[i].v = max(ps[i].v, leastVariance) / (span * span)
+	}
+	gain, read := fitLine(ps)
+	for c := range l {
+		k := span / e.spans[c]
+		l[c] = Line{S: min(gain*k, maxS), O: min(read*k*k, maxO)}
+	}
+	return l
+}
+
+// quietPoints gives a point for each brightness, from those of its blocks that have
+// the least energy at low and middle frequencies. Neighbours with few blocks are joined.
+func quietPoints(flat []spectrum, span float64) (ps []point) {
+	var by [bins][]spectrum
+	for _, f := range flat {
+		k := int(bins * math.Sqrt(max(f.mean, 0)/span))
+		by[min(k, bins-1)] = append(by[min(k, bins-1)], f)
+	}
+	var pending []spectrum
+	for k := range by {
+		pending = append(pending, by[k]...)
+		if len(pending) < 8*minBlocks {
+			continue
+		}
+		ps = append(ps, quietest(pending))
+		pending = nil
+	}
+	return ps
+}
+
+// quietest is the point of the flattest of the blocks.
+func quietest(all []spectrum) point {
+	slices.SortFunc(all, func(a, b spectrum) int {
+		return cmp.Or(cmp.Compare(a.mid, b.mid), cmp.Compare(a.high, b.high), cmp.Compare(a.mean, b.mean))
+	})
+	n := max(minBlocks, int(chosen*float64(len(all))))
+	var p point
+	for _, f := range all[:n] {
+		p.x += f.mean
+		p.v += f.high
+		p.mid += f.mid
+	}
+	p.n = float64(n)
+	p.x, p.v, p.mid = max(p.x/p.n, 0), p.v/p.n, p.mid/max(p.v, math.SmallestNonzeroFloat64)
+	return p
+}
+
+// Weights of the fit. A misfit is the logarithm of measured over fitted variance.
+const (
+	misfit       = 0.1    // that is expected of a point of minBlocks
+	above        = 0.1    // weight of a point above the line: detail lifts it
+	boundOnly    = 0.0005 // that of one whose blocks show texture: it is an upper bound
+	electrons    = 20.0   // usual read noise, squared
+	electronsOff = 1.5    // usual misfit of that, as a logarithm
+)
+
+// line is v = S·x + S²·e for samples x of 0 to 1, so that 1/S electrons saturate the
+// sensor and the read noise is √e electrons; logarithms of both.
+type line struct{ s, e float64 }
+
+func (l line) gainRead() (gain, read float64) {
+	gain = math.Exp(l.s)
+	return gain, gain * gain * math.Exp(l.e)
+}
+
+// cost is how badly the line fits the points. The read noise in electrons differs
+// little between sensors, which decides where the photo does not.
+func (l line) cost(ps []point) float64 {
+	gain, read := l.gainRead()
+	q := (l.e - math.Log(electrons)) / electronsOff
+	sum := q * q / (1 + q*q/8)
+	for _, p := range ps {
+		d := math.Log(p.v/(float64(gain*p.x)+read)) / misfit
+		w := math.Sqrt(p.n / minBlocks)
+		if d > 0 {
+			w *= above
+			if p.mid > textured {
+				w *= boundOnly / above
+			}
+		}
+		sum += float64(w * float64(d*d))
+	}
+	return sum
+}
+
+// fitLine fits the line to points of samples of 0 to 1: on a coarse grid, and then in
+// halved steps around the best.
+func fitLine(ps []point) (gain, read float64) {
+	best, least := line{}, math.Inf(1)
+	try := func(l line) {
+		if c := l.cost(ps); c < least {
+			best, least = l, c
+		}
+	}
+	const step = 0.5
+	for s := math.Log(1e-7); s < math.Log(maxS); s += step {
+		for e := -3.0; e < 20; e += step {
+			try(line{s, e})
+		}
+	}
+	for d := step / 2; d > 1e-3; d /= 2 {
+		for again := true; again; {
+			at := best
+			for k := range 9 {
+				try(line{at.s + d*float64(k%3-1), at.e + d*float64(k/3-1)})
+			}
+			again = best != at
+		}
+	}
+	return best.gainRead()
+}
