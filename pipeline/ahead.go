@@ -92,6 +92,23 @@ func (a *ahead) blocks(first, last int) (bs [][]uint16, done func(), err error) 
 	return bs, func() { a.release(first, last) }, nil
 }
 
+// rows copies rows y to y+n-1 of the active area, which lie in the region, in full
+// width.
+func (a *ahead) rows(y, n int, dst []uint16) error {
+	w := a.photo.Meta().Width
+	for end := y + n; y < end; {
+		at := y - a.region.Y0
+		bs, done, err := a.blocks(at/blockRows, at/blockRows)
+		if err != nil {
+			return err
+		}
+		dst = dst[copy(dst[:(end-y)*w], bs[0][at%blockRows*w:min(blockRows, a.region.Height()-at/blockRows*blockRows)*w]):]
+		done()
+		y += blockRows - at%blockRows
+	}
+	return nil
+}
+
 // failure says why nothing more comes.
 func (a *ahead) failure() error {
 	if a.closed {

@@ -5,19 +5,18 @@ import (
 	"strconv"
 	"strings"
 
-	"enhance/raw"
+	"enhance/raw/mosaic"
+	"enhance/raw/noise"
 )
 
 // NoiseLevels are, by colour, S and O of the noise's variance S·v + O in a sample
 // v that is brought to 0 at black and 1 at white, before white balance: what the
 // DNG specification calls a NoiseProfile.
-type NoiseLevels [3]struct {
-	S float64 `json:"s"`
-	O float64 `json:"o"`
-}
+type NoiseLevels = noise.Levels
 
 // Noise is where a photo's noise levels come from. The zero value takes the
-// file's, and estimates them where it records none.
+// file's, and estimates them where it records none or more than twice the variance
+// that the photo shows.
 type Noise struct {
 	Mode   NoiseMode
 	Levels NoiseLevels // NoiseGiven
@@ -27,7 +26,7 @@ type Noise struct {
 type NoiseMode uint8
 
 const (
-	NoiseDefault  NoiseMode = iota // the file's, or else estimated
+	NoiseDefault  NoiseMode = iota // the file's where the photo bears it out, or else estimated
 	NoiseEstimate                  // estimated
 	NoiseGiven                     // given
 )
@@ -76,6 +75,9 @@ type NoiseFacts struct {
 	Source  string      `json:"source"` // none, given, file or estimated
 	Levels  NoiseLevels `json:"levels"` // of red, green, blue
 	Denoise float64     `json:"denoise"`
+	// ProfileRatio is how many times the variance of the file's profile is the
+	// estimate's; 0 if they were not compared.
+	ProfileRatio float64 `json:"profile_ratio,omitempty"`
 	// Blocks is how many flat blocks an estimate rests on.
 	Blocks int64 `json:"blocks,omitempty"`
 }
@@ -100,28 +102,15 @@ func (r *run) decideNoise() (*NoiseFacts, error) {
 	if !(f.Denoise >= 0 && f.Denoise <= 1) {
 		return nil, optionErrorf("denoise", "%g: want 0 to 1", f.Denoise)
 	}
-	profile := r.meta.NoiseProfile
 	switch {
 	case f.Denoise == 0:
 	case j.Noise.Mode == NoiseGiven:
 		f.Source, f.Levels = noiseGiven, j.Noise.Levels
-	case j.Noise.Mode == NoiseDefault && profile != nil:
-		f.Source = noiseFile
-		for c := range f.Levels {
-			f.Levels[c].S, f.Levels[c].O = profile[c][0], profile[c][1]
-		}
 	default:
-		f.Source = noiseEstimated
-		var err error
-		f.Levels, f.Blocks, err = estimateNoise(r.ahead)
-		if errors.Is(err, errNoFlatBlocks) {
-			f.Source = noiseNone
-			r.report.warn("the noise level cannot be estimated (%v) and is taken as 0; --noise sets it", err)
-			err = nil
-		}
-		if err != nil {
+		if err := r.measureNoise(); err != nil {
 			return nil, err
 		}
+		f.choose(r.estimate, r.meta.NoiseProfile, j.Noise.Mode, r.report.warn)
 	}
 	for _, l := range f.Levels {
 		if !(l.S >= 0 && l.O >= 0 && l.S <= 1 && l.O <= 1) {
@@ -131,8 +120,63 @@ func (r *run) decideNoise() (*NoiseFacts, error) {
 	return f, nil
 }
 
+// profileTolerance is how many times a file's variance and the estimate may differ.
+const profileTolerance = 2
+
+// choose takes the file's profile or the estimate, which is nil if there is none. Of
+// two that contradict each other it takes the smaller: noise that is left is a lesser
+// harm than detail that is lost.
+func (f *NoiseFacts) choose(e *noise.Estimation, profile *[3][2]float64, mode NoiseMode, warn func(string, ...any)) {
+	if mode == NoiseDefault && profile != nil {
+		for c := range f.Levels {
+			f.Levels[c] = noise.Line{S: profile[c][0], O: profile[c][1]}
+		}
+		f.Source = noiseFile
+		if e == nil {
+			return
+		}
+		f.ProfileRatio = e.Compare(&f.Levels)
+		switch times := f.ProfileRatio; {
+		case times > profileTolerance:
+			warn("the file's noise profile has %.1f times the variance that the photo shows: the estimate from the photo is used; --noise sets another", times)
+		case times < 1/float64(profileTolerance):
+			warn("the photo shows %.1f times the noise variance of the file's profile: the file's is used; --noise estimate takes the photo's", 1/times)
+			return
+		default:
+			return
+		}
+	}
+	if e == nil {
+		f.Source = noiseNone
+		warn("the noise level cannot be estimated (%v) and is taken as 0; --noise sets it", noise.ErrNoFlatBlocks)
+		return
+	}
+	f.Source, f.Levels, f.Blocks = noiseEstimated, e.Levels, e.Blocks
+}
+
+// measureNoise estimates the photo's noise levels, once; r.estimate stays nil if too
+// little of the photo can be measured. It reads the photo itself before decoding
+// ahead has begun, which would decode what lies between the bands; after that, which
+// is where the whole photo is decoded and kept anyway, it takes the rows from there.
+func (r *run) measureNoise() (err error) {
+	if r.measured {
+		return nil
+	}
+	defer r.stages().Begin("estimate noise")()
+	r.measured = true
+	read := noise.RowReader(r.photo.ReadRows)
+	if r.ahead != nil {
+		read = r.ahead.rows
+	}
+	r.estimate, err = noise.Estimate(r.ctx, r.meta, read)
+	if errors.Is(err, noise.ErrNoFlatBlocks) {
+		err = nil
+	}
+	return err
+}
+
 // strength is what a noise plane holds for white-balanced light x of a colour.
-func (l *levels) strength(x float64, col raw.Colour) float32 {
+func (l *levels) strength(x float64, col mosaic.Colour) float32 {
 	n := l.noise.Levels[col]
 	return float32(l.noise.Denoise * l.conv.NoiseSample(x, l.gains[col], n.S, n.O))
 }

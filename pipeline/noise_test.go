@@ -4,17 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
-	"enhance/internal/colour"
-	"enhance/internal/imgio"
 	"enhance/model"
 	"enhance/raw"
+	"enhance/raw/noise"
 )
 
 // scene is linear light by colour, 0..1, as a sensor of sides w×h would see it.
@@ -34,14 +30,6 @@ func painted(w, h int) scene {
 			v *= 1 + 0.3*math.Sin(float64(3*x))*math.Sin(float64(2*y))
 		}
 		return v * []float64{0.6, 1, 0.8}[c]
-	}}
-}
-
-// picture is a photo's light, darker by stops.
-func picture(im *imgio.RGB16, stops float64) scene {
-	scale := math.Exp2(-stops)
-	return scene{im.Width, im.Height, func(c raw.Colour, y, x int) float64 {
-		return scale * colour.SRGBDecode(float64(im.Row(y)[3*x+int(c)])/65535)
 	}}
 }
 
@@ -76,91 +64,6 @@ func noiseLevels(v ...float64) (n NoiseLevels) {
 	return n
 }
 
-// sigma is the standard deviation of a sample of value v.
-func (n *NoiseLevels) sigma(c raw.Colour, v float64) float64 {
-	return math.Sqrt(n[c].S*v + n[c].O)
-}
-
-// knownLevels are low and high ISO of real sensors' order, and colours that differ.
-var knownLevels = []NoiseLevels{
-	noiseLevels(1e-4, 1e-6),
-	noiseLevels(8e-4, 1.5e-5),
-	noiseLevels(4e-3, 2e-4),
-	noiseLevels(2e-3, 4e-5, 1e-3, 1e-5, 3e-3, 9e-5),
-}
-
-// EstimateNoise estimates the noise levels of a whole photo.
-func EstimateNoise(ctx context.Context, p *raw.Photo) (NoiseLevels, int64, error) {
-	a := newAhead(ctx, p, p.Meta().Crop, 0, nil, nil)
-	defer a.close()
-	return estimateNoise(a)
-}
-
-// TestEstimateNoise holds the estimate's standard deviation against the known one
-// at dark, middle and bright samples.
-func TestEstimateNoise(t *testing.T) {
-	for i, want := range knownLevels {
-		got, blocks, err := EstimateNoise(context.Background(), painted(900, 600).shoot(t, want, uint64(i)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for c := raw.Red; c <= raw.Blue; c++ {
-			for _, v := range []float64{0.01, 0.1, 0.4} {
-				ratio := got.sigma(c, v) / want.sigma(c, v)
-				if !(ratio > 0.85 && ratio < 1.15) {
-					t.Errorf("case %d, %v at %g: %.3f of the true deviation (S %.3g, O %.3g for %.3g, %.3g; %d blocks)",
-						i, c, v, ratio, got[c].S, got[c].O, want[c].S, want[c].O, blocks)
-				}
-			}
-		}
-	}
-}
-
-// TestEstimateNoiseOnPhotos is the same on small photos, half as wide and high as
-// a camera's, whose detail and film grain are measured too: what is held against
-// the estimate is the known noise together with what the photo shows without it.
-func TestEstimateNoiseOnPhotos(t *testing.T) {
-	const dir = "../../shared/data/kodak/"
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("NO PHOTOS to estimate noise on: %v", err)
-	}
-	sum, n := 0.0, 0
-	worst := [2]float64{1, 1}
-	for k := 1; k <= 24; k += 3 {
-		im, err := imgio.ReadRGB16(fmt.Sprintf("%skodim%02d.png", dir, k))
-		if err != nil {
-			t.Fatal(err)
-		}
-		estimate := func(l NoiseLevels, seed int) NoiseLevels {
-			got, _, err := EstimateNoise(context.Background(), picture(im, 1).shoot(t, l, uint64(seed)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return got
-		}
-		own := estimate(NoiseLevels{}, 0)
-		for i, want := range knownLevels[1:] {
-			got := estimate(want, i)
-			for c := raw.Red; c <= raw.Blue; c++ {
-				for _, v := range []float64{0.02, 0.2} {
-					if own.sigma(c, v) > want.sigma(c, v) {
-						continue // little of the noise can be seen
-					}
-					ratio := got.sigma(c, v) / math.Hypot(want.sigma(c, v), own.sigma(c, v))
-					t.Logf("kodim%02d case %d, %v at %g: %.3f (alone %.2g, known %.2g)", k, i+1, c, v, ratio, own.sigma(c, v), want.sigma(c, v))
-					worst[0], worst[1] = min(worst[0], ratio), max(worst[1], ratio)
-					sum += math.Abs(math.Log(ratio))
-					n++
-				}
-			}
-		}
-	}
-	t.Logf("deviation estimated within %.3f..%.3f, by %.1f %% on average", worst[0], worst[1], 100*sum/float64(n))
-	if !(worst[0] > 0.75 && worst[1] < 1.4 && sum/float64(n) < 0.1) {
-		t.Errorf("deviation estimated within %.3f..%.3f, by %.1f %% on average: want 0.75..1.4, 10 %%", worst[0], worst[1], 100*sum/float64(n))
-	}
-}
-
 // TestEstimateNoiseOnSample holds the estimate for the colour chart against the
 // quietest windows of 20×18 samples of one place, which lie on its patches, by
 // second differences along rows.
@@ -170,10 +73,11 @@ func TestEstimateNoiseOnSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	got, _, err := EstimateNoise(context.Background(), p)
+	e, err := noise.Estimate(context.Background(), p.Meta(), p.ReadRows)
 	if err != nil {
 		t.Fatal(err)
 	}
+	got := e.Levels
 	m := p.Meta()
 	stored, x := make([]uint16, m.Width*m.Height), make([]float32, m.Width*m.Height)
 	if err := p.ReadRows(0, m.Height, stored); err != nil {
@@ -207,8 +111,8 @@ func TestEstimateNoiseOnSample(t *testing.T) {
 			continue
 		}
 		c := raw.Colour(key[0])
-		if ratio := got.sigma(c, q.mean) / math.Sqrt(q.variance); !(ratio > 0.8 && ratio < 1.3) {
-			t.Errorf("%v at %.3f: deviation %.3g, in a patch %.3g", c, q.mean, got.sigma(c, q.mean), math.Sqrt(q.variance))
+		if ratio := math.Sqrt(got[c].At(q.mean) / q.variance); !(ratio > 0.8 && ratio < 1.3) {
+			t.Errorf("%v at %.3f: deviation %.3g, in a patch %.3g", c, q.mean, math.Sqrt(got[c].At(q.mean)), math.Sqrt(q.variance))
 		}
 	}
 	if len(best) < 12 {
@@ -216,31 +120,49 @@ func TestEstimateNoiseOnSample(t *testing.T) {
 	}
 }
 
-// TestEstimateNoiseless: neither detail nor rounding is taken for much noise.
-func TestEstimateNoiseless(t *testing.T) {
-	got, _, err := EstimateNoise(context.Background(), painted(900, 600).shoot(t, NoiseLevels{}, 1))
+// TestChooseNoise: of a file's profile and an estimate that contradict each other the
+// smaller is used, with a note; what is asked for is not.
+func TestChooseNoise(t *testing.T) {
+	truth := noiseLevels(8e-4, 1.5e-5)
+	p := painted(900, 600).shoot(t, truth, 7)
+	e, err := noise.Estimate(context.Background(), p.Meta(), p.ReadRows)
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := 1.0 / (16383 - 512)
-	for c := raw.Red; c <= raw.Blue; c++ {
-		if s := got.sigma(c, 0.2); s > 2*step {
-			t.Errorf("%v: deviation %.3g at 0.2, a step is %.3g", c, s, step)
-		}
+	profile := func(times float64) *[3][2]float64 {
+		pair := [2]float64{8e-4 * times, 1.5e-5 * times}
+		return &[3][2]float64{pair, pair, pair}
 	}
-}
-
-func TestEstimateNoiseTooLittle(t *testing.T) {
-	bright := scene{200, 200, func(raw.Colour, int, int) float64 { return 2 }}
-	for name, s := range map[string]scene{"small": painted(60, 40), "tiny": painted(2, 2), "saturated": bright} {
-		if _, _, err := EstimateNoise(context.Background(), s.shoot(t, knownLevels[0], 1)); !errors.Is(err, errNoFlatBlocks) {
-			t.Errorf("%s: error %v", name, err)
+	for name, c := range map[string]struct {
+		estimate *noise.Estimation
+		profile  *[3][2]float64
+		mode     NoiseMode
+		source   string
+		notes    int
+	}{
+		"agree":           {e, profile(1), NoiseDefault, noiseFile, 0},
+		"a little more":   {e, profile(1.6), NoiseDefault, noiseFile, 0},
+		"a little less":   {e, profile(0.7), NoiseDefault, noiseFile, 0},
+		"file has more":   {e, profile(4), NoiseDefault, noiseEstimated, 1},
+		"file has less":   {e, profile(0.25), NoiseDefault, noiseFile, 1},
+		"file has none":   {e, profile(0), NoiseDefault, noiseFile, 1},
+		"estimate wanted": {e, profile(0.25), NoiseEstimate, noiseEstimated, 0},
+		"no profile":      {e, nil, NoiseDefault, noiseEstimated, 0},
+		"no estimate":     {nil, profile(4), NoiseDefault, noiseFile, 0},
+		"neither":         {nil, nil, NoiseDefault, noiseNone, 1},
+	} {
+		f, notes := &NoiseFacts{}, 0
+		f.choose(c.estimate, c.profile, c.mode, func(string, ...any) { notes++ })
+		want := e.Levels
+		switch {
+		case c.source == noiseNone:
+			want = NoiseLevels{}
+		case c.source == noiseFile:
+			want = noiseLevels(c.profile[0][0], c.profile[0][1])
 		}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, _, err := EstimateNoise(ctx, painted(200, 200).shoot(t, knownLevels[0], 1)); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: error %v", err)
+		if f.Source != c.source || notes != c.notes || f.Levels != want {
+			t.Errorf("%s: %+v and %d notes, want %s and %d", name, f, notes, c.source, c.notes)
+		}
 	}
 }
 
@@ -309,16 +231,6 @@ func TestParseNoise(t *testing.T) {
 			t.Errorf("%q: error %v", s, err)
 		}
 	}
-}
-
-func BenchmarkEstimateNoise(b *testing.B) {
-	p := painted(1800, 1200).shoot(b, knownLevels[1], 1)
-	for b.Loop() {
-		if _, _, err := EstimateNoise(context.Background(), p); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(1800*1200*float64(b.N)/b.Elapsed().Seconds()/1e6, "Msample/s")
 }
 
 // TestShadedNoise holds rows whose samples gain maps have brightened against the noise

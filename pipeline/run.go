@@ -8,6 +8,7 @@ import (
 	"enhance/internal/colour"
 	"enhance/model"
 	"enhance/raw"
+	"enhance/raw/noise"
 )
 
 // run is the making of one picture.
@@ -27,11 +28,13 @@ type run struct {
 	blocks, batches int
 	ledger          *ledger
 
-	geo     geometry
-	ahead   *ahead
-	balance *balance
-	lens    *lens
-	compare *comparison
+	geo      geometry
+	ahead    *ahead
+	measured bool              // the noise was
+	estimate *noise.Estimation // of the noise; nil: there is none
+	balance  *balance
+	lens     *lens
+	compare  *comparison
 }
 
 // do goes through the stations in order: everything that can be refused is
@@ -67,12 +70,24 @@ func (r *run) do() (err error) {
 	if r.meta.Linear {
 		return r.withoutNetwork(out, w, h)
 	}
-	r.ahead = newAhead(r.ctx, r.photo, r.geo.region, r.blocks, &r.host.mosaics, r.stages())
-	defer r.ahead.close()
+	if aheadKeep(r.blocks, r.geo.region) == blocksOf(r.geo.region) {
+		r.decodeAhead() // all of it, once, whatever reads it
+	}
+	defer func() {
+		if r.ahead != nil {
+			r.ahead.close()
+		}
+	}()
 	if r.place.free() { // what no budget allows is refused before the photo is read for its statistics
 		if err = r.planWithin(); err != nil {
 			return err
 		}
+	}
+	if r.report.Noise, err = r.decideNoise(); err != nil {
+		return r.photoError(err)
+	}
+	if r.ahead == nil {
+		r.decodeAhead()
 	}
 	display := r.model.Convention.Output == model.OutputDisplaySRGB
 	count := func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }
@@ -80,9 +95,6 @@ func (r *run) do() (err error) {
 		return r.photoError(err)
 	}
 	if r.lens, err = newLens(r.photo.Lens(), r.geo, &r.model.Convention, r.balance.gains, r.report); err != nil {
-		return r.photoError(err)
-	}
-	if r.report.Noise, err = r.decideNoise(); err != nil {
 		return r.photoError(err)
 	}
 	if err := r.awaitTurn(); err != nil {
@@ -105,6 +117,11 @@ func (r *run) do() (err error) {
 	err = r.make(out, w, h)
 	r.report.Host.notePeak(r.report, r.photo)
 	return err
+}
+
+// decodeAhead starts decoding.
+func (r *run) decodeAhead() {
+	r.ahead = newAhead(r.ctx, r.photo, r.geo.region, r.blocks, &r.host.mosaics, r.stages())
 }
 
 // reads are the files that the run is made from: no output may replace them.

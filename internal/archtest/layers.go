@@ -5,7 +5,7 @@ package archtest
 // test compares them.
 var layers = [][]string{
 	{"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/buffers", "internal/bytesize", "internal/hostmemory", "internal/printable", "internal/suggest", "internal/usage", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
-	{"internal/compilers", "internal/devices", "internal/peak", "model/pickle", "internal/profile", "raw/opcode", "raw/tiff"},
+	{"internal/compilers", "internal/devices", "internal/peak", "model/pickle", "internal/profile", "raw/noise", "raw/opcode", "raw/tiff"},
 	{"internal/imgio", "model", "raw/libraw", "raw/ljpeg", "raw/warp"},
 	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng"},
 	{"internal/fusetest", "memplan", "internal/planar", "raw"},
@@ -39,7 +39,7 @@ var external = map[string][]string{
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
 	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/hostmemory", "internal/imgio", "internal/printable", "internal/suggest", "memplan", "model", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
-	"raw", "raw/dng", "raw/libraw", "raw/ljpeg", "raw/mosaic", "raw/opcode", "raw/rawerr", "raw/tiff", "raw/warp", "internal/trace",
+	"raw", "raw/dng", "raw/libraw", "raw/ljpeg", "raw/mosaic", "raw/noise", "raw/opcode", "raw/rawerr", "raw/tiff", "raw/warp", "internal/trace",
 }
 
 // bannedNames say nothing about what a package holds.

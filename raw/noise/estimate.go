@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // Bounds of the sample, whatever the photo's size.
 const (
 	maxColumns = 256   // blocks across a band
-	maxBlocks  = 32768 // of all bands and filter places
+	maxBlocks  = 24576 // of all bands and filter places
 	saturated  = 0.97  // of the range: blocks that reach this are left out
 )
 
@@ -21,11 +22,14 @@ type RowReader func(y, n int, dst []uint16) error
 // Estimate measures the noise of a photo on bands of 16 rows, spread evenly over its
 // crop. It reads no other rows, each once, downwards. The result does not depend on
 // the number of cores.
-func Estimate(m *mosaic.Meta, read RowReader) (*Estimation, error) {
+func Estimate(ctx context.Context, m *mosaic.Meta, read RowReader) (*Estimation, error) {
 	s := newSample(m)
 	const together = 4 // bands in memory
 	rows := make([]uint16, min(together, len(s.bands))*bandRows*m.Width)
 	for first := 0; first < len(s.bands); first += together {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		n := min(together, len(s.bands)-first)
 		for i := range n {
 			if err := read(s.bands[first+i], bandRows, rows[i*bandRows*m.Width:][:bandRows*m.Width]); err != nil {

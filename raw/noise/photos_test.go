@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"context"
 	"image"
 	"image/jpeg"
 	"math"
@@ -44,7 +45,9 @@ func (s *shot) read(y, n int, dst []uint16) error {
 	return nil
 }
 
-func (s *shot) estimate() (*Estimation, error) { return Estimate(&s.meta, s.read) }
+func (s *shot) estimate() (*Estimation, error) {
+	return Estimate(context.Background(), &s.meta, s.read)
+}
 
 // same are levels alike in all colours.
 func same(s, o float64) Levels { return Levels{{s, o}, {s, o}, {s, o}} }
@@ -98,8 +101,9 @@ func picture(t testing.TB, name string) (w, h int, light func(c mosaic.Colour, y
 var sensors = []Levels{same(1e-4, 1e-6), same(8e-4, 1.5e-5), same(4e-3, 2e-4), same(3e-4, 4e-6)}
 
 // TestPhotos holds the estimate's deviation against the known one on 48 photos, each
-// with one of four sensors' noise, at the brightnesses of a twentieth, a half and 19
-// twentieths of its samples.
+// with one of four sensors' noise, at the brightnesses below which a twentieth, a half and
+// 19 twentieths of its samples lie. What the photos have of noise themselves, and of fine
+// texture all over, counts against the estimate.
 func TestPhotos(t *testing.T) {
 	worst := [2]float64{1, 1}
 	sum, within := 0.0, 0
@@ -111,14 +115,6 @@ func TestPhotos(t *testing.T) {
 		e, err := s.estimate()
 		if err != nil {
 			t.Fatal(err)
-		}
-		if k < 0 || os.Getenv("OWN") != "" {
-			own, _ := shoot(w, h, light, Levels{}, uint64(k)).estimate()
-			t.Logf("   own S %.3g O %.3g", own.Levels[1].S, own.Levels[1].O)
-			for _, p := range e.points {
-				v := p.x / (white - black)
-				t.Logf("      at %.4f: %.3f, mid %.2f  n %g", v, math.Sqrt(p.v/(white-black)/(white-black)/want[1].At(v)), p.mid, p.n)
-			}
 		}
 		off := [2]float64{1, 1}
 		for _, v := range s.quantiles(0.05, 0.5, 0.95) {
@@ -133,6 +129,9 @@ func TestPhotos(t *testing.T) {
 		}
 	}
 	t.Logf("deviation estimated within %.3f..%.3f, by %.1f %% on average; %d of %d photos within 15 %%", worst[0], worst[1], 100*sum/float64(len(names)), within, len(names))
+	if !(worst[0] > 0.75 && worst[1] < 1.5) || within < 40 || sum/float64(len(names)) > 0.05 {
+		t.Error("want 0.75..1.5, 5 % on average, and 40 photos within 15 %")
+	}
 }
 
 // quantiles of the light, without noise.
