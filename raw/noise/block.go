@@ -17,6 +17,7 @@ type block [side][side]float64
 // spectrum is what is kept of a block, in stored units.
 type spectrum struct {
 	mean      float64 // above black; NaN: the block is left out
+	least     float64 // sample above black
 	mid, high float64 // mean energy of a frequency
 }
 

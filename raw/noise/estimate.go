@@ -81,7 +81,7 @@ func (s *sample) measure(band int, stored []uint16) {
 		for at := range 4 {
 			r, c := at/2, at%2
 			white := m.White[m.CFA.At(y0+r, x0+c)]
-			ok := true
+			ok, least := true, float32(math.MaxFloat32)
 			for i := range q {
 				line := stored[(r+2*i)*m.Width+x0+c:][:2*side-1]
 				b := black[r+2*i][c:]
@@ -90,11 +90,13 @@ func (s *sample) measure(band int, stored []uint16) {
 					d := float32(v) - b[2*j]
 					ok = ok && v > 0 && d < saturated*(white-b[2*j])
 					q[i][j] = float64(d)
+					least = min(least, d)
 				}
 			}
 			f := &found[at*s.across+k]
 			if f.mean = math.NaN(); ok {
 				*f = q.measure()
+				f.least = float64(least)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ type point struct {
 // estimate brings the blocks down to levels.
 func (s *sample) estimate() (*Estimation, error) {
 	e := &Estimation{spans: spansOf(s.meta)}
-	flat := slices.DeleteFunc(s.found, func(f spectrum) bool { return math.IsNaN(f.mean) })
+	flat := s.usable()
 	if len(flat) < minAll {
 		return nil, ErrNoFlatBlocks
 	}
@@ -39,6 +39,22 @@ func (s *sample) estimate() (*Estimation, error) {
 	}
 	e.Levels = e.fit()
 	return e, nil
+}
+
+// usable are the blocks that were not left out. Where no sample of the photo is below
+// black, something has cut off the noise there, and blocks that reach it are left out too.
+func (s *sample) usable() []spectrum {
+	const rounding = 0.5
+	least := math.Inf(1)
+	for _, f := range s.found {
+		if !math.IsNaN(f.mean) {
+			least = min(least, f.least)
+		}
+	}
+	cut := least >= -rounding
+	return slices.DeleteFunc(s.found, func(f spectrum) bool {
+		return math.IsNaN(f.mean) || f.high < leastVariance || (cut && f.least <= rounding)
+	})
 }
 
 // fit is the line through the points, as shares of each colour's range.

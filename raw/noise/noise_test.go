@@ -154,3 +154,22 @@ func BenchmarkEstimate(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(time.Millisecond), "ms/photo")
 }
+
+// TestCutOff: blocks whose noise the camera has cut off at black are left out.
+func TestCutOff(t *testing.T) {
+	want := sensors[2]
+	light := func(_ mosaic.Colour, y, x int) float64 { return max(0, float64(x)/900-0.4) * 0.8 }
+	s := shoot(900, 600, light, want, 1)
+	for i, v := range s.samples {
+		s.samples[i] = max(v, black)
+	}
+	e, err := s.estimate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []float64{0.01, 0.1, 0.4} {
+		if r := math.Sqrt(e.Levels[1].At(v) / want[1].At(v)); !(r > 0.85 && r < 1.15) {
+			t.Errorf("at %g: %.3f of the true deviation (%+v)", v, r, e.Levels[1])
+		}
+	}
+}
