@@ -23,7 +23,7 @@ var benchShapes = map[string][][5]int{
 // compiler's figures. ENHANCE_MMA_VARIANTS names variants to try beside the one
 // chosen: "mt,wo,wr,rows,piece,slots,ahead" separated by blanks.
 func BenchmarkShapes(b *testing.B) {
-	dev := matrixDevice(b)
+	dev := convtest.Units(b, Probe)
 	var tried []variant
 	for _, text := range strings.Fields(os.Getenv("ENHANCE_MMA_VARIANTS")) {
 		var v variant

@@ -7,24 +7,8 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/internal/convtest"
-	"enhance/internal/fuse"
 	"enhance/internal/planar"
 )
-
-// matrixDevice is the first device, which must have matrix units.
-func matrixDevice(t testing.TB) *clrt.Device {
-	t.Helper()
-	d := convtest.Device(t)
-	ctx, err := clrt.NewContext(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ctx.Close()
-	if !Probe(ctx) {
-		t.Skipf("SKIPPED, nothing was tested: %s has no matrix units that Probe finds", d.Info().Name)
-	}
-	return d
-}
 
 // accuracy is what the precisions promise: binary16 rounds weights, tf32 weights
 // and activations, and three products leave 2^-22 of each factor and of the
@@ -36,12 +20,12 @@ var accuracy = map[Precision]convtest.Accuracy{
 }
 
 func TestContract(t *testing.T) {
-	dev := matrixDevice(t)
+	dev := convtest.Units(t, Probe)
 	for _, p := range []Precision{FP16, TF32, FP32} {
 		for _, draw := range []struct {
 			name string
 			draw func(*rand.Rand) conv.Shape
-		}{{"any", convtest.AnyShape}, {"wide", wideShape}} {
+		}{{"any", convtest.AnyShape}, {"wide", convtest.WideShape}} {
 			t.Run(p.String()+"/"+draw.name, func(t *testing.T) {
 				convtest.Run(t, convtest.Config{Algo: Algo(p), Device: dev, Caps: capsOf(dev), Precision: p.Storage(), Accuracy: accuracy[p], Draw: draw.draw})
 			})
@@ -49,7 +33,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// capsOf are the device's, with the matrix units that matrixDevice found.
+// capsOf are the device's, with the matrix units that Probe found.
 func capsOf(dev *clrt.Device) *conv.Caps {
 	c := conv.CapsOf(dev.Info())
 	c.Matrix = true
@@ -58,12 +42,12 @@ func capsOf(dev *clrt.Device) *conv.Caps {
 
 // TestVariants runs variants that no shape chooses, or only large ones do.
 func TestVariants(t *testing.T) {
-	dev := matrixDevice(t)
+	dev := convtest.Units(t, Probe)
 	for _, v := range trialVariants {
-		draw := wideShape
+		draw := convtest.WideShape
 		if v.ahead == 1 {
 			draw = func(rng *rand.Rand) conv.Shape {
-				s := wideShape(rng)
+				s := convtest.WideShape(rng)
 				s.K = 3
 				return s
 			}
@@ -85,33 +69,8 @@ var trialVariants = []variant{
 	{mt: 1, wo: 3, wr: 2, rows: 2, piece: 9, slots: 2, ahead: 1}, {mt: 4, wo: 1, wr: 2, rows: 2, piece: 2, slots: 3}, {mt: 1, wo: 2, wr: 1, rows: 2, piece: 9, slots: 2, ahead: 1},
 }
 
-// wideShape draws shapes as networks have them: many channels and outputs, in
-// several sources, planes larger than a tile.
-func wideShape(rng *rand.Rand) conv.Shape {
-	s := conv.Shape{K: 1 + 2*rng.IntN(5), Act: fuse.Act(rng.IntN(3)), H: 1 + rng.IntN(40), W: 5 + rng.IntN(70)}
-	for range 1 + rng.IntN(3) {
-		s.SrcC = append(s.SrcC, 4*(1+rng.IntN(12)))
-	}
-	s.OutC = 1 + rng.IntN(70)
-	return s
-}
-
 // TestProbeHere checks that asking does no harm, whatever the device.
-func TestProbeHere(t *testing.T) {
-	ctx, err := clrt.NewContext(convtest.Device(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ctx.Close()
-	found := Probe(ctx)
-	t.Logf("matrix units on %s: %v", ctx.Device().Info().Name, found)
-	if ctx.Live() != 0 {
-		t.Errorf("probing left %d bytes on the device", ctx.Live())
-	}
-	if found && ctx.Device().Info().Type == clrt.CPU {
-		t.Error("found on a CPU")
-	}
-}
+func TestProbeHere(t *testing.T) { convtest.ProbeHere(t, Probe) }
 
 // TestRefuses says what New does not take.
 func TestRefuses(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // TestNoSpills reads the compiler's report: registers that the kernel may not
 // spill to memory, neither plain nor with norms before and after.
 func TestNoSpills(t *testing.T) {
-	dev := matrixDevice(t)
+	dev := convtest.Units(t, Probe)
 	ctx := convtest.Uncached(t, dev)
 	seen := map[string]bool{}
 	for _, p := range []Precision{FP16, TF32, FP32} {

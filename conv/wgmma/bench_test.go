@@ -24,7 +24,7 @@ var benchShapes = map[string][][5]int{
 // compiler's figures. ENHANCE_WGMMA_VARIANTS names variants to try beside the one
 // chosen: "block,buffers,piece,slots" separated by blanks.
 func BenchmarkShapes(b *testing.B) {
-	dev := hopper(b)
+	dev := convtest.Units(b, Probe)
 	var tried []variant
 	for _, text := range strings.Fields(os.Getenv("ENHANCE_WGMMA_VARIANTS")) {
 		var v variant

@@ -24,28 +24,13 @@ func capsOf(d *clrt.Device) conv.Caps {
 	return c
 }
 
-// hopper is the first device, which must pass Probe.
-func hopper(t testing.TB) *clrt.Device {
-	t.Helper()
-	d := convtest.Device(t)
-	ctx, err := clrt.NewContext(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ctx.Close()
-	if !Probe(ctx) {
-		t.Skipf("SKIPPED, nothing was tested: Probe finds no warpgroup matrix units on %s", d.Info().Name)
-	}
-	return d
-}
-
 func TestContract(t *testing.T) {
-	dev := hopper(t)
+	dev := convtest.Units(t, Probe)
 	caps := capsOf(dev)
 	for _, draw := range []struct {
 		name string
 		draw func(*rand.Rand) conv.Shape
-	}{{"norm", normShape}, {"any", convtest.AnyShape}, {"wide", wideShape}} {
+	}{{"norm", normShape}, {"any", convtest.AnyShape}, {"wide", convtest.WideShape}} {
 		t.Run(draw.name, func(t *testing.T) {
 			convtest.Run(t, convtest.Config{Algo: Algo(), Device: dev, Caps: &caps, Precision: planar.FP16, Accuracy: accuracy, Draw: draw.draw})
 		})
@@ -54,37 +39,26 @@ func TestContract(t *testing.T) {
 
 // TestVariants runs variants that no shape chooses.
 func TestVariants(t *testing.T) {
-	dev := hopper(t)
+	dev := convtest.Units(t, Probe)
 	caps := capsOf(dev)
 	for _, v := range []variant{{block: 1, buffers: 1, piece: 2, slots: 2}, {block: 2, buffers: 2, piece: 1, slots: 4}, {block: 2, buffers: 1, piece: 1, slots: 3}, {block: 1, buffers: 1, piece: 1, slots: 2}} {
 		t.Run(v.String(), func(t *testing.T) {
 			convtest.Run(t, convtest.Config{Algo: algo{&v}, Device: dev, Caps: &caps, Precision: planar.FP16, Accuracy: accuracy,
-				Draw: wideShape, Cases: convtest.Cases(3)})
+				Draw: convtest.WideShape, Cases: convtest.Cases(3)})
 		})
 	}
 }
 
-// wideShape draws shapes as networks have them: many channels and outputs, in
-// several sources, planes larger than a tile.
-func wideShape(rng *rand.Rand) conv.Shape {
-	s := conv.Shape{K: 1 + 2*rng.IntN(5), Act: fuse.Act(rng.IntN(3)), H: 1 + rng.IntN(40), W: 5 + rng.IntN(70)}
-	for range 1 + rng.IntN(3) {
-		s.SrcC = append(s.SrcC, 4*(1+rng.IntN(12)))
-	}
-	s.OutC = 1 + rng.IntN(70)
-	return s
-}
-
 // normShape draws what stands between norms: one source and no activation.
 func normShape(rng *rand.Rand) conv.Shape {
-	s := wideShape(rng)
+	s := convtest.WideShape(rng)
 	s.SrcC, s.Act = s.SrcC[:1], fuse.NoAct
 	return s
 }
 
 // TestNoSpills reads the compiler's report on every form of the kernels.
 func TestNoSpills(t *testing.T) {
-	dev := hopper(t)
+	dev := convtest.Units(t, Probe)
 	ctx := convtest.Uncached(t, dev)
 	for _, k := range []int{3, 5, 7, 9} {
 		for _, outs := range []int{32, 64} {
@@ -103,21 +77,7 @@ func TestNoSpills(t *testing.T) {
 }
 
 // TestProbeHere checks that asking does no harm, whatever the device.
-func TestProbeHere(t *testing.T) {
-	ctx, err := clrt.NewContext(convtest.Device(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ctx.Close()
-	found := Probe(ctx)
-	t.Logf("warpgroup matrix units on %s: %v", ctx.Device().Info().Name, found)
-	if ctx.Live() != 0 {
-		t.Errorf("probing left %d bytes on the device", ctx.Live())
-	}
-	if found && ctx.Device().Info().Type == clrt.CPU {
-		t.Error("found on a CPU")
-	}
-}
+func TestProbeHere(t *testing.T) { convtest.ProbeHere(t, Probe) }
 
 //go:embed emulated_test.cl
 var emulatedCL string
