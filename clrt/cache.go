@@ -5,9 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"time"
 )
 
 // A cache entry is a file named by the key of a program:
@@ -88,7 +91,10 @@ func (e *cacheEntry) load() []byte {
 	payload := decodeEntry(data, e.key)
 	if payload == nil {
 		e.drop()
+		return nil
 	}
+	now := time.Now()
+	_ = os.Chtimes(e.path, now, now) // used: what is not goes first (see pruneCache)
 	return payload
 }
 
@@ -136,5 +142,35 @@ func (e *cacheEntry) store(payload []byte) {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
+		return
+	}
+	pruneCache(filepath.Dir(e.path), cacheLimit)
+}
+
+// cacheLimit bounds the bytes of the cache: some hundred programs of GPUs and thousands of
+// CPUs, those of drivers and versions that are gone among them.
+const cacheLimit = 512 << 20
+
+// pruneCache removes the entries that were not used for longest until the rest is within
+// the limit. What another process removes meanwhile is removed.
+func pruneCache(dir string, limit int64) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	var all []fs.FileInfo
+	sum := int64(0)
+	for _, f := range files {
+		if i, err := f.Info(); err == nil && i.Mode().IsRegular() && filepath.Ext(i.Name()) == ".clbin" {
+			all, sum = append(all, i), sum+i.Size()
+		}
+	}
+	slices.SortFunc(all, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, i := range all {
+		if sum <= limit {
+			return
+		}
+		_ = os.Remove(filepath.Join(dir, i.Name()))
+		sum -= i.Size()
 	}
 }

@@ -24,6 +24,9 @@ func SymbolNames() []string { return symbolNames[:] }
 // Entry makes a cache entry; DecodeEntry reads one.
 var DecodeEntry = decodeEntry
 
+// PruneCache bounds a folder of entries.
+var PruneCache = pruneCache
+
 func Entry(key [32]byte, payload []byte) []byte {
 	return append(entryHeader(key, payload), payload...)
 }
