@@ -121,7 +121,7 @@ func (b *batch) run(ctx context.Context) int {
 		b.code = b.exit(err)
 	}
 	if b.json {
-		if err := b.writeJSON(profiles); err != nil && b.code == exitOK {
+		if err := b.writeResults(profiles); err != nil && b.code == exitOK {
 			return b.exit(err)
 		}
 	}

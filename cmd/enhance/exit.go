@@ -155,7 +155,15 @@ func (c *call) report(v any, text func(io.Writer) error) error {
 	if !c.json {
 		return text(c.text())
 	}
-	enc := json.NewEncoder(c.stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return c.writeJSON(v)
+}
+
+// writeJSON prints a value on standard output.
+func (e *env) writeJSON(v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = e.stdout.Write(append(printable.JSON(text), '\n'))
+	return err
 }

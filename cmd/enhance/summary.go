@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,7 +120,7 @@ func (b *batch) abandon() bool {
 	}
 	b.end()
 	if b.json {
-		_ = b.writeJSON(nil)
+		_ = b.writeResults(nil)
 	}
 	return b.many
 }
@@ -182,15 +181,13 @@ func (b *batch) writeDevices() {
 	}
 }
 
-// writeJSON prints one object: the report of the photo, or of all.
-func (b *batch) writeJSON(profiles []*exec.ProfileReport) error {
-	enc := json.NewEncoder(b.stdout)
-	enc.SetIndent("", "  ")
+// writeResults prints one object: the report of the photo, or of all.
+func (b *batch) writeResults(profiles []*exec.ProfileReport) error {
 	if !b.many {
 		b.results[0].Profile = profiles
-		return enc.Encode(b.results[0])
+		return b.writeJSON(b.results[0])
 	}
-	return enc.Encode(struct {
+	return b.writeJSON(struct {
 		Photos []result `json:"photos"`
 		summary
 		Profile []*exec.ProfileReport `json:"profile,omitempty"`

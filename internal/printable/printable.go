@@ -5,10 +5,12 @@
 package printable
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -78,4 +80,23 @@ func (w *Writer) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// JSON returns a JSON text with every character that is not printable written as an
+// escape of JSON, which stands for the same text: encoding/json leaves directional
+// overrides and the like as they are.
+func JSON(text []byte) []byte {
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		switch {
+		case allowed(r, "\n\t"):
+			b.WriteRune(r)
+		case r < 1<<16:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			hi, lo := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, hi, lo)
+		}
+	}
+	return b.Bytes()
 }

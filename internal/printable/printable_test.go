@@ -2,6 +2,7 @@ package printable
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -69,4 +70,22 @@ func FuzzText(f *testing.F) {
 			t.Fatalf("%q: escaped twice", s)
 		}
 	})
+}
+
+// TestJSON: the text means the same, and nothing in it drives a terminal.
+func TestJSON(t *testing.T) {
+	for _, s := range []string{"", "plain é\n", "\x1b[2J\u202e\u2066\x7f\u0085", "\U000e0001", "\xff", "\ufffd"} {
+		in, err := json.Marshal(map[string]string{"text": s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := JSON(in)
+		var a, b map[string]string
+		if json.Unmarshal(in, &a) != nil || json.Unmarshal(out, &b) != nil || a["text"] != b["text"] {
+			t.Errorf("%q became %q", in, out)
+		}
+		if Text(string(out)) != string(out) {
+			t.Errorf("%q is not printable", out)
+		}
+	}
 }

@@ -166,4 +166,3 @@ func (s *seeds) makeProfiles() error {
 	}
 	return err
 }
-
