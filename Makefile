@@ -3,6 +3,7 @@
 
 GO       ?= $(shell command -v go || echo /usr/local/go/bin/go)
 FUZZTIME ?= 10m
+TIME     ?= 10m
 BENCH    ?= .
 PKG      ?= ./...
 
@@ -18,7 +19,7 @@ SAMPLE = testdata/raw/colorchart.dng
 RESULT = out/colorchart.png
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test train-test test-race test-long fuzz bench lint oclgrind pictures measure compare-cpu clean check-go opencl libraw
+.PHONY: help build run test train-test test-race test-long fuzz bench lint oclgrind pictures measure compare-cpu hostile clean check-go opencl libraw
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,9 +36,9 @@ run: build opencl libraw ## enhance the sample photo to out/colorchart.png
 test: lint opencl libraw ## check and test everything
 	@ENHANCE_REQUIRE_OPENCL=1 $(GO) test -timeout 25m $(PKG)
 
-test-race: check-go opencl ## test under the race detector (needs a C compiler)
+test-race: check-go opencl ## test in short under the race detector (needs a C compiler)
 	@command -v "$${CC:-cc}" >/dev/null || scripts/apt-install.sh "a C compiler" gcc libc6-dev
-	@CGO_ENABLED=1 ENHANCE_REQUIRE_OPENCL=1 $(GO) test -timeout 25m -race $(PKG)
+	@CGO_ENABLED=1 ENHANCE_REQUIRE_OPENCL=1 $(GO) test -timeout 25m -short -race $(PKG)
 
 train-test: ## test the training recipe in train/ (needs python3 with PyTorch; PYTHON=path)
 	@cd train && $(PYTHON) test_train.py
@@ -67,6 +68,9 @@ measure: build opencl ## measure memory and time of the sample under several bud
 
 compare-cpu: build opencl ## time whole networks beside PyTorch (PYTHON=/usr/bin/python3)
 	@$(PYTHON) scripts/compare-pytorch-cpu.py
+
+hostile: build ## run the program on damaged files and in failing surroundings (TIME=10m CASES=n SEED=n)
+	@nice -n 10 $(GO) run ./scripts/hostile -time $(TIME) $(if $(CASES),-cases $(CASES)) $(if $(SEED),-seed $(SEED))
 
 clean: ## remove what the other targets made
 	@rm -rf bin out

@@ -6,8 +6,6 @@ import (
 	"compress/zlib"
 	"encoding/binary"
 	"fmt"
-	"image"
-	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,12 +66,9 @@ func photoPNG(c *campaign, a *attempt) error {
 }
 
 func referencePNG(c *campaign, a *attempt) error {
-	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, a.side(), a.side()))); err != nil {
-		return err
-	}
+	w, h := a.side(), a.side()
 	a.develop(a.headerless(c)...)
-	a.args = append(a.args, "--reference", a.file("bomb.png", b.Bytes()))
+	a.args = append(a.args, "--reference", a.file("bomb.png", pngOf(w, h, 8, 0, zeros(int64(1+w)*int64(h)))))
 	return nil
 }
 

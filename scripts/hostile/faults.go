@@ -152,7 +152,7 @@ func systemCalls(c *campaign, a *attempt) error {
 		again = ""
 	}
 	a.wrap = []string{"strace", "-f", "-qqq", "-o", "/dev/null", "-e", "trace=" + call, "-e", "signal=none",
-		"-e", fmt.Sprintf("inject=%s:%s:when=%d%s", call, fault, 1+a.IntN(25), again)}
+		"-e", fmt.Sprintf("inject=%s:%s:when=%d%s", call, fault, 1+a.IntN(60), again)}
 	a.develop(a.headerless(c)...)
 	if a.IntN(2) == 0 {
 		a.args = append(a.args, "-y")

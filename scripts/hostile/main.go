@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -74,6 +75,7 @@ func main() {
 		jobs   = flag.Int("j", runtime.NumCPU(), "processes at a time")
 	)
 	flag.Parse()
+	debug.SetMemoryLimit(48 << 20) // see checkMemory
 	c, err := newCampaign(*binary, *keep, *seed, *only)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "hostile:", err)
