@@ -115,14 +115,14 @@ func holds() held {
 
 // TestSoakSmall is 10,000 small photos with ENHANCE_LONG=1, else a few.
 func TestSoakSmall(t *testing.T) {
-	n := 120
+	n := 60
 	if os.Getenv("ENHANCE_LONG") == "1" {
 		n = 10_000
 	}
 	soak(t, pipeline.Settings{Device: "host"}, n, 48, 64)
 }
 
-// TestSoakLarge is 200 photos of the whole capture on a device, with ENHANCE_LONG=1.
+// TestSoakLarge is 200 photos of 768x512 on a device, with ENHANCE_LONG=1.
 func TestSoakLarge(t *testing.T) {
 	if os.Getenv("ENHANCE_LONG") != "1" {
 		t.Skip("takes minutes: set ENHANCE_LONG=1")
