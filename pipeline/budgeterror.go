@@ -179,9 +179,7 @@ func (s *Session) cheaper(m *model.Model, h, w int, than int64) (lower []Remedy)
 		than = min(than, most/int64(s.budget.Sharers())+1)
 	}
 	try := func(change string, m *model.Model, p Precision) {
-		opt := s.engineOptions(Budget{})
-		opt.Precision, opt.TF32 = p.Storage(), p == TF32
-		if least, err := exec.Minimum(m, h, w, s.info, opt); err == nil && least < than {
+		if least, err := exec.Minimum(m, h, w, s.info, s.optionsIn(p, Budget{})); err == nil && least < than {
 			lower = append(lower, Remedy{change, s.budget.ForAll(least)})
 		}
 	}

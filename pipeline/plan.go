@@ -34,7 +34,12 @@ func (s *Session) prepare(m *model.Model, h, w int, budget Budget) (*exec.Job, e
 	if err := s.probe(); err != nil {
 		return nil, err
 	}
-	job, err := exec.Prepare(m, h, w, s.info, s.engineOptions(budget))
+	return s.prepareWith(m, h, w, s.engineOptions(budget))
+}
+
+// prepareWith plans with these options. The device must have been probed.
+func (s *Session) prepareWith(m *model.Model, h, w int, opt exec.Options) (*exec.Job, error) {
+	job, err := exec.Prepare(m, h, w, s.info, opt)
 	if err != nil {
 		return nil, s.algoError(err)
 	}
@@ -73,8 +78,13 @@ func (s *Session) algoError(err error) error {
 
 // engineOptions are for a plan within a budget.
 func (s *Session) engineOptions(budget Budget) exec.Options {
+	return s.optionsIn(s.precision(), budget)
+}
+
+// optionsIn are engineOptions in a precision that need not be the session's.
+func (s *Session) optionsIn(p Precision, budget Budget) exec.Options {
 	return exec.Options{
-		Precision: s.precision().Storage(), TF32: s.precision() == TF32, Tuned: s.table, Rates: s.rates, Budget: budget, Algo: s.algo.Algo,
+		Precision: p.Storage(), TF32: p == TF32, Tuned: s.table, Rates: s.rates, Budget: budget, Algo: s.algo.Algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
 		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), HostRest: s.hostRest(), Profiler: s.profile,
 		SaveHostMemory: s.frugal(),

@@ -49,32 +49,31 @@ func (s *Session) useTuning() error {
 	return nil
 }
 
-// measureInto measures tasks under the store's lock and adds what it finds to the
-// table; s.table is then what is kept. Where ctx ends before, what was measured until
-// then is kept for later all the same.
-func (s *Session) measureInto(ctx context.Context, tasks []tune.Task, until time.Time) ([]tune.Outcome, error) {
+// measureInto measures tasks with those options under the store's lock and adds what it
+// finds to the device's table, which it returns too. If ctx ends first, what was measured
+// until then is kept for later all the same.
+func (s *Session) measureInto(ctx context.Context, tasks []tune.Task, opt exec.Options, until time.Time) ([]tune.Outcome, *tune.Table, error) {
 	if err := s.closeEngine(); err != nil { // its memory counts too
-		return nil, err
+		return nil, nil, err
 	}
 	store := s.tuningStore()
 	release, err := store.Lock(ctx, func() { s.tell("waiting for another process that measures the device") })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer release()
-	s.table, _ = store.Load() // another process may have been here
+	before, _ := store.Load() // another process may have been here
 	start := time.Now()
-	keep := newKeeper(store, s.table)
-	found, err := s.measureTasks(ctx, tasks, until, keep)
+	keep := newKeeper(store, before)
+	found, err := s.measureTasks(ctx, tasks, opt, until, keep)
 	if kept := keep.flush(); err == nil {
 		err = kept
 	}
 	if err != nil {
-		return found, err
+		return found, nil, err
 	}
-	s.table = keep.table
 	s.tell(fmt.Sprintf("%s, %.1f s; kept in %s", tuningSummary(found), time.Since(start).Seconds(), store.Path()))
-	return found, nil
+	return found, keep.table, nil
 }
 
 // measured counts the tasks that something was measured of.
@@ -106,13 +105,12 @@ func tuningSummary(found []tune.Outcome) string {
 
 // measureTasks measures in a context of its own, within the budget. What it finds
 // is kept as it comes.
-func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, until time.Time, keep *keeper) (found []tune.Outcome, err error) {
+func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, opt exec.Options, until time.Time, keep *keeper) (found []tune.Outcome, err error) {
 	cl, err := s.newContext()
 	if err != nil {
 		return nil, err
 	}
 	defer cl.Close()
-	opt := s.engineOptions(s.budget)
 	m, err := tune.NewMeter(cl, opt.Caps(s.info), opt.Precision, tune.Defaults(s.info, s.budget.Bytes()))
 	if err != nil {
 		return nil, err
@@ -183,9 +181,11 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 		}
 		precisions = []Precision{s.chosen.precision}
 	}
+	table := s.table
 	for _, p := range precisions {
-		s.chosen = &precisionChoice{precision: p}
-		tasks, err := exec.TuneTasks(s.model, h, w, s.info, s.engineOptions(s.budget))
+		opt := s.optionsIn(p, s.budget)
+		opt.Tuned = table
+		tasks, err := exec.TuneTasks(s.model, h, w, s.info, opt)
 		if err != nil {
 			return r, err
 		}
@@ -194,16 +194,18 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 			until = time.Now().Add(within)
 		}
 		s.tell(fmt.Sprintf("%s: %d kinds of convolution", p, len(tasks)))
-		found, err := s.measureInto(ctx, tasks, until)
-		if err != nil {
+		var found []tune.Outcome
+		if found, table, err = s.measureInto(ctx, tasks, opt, until); err != nil {
 			return r, err
 		}
-		job, err := s.prepare(s.model, h, w, Budget{})
+		opt.Tuned, opt.Budget = table, Budget{}
+		job, err := s.prepareWith(s.model, h, w, opt)
 		if err != nil {
 			return r, err
 		}
 		r.Findings = append(r.Findings, PrecisionFinding{p.String(), job.Tuning().Hash, found})
 	}
+	s.table = table
 	err := s.measureRates(ctx)
 	r.Seconds = time.Since(start).Seconds()
 	return r, err
