@@ -136,7 +136,7 @@ const histogramBins = 4096
 
 // histograms counts the crop's samples, black subtracted, by colour. The crop lies
 // within the region that is decoded.
-func histograms(a *ahead) (*[3]colour.Histogram, error) {
+func histograms(a *readAhead) (*[3]colour.Histogram, error) {
 	m := a.photo.Meta()
 	parts := make([]*[3]colour.Histogram, cores())
 	lines := make([][]float32, cores())

@@ -170,7 +170,7 @@ func (b *Batch) Note() string {
 func (b *Batch) Run(ctx context.Context, n int, job func(i int) (j Job, ok bool), done func(i int, r *Report, err error)) {
 	w := &walk{Batch: b, photos: n, done: done, times: b.deviceTimes(), results: map[int]outcome{}}
 	w.free = sync.NewCond(&w.mu)
-	w.ledger = newLedger(b.bound(), !b.asked.Limited())
+	w.limiter = newMemoryLimiter(b.bound(), !b.asked.Limited())
 	var wg sync.WaitGroup
 	for i := range n {
 		j, ok := job(i)
@@ -190,7 +190,7 @@ func (b *Batch) Run(ctx context.Context, n int, job func(i int) (j Job, ok bool)
 		}
 		wg.Go(func() {
 			rep, err := r.finish()
-			w.ledger.give(bytes)
+			w.limiter.release(bytes)
 			w.release(s, err == nil)
 			w.deliver(i, outcome{rep, err})
 		})
@@ -213,9 +213,9 @@ func (b *Batch) bound() int64 {
 // walk is one Run.
 type walk struct {
 	*Batch
-	photos int
-	done   func(int, *Report, error)
-	ledger *ledger
+	photos  int
+	done    func(int, *Report, error)
+	limiter *memoryLimiter
 
 	mu    sync.Mutex
 	free  *sync.Cond
@@ -268,18 +268,18 @@ func (w *walk) admit(ctx context.Context, s *Session, j Job) (*run, int64, error
 	if err != nil {
 		return nil, 0, err
 	}
-	r.ledger = w.ledger
-	r.blocks, r.batches = blocksOf(r.geo.region), 4*outBatches
+	r.holds.limiter = w.limiter
+	r.holds.blocks, r.holds.batches = blocksOf(r.geo.region), 4*outBatches
 	if w.photos > 1 { // the device is for others as soon as possible
-		r.batches = max(outBatches, batchesOf(r.geo))
+		r.holds.batches = max(outBatches, batchesOf(r.geo))
 	}
-	if !w.ledger.affords(r.photoBytes()) {
-		r.blocks, r.batches = 0, outBatches
+	if !w.limiter.affords(r.photoBytes()) {
+		r.holds.blocks, r.holds.batches = 0, outBatches
 	}
 	bytes := r.photoBytes()
-	if err := w.ledger.take(ctx, bytes); err != nil {
+	if err := w.limiter.acquire(ctx, bytes); err != nil {
 		r.photo.Close()
-		r.place.leave()
+		r.turn.leave()
 		return nil, 0, err
 	}
 	return r, bytes, nil

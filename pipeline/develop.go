@@ -42,26 +42,34 @@ func (e *NonFiniteError) Error() string {
 // developer turns the network's rows into sRGB rows: an exec.Sink before a
 // RowWriter. It develops on all cores; a goroutine of its own encodes.
 type developer struct {
-	geo    geometry
-	conv   *model.Convention
-	gain   float32 // of linear light
-	mat    colour.Matrix
-	coded  bool                       // network samples are the codes already
-	light  *[lightSteps + 1]lightStep // what a network sample is as linear light, or as it is
-	next   imgio.RowWriter
-	stages *trace.Stages
-	lens   *lens // nil: none
+	geo     geometry
+	lens    *lens                   // nil: none
+	pixels  buffers.Slices[float32] // a row each, by component
+	develop busyTime
+	tone
+	encoding
+}
 
-	w      int
-	pixels buffers.Slices[float32] // a row each, by component
+// tone makes codes of the network's samples.
+type tone struct {
+	conv  *model.Convention
+	gain  float32 // of linear light
+	mat   colour.Matrix
+	coded bool                       // network samples are the codes already
+	light *[lightSteps + 1]lightStep // what a network sample is as linear light, or as it is
+}
+
+// encoding hands developed rows to the encoder, in a goroutine of its own.
+type encoding struct {
+	next   imgio.RowWriter
+	w      int // pixels of a row
+	stages *trace.Stages
 	pool   *buffers.Slices[uint16]
 	free   chan []uint16
 	queue  chan batchOfRows
 	ended  chan struct{}
-
-	develop busyTime
-	encode  time.Duration
-	failed  atomic.Pointer[error] // the first
+	encode time.Duration
+	failed atomic.Pointer[error] // the first
 }
 
 // batchOfRows is developed rows on their way to the encoder: interleaved codes.
@@ -73,8 +81,9 @@ type batchOfRows struct {
 // newDeveloper makes a developer that holds at most so many batches of rows. The
 // caller must finish or abandon it.
 func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWriter, batches int, pool *buffers.Slices[uint16], stages *trace.Stages) *developer {
-	d := &developer{geo: g, conv: c, next: next, w: g.out.Width(), pool: pool, stages: stages, ended: make(chan struct{})}
-	d.gain = float32(math.Exp2(b.ev))
+	d := &developer{geo: g}
+	d.next, d.w, d.pool, d.stages, d.ended = next, g.out.Width(), pool, stages, make(chan struct{})
+	d.conv, d.gain = c, float32(math.Exp2(b.ev))
 	switch {
 	case c.Output == model.OutputCameraGamma:
 		d.light = lightTable(c.Decode)
@@ -240,25 +249,25 @@ func (d *developer) row(y int, planes [][]float32, px []float32, codes []uint16)
 }
 
 // code makes the picture's codes of a row of light.
-func (d *developer) code(light [3][]float32, codes []uint16) {
+func (t *tone) code(light [3][]float32, codes []uint16) {
 	switch {
-	case d.coded:
+	case t.coded:
 		for c, line := range light {
 			for x, v := range line {
 				codes[3*x+c] = uint16(min(max(v, 0), 1)*65535 + 0.5)
 			}
 		}
-	case d.conv.Output == model.OutputCameraGamma:
-		colour.EncodePlanes(codes, light[0], light[1], light[2], &d.mat)
+	case t.conv.Output == model.OutputCameraGamma:
+		colour.EncodePlanes(codes, light[0], light[1], light[2], &t.mat)
 	default:
-		gain := colour.Diagonal([3]float64{float64(d.gain), float64(d.gain), float64(d.gain)})
+		gain := colour.Diagonal([3]float64{float64(t.gain), float64(t.gain), float64(t.gain)})
 		colour.EncodePlanes(codes, light[0], light[1], light[2], &gain)
 	}
 }
 
 // lighten writes the light of a line's samples, clipped to 0..1. It returns the
 // column of a sample that is not finite, or -1.
-func (d *developer) lighten(light, line []float32) int {
+func (t *tone) lighten(light, line []float32) int {
 	light = light[:len(line)]
 	for x, v := range line {
 		f := v * lightSteps
@@ -273,67 +282,67 @@ func (d *developer) lighten(light, line []float32) int {
 				k, f = lightSteps, lightSteps
 			}
 		}
-		s := &d.light[k]
+		s := &t.light[k]
 		light[x] = s.at + float32(s.rise*(f-float32(k)))
 	}
 	return -1
 }
 
 // write hands batches to the encoder until there are no more.
-func (d *developer) write() {
-	defer close(d.ended)
-	for b := range d.queue {
-		if d.failed.Load() == nil {
-			d.put(b)
+func (e *encoding) write() {
+	defer close(e.ended)
+	for b := range e.queue {
+		if e.failed.Load() == nil {
+			e.put(b)
 		}
-		d.free <- b.codes
+		e.free <- b.codes
 	}
 }
 
-func (d *developer) put(b batchOfRows) {
+func (e *encoding) put(b batchOfRows) {
 	start := time.Now()
-	defer func() { d.encode += time.Since(start) }()
-	defer d.stages.Begin("encode")()
+	defer func() { e.encode += time.Since(start) }()
+	defer e.stages.Begin("encode")()
 	for i := range b.rows {
-		if err := d.next.WriteRow(b.codes[3*d.w*i:][:3*d.w]); err != nil {
-			d.fail(err)
+		if err := e.next.WriteRow(b.codes[3*e.w*i:][:3*e.w]); err != nil {
+			e.fail(err)
 			return
 		}
 	}
 }
 
-func (d *developer) fail(err error) { d.failed.CompareAndSwap(nil, &err) }
+func (e *encoding) fail(err error) { e.failed.CompareAndSwap(nil, &err) }
 
 // failure is the first error of developing or encoding.
-func (d *developer) failure() error {
-	if e := d.failed.Load(); e != nil {
-		return *e
+func (e *encoding) failure() error {
+	if err := e.failed.Load(); err != nil {
+		return *err
 	}
 	return nil
 }
 
-// abandon ends the developer without completing the picture. It does nothing
+// abandon ends the encoding without completing the picture. It does nothing
 // after finish.
-func (d *developer) abandon() {
-	if d.queue != nil {
-		close(d.queue)
-		<-d.ended
-		d.queue = nil
-		for range cap(d.free) {
-			d.pool.Put(<-d.free)
+func (e *encoding) abandon() {
+	if e.queue != nil {
+		close(e.queue)
+		<-e.ended
+		e.queue = nil
+		for range cap(e.free) {
+			e.pool.Put(<-e.free)
 		}
 	}
 }
 
 // finish completes the picture.
-func (d *developer) finish() error {
-	d.abandon()
-	if err := d.failure(); err != nil {
+func (e *encoding) finish() error {
+	e.abandon()
+	if err := e.failure(); err != nil {
 		return err
 	}
 	start := time.Now()
-	defer d.stages.Begin("encode")()
-	err := d.next.Close()
-	d.encode += time.Since(start)
+	defer e.stages.Begin("encode")()
+	err := e.next.Close()
+	e.encode += time.Since(start)
 	return err
 }

@@ -106,7 +106,7 @@ func (r *run) hostNeeds() error {
 	add("of the process that reads the photo through LibRaw", r.apartBytes())
 	if r.plan != nil {
 		u := r.plan.HostUse()
-		r.ledger.setFixed(r.fixedBytes(r.plan))
+		r.holds.limiter.setFixed(r.fixedBytes(r.plan))
 		add("for tensors spilled from the device", u.Spilled)
 		add("of rows on their way to and from the device", u.Rows)
 		add("of weights sent section by section", u.Weights)
@@ -188,9 +188,9 @@ func (r *run) fitHost() error {
 // photos (package dng bounds the latter).
 func (r *run) decodeBytes() int64 {
 	region, out := r.geo.region, r.geo.out
-	n := int64(aheadKeep(r.blocks, r.geo.region)) * blockRows * 2 * int64(r.meta.Width)
+	n := int64(blocksHeld(r.holds.blocks, r.geo.region)) * blockRows * 2 * int64(r.meta.Width)
 	n += int64(cores()) * 4 * int64(r.planes()/4*region.Width()+r.planes()*r.geo.w+3*2*out.Width())
-	n += int64(min(r.batches, batchesOf(r.geo))) * outRows * 3 * 2 * int64(out.Width())
+	n += int64(min(r.holds.batches, batchesOf(r.geo))) * outRows * 3 * 2 * int64(out.Width())
 	if strings.Contains(r.meta.Format, "JPEG") {
 		n += 32 << 20
 	}

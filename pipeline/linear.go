@@ -31,7 +31,7 @@ func linearLayout(m *raw.Meta) geometry {
 
 // withoutNetwork makes the picture of a demosaiced photo.
 func (r *run) withoutNetwork(out *target, w, h int) error {
-	r.place.leave() // the device is not used
+	r.turn.leave() // the device is not used
 	r.report.warn("the photo is demosaiced already: no network is run")
 	r.report.Plan.Strategy, r.report.Plan.Precision = "no network", "fp32"
 	var err error
@@ -61,7 +61,7 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 	if err != nil {
 		return err
 	}
-	dev := newDeveloper(r.geo, &linearConvention, r.balance, enc, r.batches, &r.host.pictures, r.stages())
+	dev := newDeveloper(r.geo, &linearConvention, r.balance, enc, r.holds.batches, &r.host.pictures, r.stages())
 	dev.lens = r.lens
 	defer dev.abandon()
 	start := time.Now()

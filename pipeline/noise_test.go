@@ -181,7 +181,7 @@ func TestNoisePlanes(t *testing.T) {
 	if err := p.ReadRows(0, m.Height, stored); err != nil {
 		t.Fatal(err)
 	}
-	a := newAhead(context.Background(), p, g.region, 0, nil, nil)
+	a := newReadAhead(context.Background(), p, g.region, 0, nil, nil)
 	defer a.close()
 	src := newSource(a, g, &conv, newLevels(m, &conv, gains, facts))
 	planes := make([][]float32, 8)

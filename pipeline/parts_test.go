@@ -12,15 +12,15 @@ import (
 	"enhance/raw"
 )
 
-// TestTurns: places have the device one at a time and in order, whether they wait,
+// TestDeviceQueue: runs have the device one at a time and in order, whether they wait,
 // leave early or leave twice.
-func TestTurns(t *testing.T) {
-	var ts turns
+func TestDeviceQueue(t *testing.T) {
+	var ts deviceQueue
 	var mu sync.Mutex
 	holding, last := -1, -1
 	var wg sync.WaitGroup
 	for i := range 200 {
-		p := ts.take()
+		p := ts.join()
 		wg.Go(func() {
 			defer p.leave()
 			if i%7 == 3 {
@@ -48,7 +48,7 @@ func TestTurns(t *testing.T) {
 	}
 	wg.Wait()
 	ctx, cancel := context.WithCancel(context.Background())
-	first, second, third := ts.take(), ts.take(), ts.take()
+	first, second, third := ts.join(), ts.join(), ts.join()
 	cancel()
 	if err := second.wait(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("waiting with a context that is done: %v", err)
@@ -67,29 +67,29 @@ func TestTurns(t *testing.T) {
 
 // TestLedger: what is taken never passes the total, except by one alone.
 func TestLedger(t *testing.T) {
-	l := newLedger(100, false)
-	if err := l.take(context.Background(), 250); err != nil { // alone
+	l := newMemoryLimiter(100, false)
+	if err := l.acquire(context.Background(), 250); err != nil { // alone
 		t.Fatal(err)
 	}
-	l.give(250)
+	l.release(250)
 	if l.affords(1) {
 		t.Error("room is promised before it is known what is held anyway")
 	}
 	must := func(n int64) {
-		if err := l.take(context.Background(), n); err != nil {
+		if err := l.acquire(context.Background(), n); err != nil {
 			t.Error(err)
 		}
 	}
 	must(10)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
 	defer cancel()
-	if err := l.take(ctx, 1); err == nil {
+	if err := l.acquire(ctx, 1); err == nil {
 		t.Error("a second was let in before it is known what is held anyway")
 	}
 	l.setFixed(20)
 	must(30)
-	l.give(10)
-	l.give(30)
+	l.release(10)
+	l.release(30)
 	if !l.affords(26) || l.affords(27) {
 		t.Error("three of 26 bytes fit beside 20 in 100, three of 27 do not")
 	}
@@ -109,7 +109,7 @@ func TestLedger(t *testing.T) {
 			mu.Lock()
 			used -= n
 			mu.Unlock()
-			l.give(n)
+			l.release(n)
 		})
 	}
 	wg.Wait()
@@ -130,7 +130,7 @@ func TestAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, keep := range []int{0, 11, 1000} {
-		a := newAhead(context.Background(), p, region, keep, nil, nil)
+		a := newReadAhead(context.Background(), p, region, keep, nil, nil)
 		total := a.total()
 		at := []int{0, 1, 2, 1, 3, 7, 8, total - 1, total - 2, 0, 5, total / 2}
 		for range 30 {
@@ -163,7 +163,7 @@ func TestAheadStops(t *testing.T) {
 	}
 	defer p.Close()
 	ctx, cancel := context.WithCancel(context.Background())
-	a := newAhead(ctx, p, raw.Rect{X1: p.Meta().Width, Y1: p.Meta().Height}, 0, nil, nil)
+	a := newReadAhead(ctx, p, raw.Rect{X1: p.Meta().Width, Y1: p.Meta().Height}, 0, nil, nil)
 	cancel()
 	if _, _, err := a.blocks(a.total()-1, a.total()-1); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)

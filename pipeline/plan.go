@@ -87,7 +87,7 @@ func (s *Session) optionsIn(p Precision, budget Budget) exec.Options {
 		Precision: p.Storage(), TF32: p == TF32, Tuned: s.table, Rates: s.rates, Budget: budget, Algo: s.algo.Algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
 		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), HostRest: s.hostRest(), Profiler: s.profile,
-		SaveHostMemory: s.frugal(),
+		SaveHostMemory: s.lowHostMemory(),
 	}
 }
 
@@ -95,8 +95,8 @@ func (s *Session) optionsIn(p Precision, budget Budget) exec.Options {
 // than it is planned to hold, to open sooner: four times that (see exec.Options.SaveHostMemory).
 const scarce = 2 << 30
 
-// frugal reports whether the host's memory is bounded or nearly full.
-func (s *Session) frugal() bool {
+// lowHostMemory reports whether the host's memory is bounded or nearly full.
+func (s *Session) lowHostMemory() bool {
 	if s.set.HostMemory.Decided() {
 		return s.set.HostMemory.Limited()
 	}

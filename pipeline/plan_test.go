@@ -29,20 +29,20 @@ func TestAlgoError(t *testing.T) {
 	}
 }
 
-// TestSaveHostMemory: a bound of the host's memory, or too little of it, makes opening frugal; to
+// TestLowHostMemory: a bound of the host's memory, or too little of it, makes opening frugal; to
 // ask for no bound does not.
-func TestFrugal(t *testing.T) {
+func TestLowHostMemory(t *testing.T) {
 	for _, c := range []struct {
-		asked  Budget
-		avail  int64
-		known  bool
-		frugal bool
+		asked Budget
+		avail int64
+		known bool
+		low   bool
 	}{
 		{Budget{}, scarce, true, false}, {Budget{}, scarce - 1, true, true}, {Budget{}, 0, false, false},
 		{Unlimited(), 1, true, false}, {Limit(64 << 30), 1 << 40, true, true},
 	} {
 		s := &Session{set: Settings{HostMemory: c.asked}, host: hostMemory{available: func() (int64, bool) { return c.avail, c.known }}}
-		if got := s.frugal(); got != c.frugal {
+		if got := s.lowHostMemory(); got != c.low {
 			t.Errorf("--host-mem %v, %d available (known: %v): frugal %v", c.asked, c.avail, c.known, got)
 		}
 	}

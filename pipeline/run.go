@@ -15,26 +15,39 @@ import (
 type run struct {
 	computation
 	job     *Job
-	photo   *raw.Photo
-	meta    *raw.Meta
 	report  *Report
 	start   time.Time
-	waited  time.Duration // for its turn
-	place   *place
 	planned bool // the plan was made
+	turn    runTurn
+	holds   runHolds
 
-	// What it may hold of the picture, see batch.go: decoded blocks (0: the least)
-	// and developed batches; and who else wants to know what the session holds.
+	photo *raw.Photo
+	meta  *raw.Meta
+	geo   geometry
+	ahead *readAhead
+	decisions
+}
+
+// runTurn is a run's turn on the device.
+type runTurn struct {
+	*queueEntry
+	waited time.Duration
+}
+
+// runHolds is what a run may hold of the picture, see batch.go: decoded blocks (0: the
+// least) and developed batches; and what is told what the session holds, nil for nothing.
+type runHolds struct {
 	blocks, batches int
-	ledger          *ledger
+	limiter         *memoryLimiter
+}
 
-	geo      geometry
-	ahead    *ahead
+// decisions are made before the network runs, from the job and the photo.
+type decisions struct {
 	measured bool              // the noise was
 	estimate *noise.Estimation // of the noise; nil: there is none
 	balance  *balance
-	lens     *lens
-	compare  *comparison
+	lens     *lens       // nil: no corrections
+	compare  *comparison // nil: no reference
 }
 
 // do goes through the stations in order: everything that can be refused is
@@ -70,7 +83,7 @@ func (r *run) do() (err error) {
 	if r.meta.Linear {
 		return r.withoutNetwork(out, w, h)
 	}
-	if aheadKeep(r.blocks, r.geo.region) == blocksOf(r.geo.region) {
+	if blocksHeld(r.holds.blocks, r.geo.region) == blocksOf(r.geo.region) {
 		r.decodeAhead() // all of it, once, whatever reads it
 	}
 	defer func() {
@@ -78,7 +91,7 @@ func (r *run) do() (err error) {
 			r.ahead.close()
 		}
 	}()
-	if r.place.free() { // what no budget allows is refused before the photo is read for its statistics
+	if r.turn.free() { // what no budget allows is refused before the photo is read for its statistics
 		if err = r.planWithin(); err != nil {
 			return err
 		}
@@ -121,7 +134,7 @@ func (r *run) do() (err error) {
 
 // decodeAhead starts decoding.
 func (r *run) decodeAhead() {
-	r.ahead = newAhead(r.ctx, r.photo, r.geo.region, r.blocks, &r.host.mosaics, r.stages())
+	r.ahead = newReadAhead(r.ctx, r.photo, r.geo.region, r.holds.blocks, &r.host.mosaics, r.stages())
 }
 
 // reads are the files that the run is made from: no output may replace them.
@@ -140,9 +153,9 @@ func (r *run) reads() []string {
 func (r *run) awaitTurn() error {
 	start := time.Now()
 	defer r.stages().Begin("wait for the device")()
-	err := r.place.wait(r.ctx)
-	r.waited = time.Since(start)
-	r.report.Seconds.Wait = r.waited.Seconds()
+	err := r.turn.wait(r.ctx)
+	r.turn.waited = time.Since(start)
+	r.report.Seconds.Wait = r.turn.waited.Seconds()
 	return err
 }
 
@@ -158,7 +171,7 @@ func (r *run) decide() error {
 	if err := r.describePlan(r.job.Output.Overwrite); err != nil {
 		return err
 	}
-	r.report.Seconds.Plan = (time.Since(r.start) - r.waited).Seconds()
+	r.report.Seconds.Plan = (time.Since(r.start) - r.turn.waited).Seconds()
 	return nil
 }
 
@@ -198,11 +211,11 @@ func (r *run) make(out *target, w, h int) error {
 		lev.shading = r.photo.Gains()
 	}
 	src := newSource(r.ahead, r.geo, conv, lev)
-	dev := newDeveloper(r.geo, conv, r.balance, enc, r.batches, &r.host.pictures, r.stages())
+	dev := newDeveloper(r.geo, conv, r.balance, enc, r.holds.batches, &r.host.pictures, r.stages())
 	dev.lens = r.lens
 	defer dev.abandon()
-	err = r.compute(src, dev, r.replanned, r.place.leave)
-	r.place.leave()
+	err = r.compute(src, dev, r.replanned, r.turn.leave)
+	r.turn.leave()
 	sec := &r.report.Seconds
 	sec.Decode, sec.Pack = r.ahead.busy().Seconds(), src.busy.sum.Seconds()
 	switch { // the engine may only know that somebody stopped it

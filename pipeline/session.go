@@ -28,9 +28,9 @@ type Session struct {
 	device
 	choices
 	runner
-	budget  Budget // what plans may hold
-	peers   *peers // sessions on devices of the same kind, nil: none
-	turns   turns  // for the device and all that depends on it
+	budget  Budget      // what plans may hold
+	peers   *peers      // sessions on devices of the same kind, nil: none
+	queue   deviceQueue // for the device and all that depends on it
 	host    hostMemory
 	outputs outputs
 	profile *exec.Profile // where the time goes; nil: not asked
@@ -169,7 +169,7 @@ func (s *Session) Enhance(ctx context.Context, j Job) (*Report, error) {
 
 // begin opens the photo. The run must be finished.
 func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
-	r := &run{job: &j, start: time.Now(), batches: outBatches}
+	r := &run{job: &j, start: time.Now(), holds: runHolds{batches: outBatches}}
 	if !j.DryRun || j.Output.Path != "" || j.Output.Writer != nil {
 		if err := j.Output.complete(); err != nil {
 			return nil, err
@@ -191,14 +191,14 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 	r.report = s.newReport(&j, r.meta)
 	r.computation = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
 	r.progress, r.warn = j.Progress, r.say
-	r.place = s.turns.take()
+	r.turn.queueEntry = s.queue.join()
 	return r, nil
 }
 
 // finish makes the picture.
 func (r *run) finish() (*Report, error) {
 	defer r.photo.Close()
-	defer r.place.leave()
+	defer r.turn.leave()
 	err := r.do()
 	r.report.Seconds.Total = time.Since(r.start).Seconds()
 	return r.report, err

@@ -10,7 +10,7 @@ import (
 
 // source feeds the network: an exec.Source over a photo that is decoded ahead.
 type source struct {
-	ahead  *ahead
+	ahead  *readAhead
 	geo    geometry
 	levels *levels
 	pack   [4][2]int
@@ -27,7 +27,7 @@ type packing struct {
 	noise []float32 // and its noise; nil if the network does not ask for it
 }
 
-func newSource(a *ahead, g geometry, c *model.Convention, l *levels) *source {
+func newSource(a *readAhead, g geometry, c *model.Convention, l *levels) *source {
 	s := &source{ahead: a, geo: g, levels: l, pack: c.Pack, meta: a.photo.Meta()}
 	s.work.New = func() any { return s.newPacking() }
 	s.cols = [2][]int32{g.sampleColumns(0), g.sampleColumns(1)}

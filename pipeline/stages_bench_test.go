@@ -45,7 +45,7 @@ func BenchmarkHostStages(b *testing.B) {
 			}
 		}
 	})
-	a := newAhead(context.Background(), p, g.region, blocksOf(g.region), nil, nil)
+	a := newReadAhead(context.Background(), p, g.region, blocksOf(g.region), nil, nil)
 	defer a.close()
 	bal := &balance{gains: [3]float64{2, 1, 1.5}, matrix: colour.Identity()}
 	src := newSource(a, g, &m.Convention, newLevels(p.Meta(), &m.Convention, bal.gains, nil))

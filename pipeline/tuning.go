@@ -64,16 +64,16 @@ func (s *Session) measureInto(ctx context.Context, tasks []tune.Task, opt exec.O
 	defer release()
 	before, _ := store.Load() // another process may have been here
 	start := time.Now()
-	keep := newKeeper(store, before)
-	found, err := s.measureTasks(ctx, tasks, opt, until, keep)
-	if kept := keep.flush(); err == nil {
+	saver := newTuningSaver(store, before)
+	found, err := s.measureTasks(ctx, tasks, opt, until, saver)
+	if kept := saver.flush(); err == nil {
 		err = kept
 	}
 	if err != nil {
 		return found, nil, err
 	}
 	s.tell(fmt.Sprintf("%s, %.1f s; kept in %s", tuningSummary(found), time.Since(start).Seconds(), store.Path()))
-	return found, keep.table, nil
+	return found, saver.table, nil
 }
 
 // measured counts the tasks that something was measured of.
@@ -105,7 +105,7 @@ func tuningSummary(found []tune.Outcome) string {
 
 // measureTasks measures in a context of its own, within the budget. What it finds
 // is kept as it comes.
-func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, opt exec.Options, until time.Time, keep *keeper) (found []tune.Outcome, err error) {
+func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, opt exec.Options, until time.Time, saver *tuningSaver) (found []tune.Outcome, err error) {
 	cl, err := s.newContext()
 	if err != nil {
 		return nil, err
@@ -116,12 +116,12 @@ func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, opt exec.
 		return nil, err
 	}
 	defer m.Close()
-	defer keep.guard(ctx, len(tasks), s.tell)()
+	defer saver.guard(ctx, len(tasks), s.tell)()
 	done := 0
 	o := tune.Options{Until: until, Groups: tune.Groups, Done: func(out *tune.Outcome) {
 		done++
 		s.debug(outcomeText(out))
-		keep.add(out)
+		saver.add(out)
 		if s.set.Tuning != nil {
 			s.set.Tuning(done, len(tasks))
 		}

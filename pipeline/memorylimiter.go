@@ -5,51 +5,51 @@ import (
 	"sync"
 )
 
-// ledger shares the host's memory between the photos of a batch that are under
+// memoryLimiter shares the host's memory between the photos of a batch that are under
 // way. A photo always gets what it asks for when no other is under way: whether
 // that is too much is for hostNeeds to say.
-type ledger struct {
+type memoryLimiter struct {
 	total int64
 
-	mu    sync.Mutex
-	turn  *sync.Cond
-	used  int64
-	fixed int64 // what is held whatever is under way
-	known bool  // whether fixed is; until then there is one photo at a time
+	mu      sync.Mutex
+	changed *sync.Cond
+	used    int64
+	fixed   int64 // what is held whatever is under way
+	known   bool  // whether fixed is; until then there is one photo at a time
 }
 
-// newLedger makes a ledger. Unless known says that nothing is held whatever is under way,
+// newMemoryLimiter makes one. Unless known says that nothing is held whatever is under way,
 // setFixed must be called before a second photo is let in.
-func newLedger(total int64, known bool) *ledger {
-	l := &ledger{total: total, known: known}
-	l.turn = sync.NewCond(&l.mu)
+func newMemoryLimiter(total int64, known bool) *memoryLimiter {
+	l := &memoryLimiter{total: total, known: known}
+	l.changed = sync.NewCond(&l.mu)
 	return l
 }
 
 // setFixed tells what is held whatever is under way; the most of all calls counts.
-func (l *ledger) setFixed(n int64) {
+func (l *memoryLimiter) setFixed(n int64) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fixed, l.known = max(l.fixed, n), true
-	l.turn.Broadcast()
+	l.changed.Broadcast()
 }
 
 // affords reports whether several photos could be under way that take n bytes each.
-func (l *ledger) affords(n int64) bool {
+func (l *memoryLimiter) affords(n int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.known && l.fixed+3*n <= l.total
 }
 
-// take waits for n bytes.
-func (l *ledger) take(ctx context.Context, n int64) error {
+// acquire waits for n bytes.
+func (l *memoryLimiter) acquire(ctx context.Context, n int64) error {
 	stop := context.AfterFunc(ctx, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.turn.Broadcast()
+		l.changed.Broadcast()
 	})
 	defer stop()
 	l.mu.Lock()
@@ -58,13 +58,13 @@ func (l *ledger) take(ctx context.Context, n int64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		l.turn.Wait()
+		l.changed.Wait()
 	}
 	l.used += n
 	return nil
 }
 
-func (l *ledger) fits(n int64) bool {
+func (l *memoryLimiter) fits(n int64) bool {
 	switch {
 	case l.used == 0:
 		return true
@@ -74,10 +74,10 @@ func (l *ledger) fits(n int64) bool {
 	return l.fixed+l.used+n <= l.total
 }
 
-// give returns what take took.
-func (l *ledger) give(n int64) {
+// release gives back what acquire took.
+func (l *memoryLimiter) release(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.used -= n
-	l.turn.Broadcast()
+	l.changed.Broadcast()
 }

@@ -1,0 +1,251 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"enhance/internal/buffers"
+	"enhance/internal/trace"
+	"enhance/raw"
+)
+
+// blockRows is how many mosaic rows are decoded at a time.
+const blockRows = 64
+
+// aheadBlocks is how many decoded blocks are held at least: those that a chunk of
+// the network's input needs, and some that are ready when the next is asked for.
+const aheadBlocks = 8
+
+// readAhead decodes a photo in a goroutine of its own, before the rows are asked for:
+// blocks of blockRows rows of the region, in full width. Going back starts the decoding
+// again from there, unless all blocks are held.
+type readAhead struct {
+	ctx    context.Context
+	photo  *raw.Photo
+	region raw.Rect
+	stages *trace.Stages
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	window  blockWindow
+	err     error
+	took    time.Duration
+	closed  bool
+	ended   chan struct{}
+}
+
+// blockWindow holds up to capacity decoded blocks, ascending: low to next-1.
+type blockWindow struct {
+	capacity  int
+	low, next int
+	held      map[int][]uint16
+	users     map[int]int // of those blocks that somebody uses
+	from      int         // what was asked for last
+	free      [][]uint16  // blocks to be used again
+	pool      *buffers.Slices[uint16]
+}
+
+// newReadAhead starts decoding. Until it is closed nobody else may read the photo.
+func newReadAhead(ctx context.Context, p *raw.Photo, region raw.Rect, blocks int, pool *buffers.Slices[uint16], stages *trace.Stages) *readAhead {
+	a := &readAhead{ctx: ctx, photo: p, region: region, stages: stages, ended: make(chan struct{})}
+	a.window = blockWindow{capacity: blocksHeld(blocks, region), held: map[int][]uint16{}, users: map[int]int{}, pool: pool}
+	a.changed = sync.NewCond(&a.mu)
+	go a.work()
+	return a
+}
+
+// total is how many blocks the region has.
+func (a *readAhead) total() int { return blocksOf(a.region) }
+
+func blocksOf(region raw.Rect) int { return (region.Height() + blockRows - 1) / blockRows }
+
+// blocksHeld is how many blocks are held if so many are asked for.
+func blocksHeld(asked int, region raw.Rect) int {
+	return min(max(asked, aheadBlocks), blocksOf(region))
+}
+
+// blocks returns blocks first to last, which must be fewer than aheadBlocks. They
+// stay until done is called, which must be.
+func (a *readAhead) blocks(first, last int) (bs [][]uint16, done func(), err error) {
+	stop := context.AfterFunc(a.ctx, a.wake)
+	defer stop()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.window.capacity < a.total() {
+		for first < a.window.low && len(a.window.users) > 0 && a.failure() == nil {
+			a.changed.Wait()
+		}
+		if first < a.window.low {
+			a.window.drop(a.window.next)
+			a.window.low, a.window.next = first, first
+		}
+		a.window.from = first
+		a.window.dropUnused()
+	}
+	a.changed.Broadcast()
+	for a.window.next <= last && a.failure() == nil {
+		a.changed.Wait()
+	}
+	if err := a.failure(); err != nil && (a.window.next <= last || err != a.err) {
+		return nil, nil, err
+	}
+	for n := first; n <= last; n++ {
+		bs = append(bs, a.window.held[n])
+		a.window.users[n]++
+	}
+	return bs, func() { a.release(first, last) }, nil
+}
+
+// rows copies rows y to y+n-1 of the active area, which lie in the region, in full
+// width.
+func (a *readAhead) rows(y, n int, dst []uint16) error {
+	w := a.photo.Meta().Width
+	for end := y + n; y < end; {
+		at := y - a.region.Y0
+		bs, done, err := a.blocks(at/blockRows, at/blockRows)
+		if err != nil {
+			return err
+		}
+		dst = dst[copy(dst[:(end-y)*w], bs[0][at%blockRows*w:min(blockRows, a.region.Height()-at/blockRows*blockRows)*w]):]
+		done()
+		y += blockRows - at%blockRows
+	}
+	return nil
+}
+
+// failure says why nothing more comes.
+func (a *readAhead) failure() error {
+	if a.closed {
+		return errClosed
+	}
+	if err := a.ctx.Err(); err != nil {
+		return err
+	}
+	return a.err
+}
+
+func (a *readAhead) release(first, last int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for n := first; n <= last; n++ {
+		if a.window.users[n]--; a.window.users[n] == 0 {
+			delete(a.window.users, n)
+		}
+	}
+	if a.window.capacity < a.total() {
+		a.window.dropUnused()
+	}
+	a.changed.Broadcast()
+}
+
+// dropUnused gives up the blocks before those that were asked for last and before
+// those in use.
+func (w *blockWindow) dropUnused() {
+	n := w.from
+	for k := range w.users {
+		n = min(n, k)
+	}
+	w.drop(n)
+}
+
+// wake makes all that wait look again.
+func (a *readAhead) wake() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.changed.Broadcast()
+}
+
+// drop gives up the blocks before n.
+func (w *blockWindow) drop(n int) {
+	for ; w.low < min(n, w.next); w.low++ {
+		w.free = append(w.free, w.held[w.low])
+		delete(w.held, w.low)
+	}
+	if w.low < n && w.low == w.next { // nothing held: go on from there
+		w.low, w.next = n, n
+	}
+}
+
+// work decodes block after block while there is room.
+func (a *readAhead) work() {
+	defer close(a.ended)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for {
+		for !a.closed && (a.window.next >= a.total() || a.window.next-a.window.low >= a.window.capacity || a.err != nil) {
+			a.changed.Wait()
+		}
+		if a.closed {
+			return
+		}
+		n := a.window.next
+		b := a.window.room(min(blockRows, a.region.Height()) * a.photo.Meta().Width)
+		a.mu.Unlock()
+		start := time.Now()
+		err := a.decode(n, b)
+		a.mu.Lock()
+		a.took += time.Since(start)
+		switch {
+		case a.window.next != n: // somebody went back meanwhile
+			a.window.free = append(a.window.free, b)
+		case err != nil:
+			a.err = err
+		default:
+			a.window.held[n] = b
+			a.window.next++
+		}
+		a.changed.Broadcast()
+	}
+}
+
+// room is memory for a block of so many samples.
+func (w *blockWindow) room(samples int) []uint16 {
+	if n := len(w.free); n > 0 {
+		b := w.free[n-1]
+		w.free = w.free[:n-1]
+		return b
+	}
+	return w.pool.Get(samples)
+}
+
+func (a *readAhead) decode(n int, b []uint16) error {
+	if err := a.ctx.Err(); err != nil {
+		return err
+	}
+	defer a.stages.Begin("decode")()
+	y0 := n * blockRows
+	return a.photo.ReadRows(a.region.Y0+y0, min(blockRows, a.region.Height()-y0), b)
+}
+
+// close ends the decoding and returns when the photo is no longer read.
+func (a *readAhead) close() {
+	a.mu.Lock()
+	a.closed = true
+	a.changed.Broadcast()
+	a.mu.Unlock()
+	<-a.ended
+	a.window.release()
+}
+
+// release gives all blocks back to the pool.
+func (w *blockWindow) release() {
+	for _, b := range w.held {
+		w.pool.Put(b)
+	}
+	for _, b := range w.free {
+		w.pool.Put(b)
+	}
+	w.held, w.free = nil, nil
+}
+
+// errClosed is what asking a closed readAhead for blocks gives.
+var errClosed = errors.New("pipeline: the photo is no longer decoded")
+
+// busy is how long decoding took so far.
+func (a *readAhead) busy() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.took
+}
