@@ -83,7 +83,7 @@ var flagTable = []flag{
 		to:   func(o *options) any { return &o.denoise }},
 	{name: "noise", arg: "S,O", group: groupColour, commands: []string{develop}, basic: true, words: words("estimate"),
 		help: "noise variance S·v + O of samples v, or estimate",
-		more: "Samples range from 0 to 1. S,O,S,O,S,O gives red, green and blue. Without it, enhance takes the file's noise profile, or an estimate from the photo if the file has none.",
+		more: "Samples range from 0 to 1. S,O,S,O,S,O gives red, green and blue. Without it, enhance takes the file's noise profile, or an estimate from the photo if the file has none or one of more than twice the variance that the photo shows.",
 		to:   func(o *options) any { return &o.noise }},
 
 	// Device and memory.

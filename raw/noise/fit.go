@@ -43,6 +43,7 @@ func (s *sample) estimate() (*Estimation, error) {
 
 // usable are the blocks that were not left out. Where no sample of the photo is below
 // black, something has cut off the noise there, and blocks that reach it are left out too.
+// So are blocks without even the noise of rounding: all of their samples are cut off.
 func (s *sample) usable() []spectrum {
 	const rounding = 0.5
 	least := math.Inf(1)
