@@ -46,9 +46,10 @@ func (f *feeder) begin(p *memplan.Plan, input int, src Source) {
 			}
 			err := chunks(int(m.Y0), int(m.Y1), func(y0, y1 int) error {
 				c := &chunk{y0: y0, y1: y1}
-				c.err = f.fill(src, c)
-				f.begun <- c
-				return c.err
+				err := f.fill(src, c)
+				c.err = err
+				f.begun <- c // from here on the chunk is end's
+				return err
 			})
 			if err != nil {
 				return
