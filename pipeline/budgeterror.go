@@ -32,11 +32,14 @@ type BudgetError struct {
 	Err       error // the planner's
 }
 
-// Remedy is a change that lowers the smallest budget.
+// Remedy is a change that lowers what a run needs of the memory that is short.
 type Remedy struct {
-	Change  string // as on the command line: "--precision fp16"
-	Minimum int64  // the smallest budget with it
+	Change  string // as on the command line: "--precision fp16", or "without --strip-rows"
+	Minimum int64  // the smallest budget with it, or what it needs of the host's memory
 }
+
+// without begins a change that leaves a flag out.
+const without = "without "
 
 func (e *BudgetError) Error() string {
 	s := fmt.Sprintf("%s is too small by %s for %s on %s: the smallest that works is --mem %d (%s)",
@@ -53,7 +56,7 @@ func (e *BudgetError) Error() string {
 		s += ", " + e.Maps
 	}
 	if less := remedies(e.Lower); less != "" {
-		s += before + "smaller budgets work with " + less
+		s += before + "smaller budgets work " + less
 	}
 	return s
 }
@@ -114,8 +117,12 @@ func withoutPhoto(err error, h, w int) error {
 // remedies lists what would lower the minimum, "" if nothing is known to.
 func remedies(lower []Remedy) string {
 	var all []string
-	for _, r := range lower {
-		all = append(all, fmt.Sprintf("%s (%s)", r.Change, bytesize.Text(r.Minimum)))
+	for i, r := range lower {
+		text := fmt.Sprintf("%s (%s)", r.Change, bytesize.Text(r.Minimum))
+		if i == 0 && !strings.HasPrefix(text, without) {
+			text = "with " + text
+		}
+		all = append(all, text)
 	}
 	return strings.Join(all, " or ")
 }
@@ -135,7 +142,7 @@ func (e *BufferError) Error() string {
 	s := fmt.Sprintf("%s (%s) needs at least %s in one buffer for %s (%s), but %s allocates %s at most, so that no budget helps",
 		e.Model, e.Precision, exactly(e.Bytes), subject(e.Input), e.What, e.Device, exactly(e.Max))
 	if instead := remedies(e.Instead); instead != "" {
-		s += ": it can do " + instead
+		s += "; it works " + instead
 	}
 	return s
 }
@@ -178,18 +185,30 @@ func (s *Session) cheaper(m *model.Model, h, w int, than int64) (lower []Remedy)
 	if most := s.info.GlobalMem; most > 0 {
 		than = min(than, most/int64(s.budget.Sharers())+1)
 	}
-	try := func(change string, m *model.Model, p Precision) {
-		if least, err := exec.Minimum(m, h, w, s.info, s.optionsIn(p, Budget{})); err == nil && least < than {
+	s.eachRemedy(m, func(change string, m *model.Model, opt exec.Options) {
+		if least, err := exec.Minimum(m, h, w, s.info, opt); err == nil && least < than {
 			lower = append(lower, Remedy{change, s.budget.ForAll(least)})
 		}
-	}
+	})
+	return lower
+}
+
+// eachRemedy calls try for each change to a run of m that may need less memory: with what there
+// would be to plan.
+func (s *Session) eachRemedy(m *model.Model, try func(change string, m *model.Model, opt exec.Options)) {
+	opt := s.engineOptions(Budget{})
 	if s.precision() != FP16 {
-		try("--precision fp16", m, FP16)
+		try("--precision fp16", m, s.optionsIn(FP16, Budget{}))
 	}
 	if s.modelName != embeddedModel && m == s.model {
 		if least, err := model.Load(""); err == nil {
-			try("-m "+embeddedModel, least, s.precision())
+			try("-m "+embeddedModel, least, opt)
 		}
 	}
-	return lower
+	free := opt
+	if free.Rows, free.WholePlanes = 0, false; opt.Rows > 0 {
+		try(without+"--strip-rows", m, free)
+	} else if opt.WholePlanes {
+		try(without+"--whole-planes", m, free)
+	}
 }

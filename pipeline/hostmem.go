@@ -2,8 +2,8 @@ package pipeline
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -11,7 +11,6 @@ import (
 	"enhance/internal/exec"
 	"enhance/internal/hostmemory"
 	"enhance/internal/imgio"
-	"enhance/memplan"
 	"enhance/raw"
 )
 
@@ -50,6 +49,7 @@ type HostMemoryError struct {
 	// Owner, if not "", is the profile whose host has Budget bytes, its device's share included.
 	Owner   string
 	Planned []HostUse // the largest first
+	Lower   []Remedy  // what the host has room for instead, with the need of each
 }
 
 func (e *HostMemoryError) Error() string {
@@ -57,16 +57,20 @@ func (e *HostMemoryError) Error() string {
 	for _, u := range e.Planned {
 		parts = append(parts, fmt.Sprintf("%s %s", bytesize.Text(u.Bytes), u.Purpose))
 	}
+	less := remedies(e.Lower)
+	if less != "" {
+		less = "; it is enough " + less
+	}
 	if e.Available > 0 {
-		return fmt.Sprintf("this run needs about %s of host memory (%s), but only %s are available, %s of which the process holds; --host-mem 0 skips this check",
-			bytesize.Text(e.Need), strings.Join(parts, ", "), bytesize.Text(e.Budget), bytesize.Text(e.Budget-e.Available))
+		return fmt.Sprintf("this run needs about %s of host memory (%s), but only %s are available, %s of which the process holds%s; --host-mem 0 skips this check",
+			bytesize.Text(e.Need), strings.Join(parts, ", "), bytesize.Text(e.Budget), bytesize.Text(e.Budget-e.Available), less)
 	}
 	if e.Owner != "" {
-		return fmt.Sprintf("this run needs about %s of host memory (%s), but the host of %s has %s; --host-mem 0 skips this check",
-			bytesize.Text(e.Need), strings.Join(parts, ", "), e.Owner, bytesize.Text(e.Budget))
+		return fmt.Sprintf("this run needs about %s of host memory (%s), but the host of %s has %s%s; --host-mem 0 skips this check",
+			bytesize.Text(e.Need), strings.Join(parts, ", "), e.Owner, bytesize.Text(e.Budget), less)
 	}
-	return fmt.Sprintf("%s of host memory is too little: this run needs about %s (%s); try --host-mem %dM",
-		bytesize.Text(e.Budget), bytesize.Text(e.Need), strings.Join(parts, ", "), e.enough()>>20)
+	return fmt.Sprintf("%s of host memory is too little: this run needs about %s (%s)%s; try --host-mem %dM",
+		bytesize.Text(e.Budget), bytesize.Text(e.Need), strings.Join(parts, ", "), less, e.enough()>>20)
 }
 
 // drift is by how much what the process holds before a run differs from one run to
@@ -98,6 +102,7 @@ func (r *run) hostNeeds() error {
 		}
 	}
 	if r.host.base == 0 { // later what runs hold is among it
+		debug.FreeOSMemory() // what planning left behind differs from one run to the next
 		r.host.base, _ = hostmemory.Resident()
 	}
 	f.StartRSS = r.host.base
@@ -106,7 +111,6 @@ func (r *run) hostNeeds() error {
 	add("of the process that reads the photo through LibRaw", r.apartBytes())
 	if r.plan != nil {
 		u := r.plan.HostUse()
-		r.holds.limiter.setFixed(r.fixedBytes(r.plan))
 		add("for tensors spilled from the device", u.Spilled)
 		add("of rows on their way to and from the device", u.Rows)
 		add("of weights sent section by section", u.Weights)
@@ -157,31 +161,6 @@ func (r *run) hostAvailable() error {
 		return &HostMemoryError{Budget: held + avail, Available: avail, Need: f.Need, Planned: f.Planned}
 	}
 	return nil
-}
-
-// fitHost holds the plan against the budget of the host's memory, or what there is. Where device
-// buffers lie in that memory a plan with less of them may do what the first cannot.
-func (r *run) fitHost() error {
-	err := r.hostNeeds()
-	var host *HostMemoryError
-	if !errors.As(err, &host) || r.plan == nil || !r.sharesHost() || r.engine != nil && r.engine.Job == r.plan {
-		return err
-	}
-	limit := r.plan.Plan.Held() - (host.Need - host.Budget)
-	within := func(bytes int64) (*exec.Job, error) {
-		return r.prepare(r.model, r.geo.h, r.geo.w, r.budget.Lowered(bytes, "what the host's memory leaves"))
-	}
-	job, perr := within(limit)
-	var least *memplan.BudgetError
-	if errors.As(perr, &least) && least.Minimum < r.plan.Plan.Held() { // its rows on their way are fewer, too
-		job, perr = within(least.Minimum)
-	}
-	if perr != nil {
-		return err
-	}
-	r.plan = job
-	r.report.Plan.fill(job)
-	return r.hostNeeds()
 }
 
 // decodeBytes is what source and developer hold, and the reader of compressed

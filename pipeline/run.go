@@ -267,7 +267,9 @@ func (r *run) judge() (err error) {
 
 // replanned holds another plan than the one that was shown against the host's memory.
 func (r *run) replanned() error {
-	if err := r.hostNeeds(); err != nil { // more may be spilled now
+	err := r.hostNeeds() // more may be spilled now
+	r.holds.limiter.setFixed(r.fixedBytes(r.plan))
+	if err != nil {
 		return err
 	}
 	return r.describePlan(true)
