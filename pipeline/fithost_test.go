@@ -32,7 +32,9 @@ func planned(t *testing.T, p *profile.Profile, set pipeline.Settings) (*pipeline
 	}
 	s := session(t, set)
 	j := filled(768, 512, 3000).job(0, 0, new(bytes.Buffer))
-	j.DryRun = true
+	if j.DryRun = true; set.Model != "fast" {
+		j.WB = pipeline.WhiteBalance{}
+	}
 	return s, func() (*pipeline.Report, error) { return s.Enhance(context.Background(), j) }
 }
 
