@@ -21,7 +21,7 @@
 //	geometry.go, levels.go, readahead.go, source.go   the photo's samples to the network's rows
 //	balance.go, noise.go              what is decided from the photo
 //	precision.go, selfcheck.go, tuning.go, tuningsave.go   how to compute
-//	device.go, budget.go, plan.go, replan.go, budgeterror.go, hostmem.go   with which memory
+//	device.go, budget.go, plan.go, replan.go, budgeterror.go, hostmem.go, fithost.go   with which memory
 //	computation.go, tensor.go                the network's run, over photos and tensors
 //	develop.go, lens.go, linear.go, output.go   the network's rows to a file
 //	reference.go, report.go, errors.go       what came of it
