@@ -82,7 +82,7 @@ func LoadLevel(spec string, level int) (*Model, error) {
 		}
 		return assembleFrom(spec, f, err, level)
 	}
-	return nil, &SpecError{spec, "want " + BuiltinNames() + ", pynet-random:SEED, pynet-m-random:SEED, or a file named .safetensors, .pth or .pt" + suggest.Question(spec, builtinNames())}
+	return nil, &SpecError{spec, "want " + BuiltinNames() + ", pynet-random:SEED, pynet-m-random:SEED, or a file ending in .safetensors, .pth or .pt" + suggest.Question(spec, builtinNames())}
 }
 
 // assembleFrom makes a model of what was read from source, or explains err.

@@ -35,7 +35,7 @@ func (s *Session) ExplainPhoto(j Job) (*Explanation, error) {
 // red sample is at (0,0).
 func (s *Session) ExplainSize(rows, cols int) (*Explanation, error) {
 	h, w := s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
-	x, err := s.explain(fmt.Sprintf("mosaic of %d rows and %d columns", rows, cols), h, w)
+	x, err := s.explain(fmt.Sprintf("mosaic %dx%d", cols, rows), h, w)
 	return x, withoutPhoto(err, h, w)
 }
 

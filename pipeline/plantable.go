@@ -76,7 +76,7 @@ func (s *Session) PlanTableSize(rows, cols int) (*PlanTable, error) {
 	if err := s.ready(context.Background()); err != nil {
 		return nil, err
 	}
-	t, err := s.planTable(fmt.Sprintf("mosaic of %d rows and %d columns", rows, cols), h, w)
+	t, err := s.planTable(fmt.Sprintf("mosaic %dx%d", cols, rows), h, w)
 	return t, withoutPhoto(err, h, w)
 }
 

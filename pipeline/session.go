@@ -3,7 +3,11 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -218,6 +222,9 @@ func (s *Session) newReport(j *Job, m *raw.Meta) *Report {
 	rep := &Report{Input: j.Input, Photo: photoFacts(m), Warnings: m.Warnings, DryRun: j.DryRun}
 	rep.Model, rep.Device = s.facts()
 	o := j.Output
+	if named, err := parseFormat(filepath.Ext(o.Path)); err == nil && o.Path != "" && named != o.Format {
+		rep.Warnings = append(slices.Clone(rep.Warnings), fmt.Sprintf("%s becomes a %s file, as --format says, whatever its name", o.Path, strings.ToUpper(fmt.Sprint(o.Format))))
+	}
 	rep.Output = OutputFacts{Path: o.Path, Format: o.Format, Bits: o.Bits}
 	return rep
 }

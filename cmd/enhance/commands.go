@@ -107,6 +107,9 @@ func (e *env) dispatch(args []string) int {
 	case c.version:
 		return e.exit(versionCommand.run(c))
 	}
+	if (c.json || c.output == "-") && e.stdoutClosed {
+		return e.exit(&stdoutError{errClosed})
+	}
 	if err := c.settings(); err != nil {
 		return e.exit(err)
 	}
@@ -157,11 +160,15 @@ func mistyped(photo string) error {
 	if filepath.Ext(photo) != "" || strings.ContainsRune(photo, filepath.Separator) {
 		return nil
 	}
-	near := suggest.Nearest(photo, commandNames())
-	if near == "" {
+	if _, err := os.Lstat(photo); err == nil {
 		return nil
 	}
-	if _, err := os.Lstat(photo); err == nil {
+	switch photo {
+	case "devices", "device", "list-devices":
+		return usagef("%s: no such file and no such command: did you mean enhance --list-devices?", photo)
+	}
+	near := suggest.Nearest(photo, commandNames())
+	if near == "" {
 		return nil
 	}
 	return usagef("%s: no such file and no such command: did you mean enhance %s?", photo, near)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"slices"
 
 	"enhance/internal/atomicfile"
 	"enhance/internal/printable"
@@ -100,7 +102,10 @@ func message(err error, photo string) string {
 		text, named = file.Path+": exists already: choose another name, or give -y to replace it", true
 	case errors.As(err, &file):
 		text = fmt.Sprintf("cannot %s %s: %v", file.Op, file.Path, file.Err)
-		if file.Hint != "" {
+		switch {
+		case file.Hint != "" && errors.Is(file.Err, fs.ErrNotExist): // the hint says what is missing
+			text = fmt.Sprintf("cannot %s %s: %s", file.Op, file.Path, file.Hint)
+		case file.Hint != "":
 			text += ": " + file.Hint
 		}
 		named = true
@@ -108,6 +113,12 @@ func message(err error, photo string) string {
 		text, named = usage.problem, true
 	case errors.As(err, &option):
 		text = option.Error()
+		switch {
+		case at != nil: // about the file
+			text = at.Path + ": " + text
+		case slices.Contains([]string{"output", "format", "bits", "quality", "precision"}, option.Option):
+			named = true // about all photos
+		}
 	}
 	if !named {
 		text = photo + ": " + text

@@ -13,7 +13,7 @@ import (
 
 var explainCommand = &command{name: "explain", summary: "print the plan of a photo, layer by layer",
 	usage: []string{"explain PHOTO [-m MODEL]", "explain --size WxH [-m MODEL]"}, run: runExplain, files: true,
-	about: `Prints every step of the plan: its inputs and output, its algorithm and the reason for
+	about: `Prints every step of the plan: its size and where its result goes, its algorithm and the reason for
 it, its share of the work, and its scratch memory. It computes and allocates nothing
 but, with --precision auto, the patch that decides.`}
 
@@ -43,7 +43,7 @@ func runExplain(c *call) error {
 }
 
 func writeExplanation(w io.Writer, x *pipeline.Explanation) error {
-	fmt.Fprintf(w, "%-8s%s: %s packed\n", "input", printable.Text(x.Input), sizeOf(x.Plan.Packed))
+	fmt.Fprintf(w, "%-8s%s, padded to %s packed samples\n", "input", printable.Text(x.Input), sizeOf(x.Plan.Packed))
 	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&x.Device), x.Device.Why)
 	fmt.Fprintf(w, "%-8s%s, %s\n", "model", x.Model.Name, precisionLine(&x.Plan))
 	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&x.Plan))

@@ -130,9 +130,13 @@ var flagTable = []flag{
 	{name: "jobs", short: "j", arg: "N", group: groupDevice, commands: append([]string{"bench conv", "bench gemm", "bench ladder"}, runNetworks...), basic: true,
 		help: "use at most N cores (default all)",
 		to:   func(o *options) any { return &o.jobs }},
-	{name: "device-profile", arg: "NAME", group: groupDevice, commands: []string{develop, "model run", "explain", "plan-table"}, files: true, words: profile.Names,
+	{name: "device-profile", arg: "NAME", group: groupDevice, commands: []string{develop, "model run"}, files: true, words: profile.Names,
 		help: "plan within the limits of another device",
 		more: "NAME is " + alternatives(profile.Names()) + ", or a .json file. With --dry-run and without -g, no device is needed.",
+		to:   func(o *options) any { return &o.deviceProfile }},
+	{name: "device-profile", arg: "NAME", group: groupDevice, commands: []string{"explain", "plan-table"}, files: true, words: profile.Names,
+		help: "plan within the limits of another device",
+		more: "NAME is " + alternatives(profile.Names()) + ", or a .json file. Without -g, no device is needed.",
 		to:   func(o *options) any { return &o.deviceProfile }},
 
 	// Reports and messages.

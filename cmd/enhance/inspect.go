@@ -13,8 +13,8 @@ import (
 
 var inspectCommand = &command{name: "inspect", summary: "print what a photo's file holds and what is done about it",
 	usage: []string{"inspect PHOTO [--json]"}, run: runInspect, files: true,
-	about: `Prints the images in the file, the facts about the camera, and each correction that a
-DNG file asks for with what becomes of it. A photo that is not read has its reason.`}
+	about: `Prints the images in the file, the facts about the camera, and, if a DNG file asks for
+corrections (opcodes), what becomes of each. A photo that is not read has its reason.`}
 
 func runInspect(c *call) error {
 	if len(c.args) != 1 {
@@ -66,7 +66,7 @@ func writePhotoFacts(item func(name, format string, args ...any), p *raw.PhotoFa
 	if p.Linear {
 		filters = "no filter array"
 	}
-	item("size", "%dx%d, crop %dx%d at %d, %d; %s%s", p.Width, p.Height, p.Crop[2]-p.Crop[0], p.Crop[3]-p.Crop[1], p.Crop[0], p.Crop[1],
+	item("size", "active area %dx%d, crop %dx%d at %d, %d; %s%s", p.Width, p.Height, p.Crop[2]-p.Crop[0], p.Crop[3]-p.Crop[1], p.Crop[0], p.Crop[1],
 		filters, orientation(p.Orientation))
 	by := ""
 	if p.BlackByRow {
@@ -79,15 +79,35 @@ func writePhotoFacts(item func(name, format string, args ...any), p *raw.PhotoFa
 	switch {
 	case p.AsShotNeutral != nil:
 		n := p.AsShotNeutral
-		item("white", "neutral %.4g, %.4g, %.4g", n[0], n[1], n[2])
+		item("neutral", "%.4g, %.4g, %.4g as shot", n[0], n[1], n[2])
+	case p.AsShotWhiteXY != nil:
+		item("neutral", "as shot at x %.4g, y %.4g", p.AsShotWhiteXY[0], p.AsShotWhiteXY[1])
 	default:
-		item("white", "no white balance")
+		item("neutral", "none: the file has no white balance")
 	}
-	item("colour", "colour matrices: %d, forward matrices: %d, calibration illuminants: %d, %d", len(p.ColorMatrices), len(p.ForwardMatrices), p.Illuminants[0], p.Illuminants[1])
+	item("colour", "%s", matrices(p))
 	if n := p.NoiseProfile; n != nil {
 		item("noise", "S %.3g, O %.3g in green", n[raw.Green][0], n[raw.Green][1])
 	}
 	for _, text := range p.Warnings {
 		item("note", "%s", printable.Text(text))
 	}
+}
+
+// matrices counts those of the file, and names their light if it does.
+func matrices(p *raw.PhotoFacts) string {
+	if len(p.ColorMatrices) == 0 {
+		return "no colour matrix"
+	}
+	text := fmt.Sprintf("colour matrices: %d", len(p.ColorMatrices))
+	if n := len(p.ForwardMatrices); n > 0 {
+		text += fmt.Sprintf(", forward matrices: %d", n)
+	}
+	switch i := p.Illuminants; {
+	case i[0] > 0 && i[1] > 0:
+		text += fmt.Sprintf(", calibration illuminants: %d, %d", i[0], i[1])
+	case i[0] > 0:
+		text += fmt.Sprintf(", calibration illuminant: %d", i[0])
+	}
+	return text
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+	"strings"
 
 	"enhance/internal/atomicfile"
 	"enhance/internal/printable"
@@ -33,6 +35,11 @@ func runModelImport(c *call) error {
 		return usagef("model import: want one file, not %d", len(c.args))
 	case c.output == "":
 		return usagef("model import: give the output with -o FILE.safetensors")
+	}
+	switch in := c.args[0]; strings.ToLower(filepath.Ext(in)) {
+	case ".pth", ".pt", ".safetensors":
+	default:
+		return usagef("model import: %s: want a PyTorch state dict, a file ending in .pth or .pt", in)
 	}
 	m, err := loadModel(c.args[0], c.levelOrAny())
 	if err != nil {

@@ -206,7 +206,8 @@ func compareTensor(path string, out *pipeline.Tensor) (*tensorComparison, error)
 }
 
 func writeTensorPlanned(w io.Writer, r *pipeline.TensorReport) {
-	fmt.Fprintf(w, "%-8s%s: %d channels of %dx%d, padded to %s\n", "value", r.Node, r.Output[0], r.Output[2], r.Output[1], sizeOf(r.Plan.Packed))
+	fmt.Fprintf(w, "%-8s%d channels of %dx%d, padded to %s\n", "input", r.Input[0], r.Input[2], r.Input[1], sizeOf(r.Plan.Packed))
+	fmt.Fprintf(w, "%-8s%s: %d channels of %dx%d\n", "value", r.Node, r.Output[0], r.Output[2], r.Output[1])
 	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&r.Device), r.Device.Why)
 	fmt.Fprintf(w, "%-8s%s, %s\n", "model", r.Model.Name, precisionLine(&r.Plan))
 	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&r.Plan))

@@ -51,7 +51,7 @@ func runPlanTable(c *call) error {
 }
 
 func writePlanTable(w io.Writer, t *pipeline.PlanTable, measured bool) error {
-	fmt.Fprintf(w, "%s, %s packed, %s on %s\n\n", printable.Text(t.Input), sizeOf(t.Packed), printable.Text(t.Model.Name), deviceName(&t.Device))
+	fmt.Fprintf(w, "%s, padded to %s packed samples, %s on %s\n\n", printable.Text(t.Input), sizeOf(t.Packed), printable.Text(t.Model.Name), deviceName(&t.Device))
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 1, ' ', tabwriter.AlignRight)
 	head, rule := "|\t`--mem` |\tpeak |\tstrategy |\tlaunches |\tup |\tdown |\tin host memory |\twork s |\tlink s |\tpredicted s |\t", "|\t---: |\t---: |\t:--- |\t---: |\t---: |\t---: |\t---: |\t---: |\t---: |\t---: |\t"
@@ -65,7 +65,10 @@ func writePlanTable(w io.Writer, t *pipeline.PlanTable, measured bool) error {
 		for i+1 < len(t.Rows) && r.SamePlan(&t.Rows[i+1]) {
 			i++
 		}
-		if i > first {
+		switch {
+		case i > first && t.Rows[i].Budget == 0:
+			name += " and more"
+		case i > first:
 			name += " to " + budgetName(&t.Rows[i])
 		}
 		if r.TooSmall {

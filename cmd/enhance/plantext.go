@@ -33,7 +33,7 @@ func writeSections(w io.Writer, r *pipeline.Report) {
 	}
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "section\trows\tticks\tlaunches\tGFLOP\trings\tkept\tup\tdown\tweights\t  algorithms\t  steps")
+	fmt.Fprintln(t, "section\trows\tstrips\tlaunches\tGFLOP\trings\tkept\tup\tdown\tweights\t  algorithms\t  steps")
 	for i := range p.Table {
 		f := &p.Table[i]
 		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%.2f\t%s\t%s\t%s\t%s\t%s\t  %s\t  %s\n", i, f.Rows, f.Ticks, f.Launches, float64(f.FLOPs)/1e9,

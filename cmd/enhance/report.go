@@ -227,7 +227,7 @@ func planLine(p *pipeline.PlanFacts) string {
 		return s
 	}
 	if p.Sections > 1 && p.Sections < p.Launches {
-		s += fmt.Sprintf(", %d sections", p.Sections)
+		s = fmt.Sprintf("%d %s", p.Sections, s)
 	}
 	if p.Ticks > p.Sections {
 		s += fmt.Sprintf(", %d strips of %s, overlap kept in rings", p.Ticks, upToRows(p.Rows))

@@ -29,12 +29,12 @@ func (c *call) settings() (err error) {
 	}
 	if c.mem != "" {
 		if s.Memory, err = parseBudget(c.mem); err != nil {
-			return usagef("--mem: %q: want bytes such as 256M, 1.5G or 0 for no limit", c.mem)
+			return usagef("--mem: %v or 0 for no limit", err)
 		}
 	}
 	if c.hostMem != "" {
 		if s.HostMemory, err = parseBudget(c.hostMem); err != nil {
-			return usagef("--host-mem: %q: want bytes such as 2G, or 0 for no limit", c.hostMem)
+			return usagef("--host-mem: %v or 0 for no limit", err)
 		}
 	}
 	if c.deviceProfile != "" {

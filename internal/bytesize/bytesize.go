@@ -2,6 +2,7 @@
 package bytesize
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -41,6 +42,9 @@ func Parse(s string) (int64, error) {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	bytes := v * float64(uint64(1)<<shift)
+	if (err == nil || errors.Is(err, strconv.ErrRange)) && v > 0 && bytes >= 1<<62 && strings.Trim(text, "0123456789.") == "" {
+		return 0, fmt.Errorf("%q: too large: want bytes such as 256M or 1.5G", s)
+	}
 	if err != nil || !(v >= 0 && bytes < 1<<62) || strings.ContainsAny(text, "xpe_") {
 		return 0, fmt.Errorf("%q: want bytes such as 256M or 1.5G", s)
 	}
