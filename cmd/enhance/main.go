@@ -89,7 +89,8 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 }
 
 // errClosed is the reason where standard output was closed when the program began.
-var errClosed = errors.New("it is closed, or /dev/null opened for reading too: give a file, a pipe, or > /dev/null")
+var errClosed = &fs.PathError{Op: "write", Path: "standard output",
+	Err: errors.New("it is closed, or /dev/null opened for reading too: give a file, a pipe, or > /dev/null")}
 
 // stdoutError says that standard output took no more.
 type stdoutError struct{ err error }
