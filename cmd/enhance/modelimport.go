@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -38,8 +39,10 @@ func runModelImport(c *call) error {
 	}
 	switch in := c.args[0]; strings.ToLower(filepath.Ext(in)) {
 	case ".pth", ".pt", ".safetensors":
-	default:
-		return usagef("model import: %s: want a PyTorch state dict, a file ending in .pth or .pt", in)
+	default: // the name of a model, unless there is such a file
+		if _, err := os.Stat(in); err == nil {
+			return usagef("model import: %s: want a PyTorch state dict, a file ending in .pth or .pt", in)
+		}
 	}
 	m, err := loadModel(c.args[0], c.levelOrAny())
 	if err != nil {
