@@ -107,9 +107,6 @@ func (e *env) dispatch(args []string) int {
 	case c.version:
 		return e.exit(versionCommand.run(c))
 	}
-	if (c.json || c.output == "-") && e.stdoutClosed {
-		return e.exit(&stdoutError{errClosed})
-	}
 	if err := c.settings(); err != nil {
 		return e.exit(err)
 	}

@@ -42,9 +42,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	out := &checkedWriter{w: stdout}
 	e := &env{stdout: out, stderr: printable.NewWriter(stderr), self: ownCommand}
-	if f, ok := stdout.(*os.File); ok {
-		e.stdoutClosed = closedAtStart(f)
-	}
 	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		e.terminal = f
 	}
@@ -57,11 +54,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 // env is the outside world of a command.
 type env struct {
-	stdout io.Writer // as it is: pictures and JSON go there, text through text
-	stderr io.Writer // what is not printable is escaped
-	// stdoutClosed says that what is asked for on standard output would go nowhere.
-	stdoutClosed bool
-	terminal     *os.File // standard error if that is a terminal, else nil
+	stdout   io.Writer // as it is: pictures and JSON go there, text through text
+	stderr   io.Writer // what is not printable is escaped
+	terminal *os.File  // standard error if that is a terminal, else nil
 	// self makes the command that starts this program once more, see compilers.go; nil:
 	// never do.
 	self func(argument string) []string
@@ -87,10 +82,6 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 	}
 	return n, &stdoutError{err}
 }
-
-// errClosed is the reason where standard output was closed when the program began.
-var errClosed = &fs.PathError{Op: "write", Path: "standard output",
-	Err: errors.New("it is closed, or /dev/null opened for reading too: give a file, a pipe, or > /dev/null")}
 
 // stdoutError says that standard output took no more.
 type stdoutError struct{ err error }

@@ -10,6 +10,3 @@ import (
 // lastingStderr is standard error: where there is no SIGPIPE, a write to a closed pipe
 // only fails.
 func lastingStderr() io.Writer { return os.Stderr }
-
-// closedAtStart: writes to closed files fail here.
-func closedAtStart(*os.File) bool { return false }

@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // lastingStderr is standard error that may be closed at its other end: a write to file
@@ -21,21 +19,4 @@ func lastingStderr() io.Writer {
 	}
 	syscall.CloseOnExec(fd)
 	return os.NewFile(uintptr(fd), "/dev/stderr")
-}
-
-// closedAtStart reports whether f was closed when the program began. Go's runtime opens
-// /dev/null for reading and writing in its place, where a shell's > /dev/null is for
-// writing only. What other programs open so looks the same: only results that were asked
-// for on standard output are refused.
-func closedAtStart(f *os.File) bool {
-	null, err := os.Stat(os.DevNull)
-	if err != nil {
-		return false
-	}
-	info, err := f.Stat()
-	if err != nil || !os.SameFile(info, null) {
-		return false
-	}
-	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
-	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
 }

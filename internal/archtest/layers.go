@@ -30,7 +30,7 @@ var external = map[string][]string{
 	"github.com/schollz/progressbar/v3": {"cmd/enhance"},
 	"github.com/spf13/pflag":            {"cmd/enhance"},
 	"golang.org/x/image":                {"internal/imgio", "scripts/hostile", "scripts/quality-crops"}, // there: files to damage, letters
-	"golang.org/x/sys":                  {"internal/atomicfile", "clrt", "cmd/enhance"},                 // unnamed files, memory of the system, how files were opened
+	"golang.org/x/sys":                  {"internal/atomicfile", "clrt"},                                // unnamed files, memory of the system
 	"golang.org/x/term":                 {"cmd/enhance"},
 	"gonum.org/v1/gonum":                {"bench/papers", "model/ref"}, // its product of matrices
 }
