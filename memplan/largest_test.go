@@ -23,15 +23,7 @@ func smallRequest(t *testing.T, rng *rand.Rand) *memplan.Request {
 			t.Fatal(err)
 		}
 		r := request(p)
-		granules, scratch := make([]int, len(p.Steps)), make([]int64, len(p.Steps))
-		for i := range p.Steps {
-			granules[i] = 1
-			if p.Steps[i].Kind == fuse.Conv && rng.IntN(3) == 0 {
-				granules[i], scratch[i] = 1+rng.IntN(4), int64(rng.IntN(3))*1000
-			}
-		}
-		r.Granule = func(i int) int { return granules[i] }
-		r.Scratch = func(i, rows int) int64 { return scratch[i] * int64(rows+granules[i]-1) / int64(granules[i]) }
+		scratch := randomSteps(r, rng, 4)
 		if rng.IntN(2) == 0 {
 			r.LessScratch = func(i int) []int64 { return []int64{scratch[i], scratch[i] / 2} }
 		}

@@ -46,6 +46,22 @@ func request(p *fuse.Program) *memplan.Request {
 	}
 }
 
+// randomSteps gives some convolutions of a request granules of up to most rows, and scratch
+// that grows with the rows of a launch; it returns the scratch of one granule of each step.
+func randomSteps(r *memplan.Request, rng *rand.Rand, most int) []int64 {
+	steps := r.Program.Steps
+	granules, scratch := make([]int, len(steps)), make([]int64, len(steps))
+	for i := range steps {
+		granules[i] = 1
+		if steps[i].Kind == fuse.Conv && rng.IntN(3) == 0 {
+			granules[i], scratch[i] = 1+rng.IntN(most), int64(rng.IntN(3))*1000
+		}
+	}
+	r.Granule = func(i int) int { return granules[i] }
+	r.Scratch = func(i, rows int) int64 { return scratch[i] * int64(rows+granules[i]-1) / int64(granules[i]) }
+	return scratch
+}
+
 // randomRequest makes a random network, size and device.
 func randomRequest(t *testing.T, rng *rand.Rand) *memplan.Request {
 	t.Helper()
@@ -56,15 +72,7 @@ func randomRequest(t *testing.T, rng *rand.Rand) *memplan.Request {
 		t.Fatal(err)
 	}
 	r := request(p)
-	granules, scratch := make([]int, len(p.Steps)), make([]int64, len(p.Steps))
-	for i := range p.Steps {
-		granules[i] = 1
-		if p.Steps[i].Kind == fuse.Conv && rng.IntN(3) == 0 {
-			granules[i], scratch[i] = 1+rng.IntN(6), int64(rng.IntN(3))*1000
-		}
-	}
-	r.Granule = func(i int) int { return granules[i] }
-	r.Scratch = func(i, rows int) int64 { return scratch[i] * int64(rows+granules[i]-1) / int64(granules[i]) }
+	scratch := randomSteps(r, rng, 6)
 	r.Unified = rng.IntN(2) == 0
 	r.Align = []int64{0, 64, 512}[rng.IntN(3)]
 	r.HostRest = rng.IntN(2) == 0
