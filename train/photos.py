@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import torch
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 SCALES = (1.0, 0.92, 0.84, 0.77, 0.7, 0.63, 0.56, 0.5)
 TILE = 64  # pixels between the places that crops are drawn around
@@ -48,12 +48,49 @@ def decode(path):
     return out
 
 
+def can_draw():
+    """Whether Pillow brings a font of any size."""
+    try:
+        return bool(ImageFont.load_default(size=20))
+    except TypeError:
+        return False
+
+
+def page(seed, side=768, grain=3):
+    """A page of text, lines and boxes in random colours and at a random angle, drawn
+    large and reduced, so that its edges are as soft as a lens makes them."""
+    rng = np.random.RandomState(seed)
+    colour = lambda: tuple(int(v) for v in rng.randint(0, 256, 3))
+    grey = lambda: (int(rng.randint(0, 256)),) * 3
+    big = side * grain * 3 // 2  # room to turn
+    sheet = Image.new("RGB", (big, big), grey() if seed % 2 else colour())
+    draw = ImageDraw.Draw(sheet)
+    letters = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789 .,;:-+/%&"
+    y = 0
+    while y < big:
+        height = int(rng.randint(8, 40)) * grain
+        ink = grey() if rng.rand() < 0.5 else colour()
+        if rng.rand() < 0.7:
+            text = "".join(letters[i] for i in rng.randint(0, len(letters), 400))
+            draw.text((0, y), text, fill=ink, font=ImageFont.load_default(size=height))
+        else:
+            gap = int(rng.randint(3, 12)) * grain
+            for x in range(0, big, 2 * gap):
+                draw.rectangle([x, y, x + int(rng.randint(1, gap)), y + height], fill=ink)
+        y += int(1.2 * height)
+    sheet = sheet.rotate(float(rng.uniform(-45, 45)) if rng.rand() < 0.7 else 0, Image.BICUBIC)
+    edge = (big - side * grain) // 2
+    sheet = sheet.crop((edge, edge, big - edge, big - edge))
+    return [np.asarray(sheet.resize((side, side), Image.LANCZOS), np.uint8)]
+
+
 class Photos:
     """All pixels in one byte tensor, and the table of places to crop at."""
 
-    def __init__(self, paths, crop, device):
+    def __init__(self, paths, crop, device, pages=0):
         with multiprocessing.get_context("fork").Pool() as pool:
             images = [a for photo in pool.imap(decode, paths, 2) for a in photo]
+            images += [a for sheet in pool.imap(page, range(pages)) for a in sheet]
         self.pixels = torch.from_numpy(np.concatenate([a.reshape(-1) for a in images])).to(device)
         rows, base = [], 0
         for a in images:

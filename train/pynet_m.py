@@ -19,6 +19,8 @@ CONFIGS = {
                  down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
     "best": dict(widths=[48, 64, 96, 128], encoder=[1, 1, 1, 1], decoder=[5, 1, 1],
                  down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
+    "max": dict(widths=[96, 128, 160, 160], encoder=[1, 1, 1, 1], decoder=[6, 2, 1],
+                down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
 }
 
 

@@ -128,6 +128,7 @@ class Step:
         mse = mse.detach()
         self.losses.copy_(mse)
         clean = synth.counts(n)[0]
+        clean -= synth.pattern_count(clean)  # patterns say nothing of the places they replace
         at = tile[:clean]
         self.score.index_copy_(0, at, 0.5 * self.score[at] + 0.5 * mse[:clean])
 

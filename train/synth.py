@@ -8,6 +8,7 @@ import math
 import torch
 
 CLEAN, NOISY = 0.35, 0.25  # shares of a batch; the rest are sensor mosaics
+PATTERNS = 0.05            # share of each part that patterns replace
 MAX_SIGMA = 20 / 255
 
 
@@ -37,13 +38,67 @@ def uniform(n, low, high, device):
 
 
 def vary(code):
-    """Changes tone and saturation of about a third of the photos."""
+    """Changes tone and saturation of two fifths of the photos, and the tone of each
+    channel by itself in a quarter of those: flowers and fabrics are more saturated,
+    and their channels less alike, than landscapes."""
     n, dev = code.shape[0], code.device
-    gamma = torch.exp(uniform(n, -0.35, 0.35, dev))
+    pick = torch.rand(n, 1, 1, 1, device=dev)
+    apart = torch.where(pick < 0.1, torch.rand(n, 3, 1, 1, device=dev) - 0.5, torch.zeros_like(code[:, :, :1, :1]))
+    gamma = torch.exp(uniform(n, -0.35, 0.35, dev) + apart)
     grey = code.mean(1, keepdim=True)
-    other = grey + (code - grey) * uniform(n, 0.4, 1.4, dev)
+    other = grey + (code - grey) * uniform(n, 0.4, 2.0, dev)
     other = other.clamp(0, 1).clamp(min=1e-6) ** gamma
-    return torch.where(torch.rand(n, 1, 1, 1, device=dev) < 0.3, other, code)
+    return torch.where(pick < 0.4, other, code)
+
+
+def patterns(n, size, device):
+    """Gratings, chirps and weaves (N, 3, size, size) in sRGB codes, half of them
+    neutral: fine repeated structure, which photos have too little of. Frequencies
+    stay below 0.48 cycles a pixel, where pixels can still hold them."""
+    at = torch.arange(size, device=device) - size / 2
+    angle = uniform(n, 0, math.pi, device)
+    woven = torch.rand(n, 1, 1, 1, device=device) < 0.25
+    # A product of two waves holds their sum, so its factors stay lower.
+    limit = torch.where(woven, torch.full_like(angle, 0.33), torch.full_like(angle, 0.48))
+    # A third lies along an axis, where mosaics alias first.
+    angle = torch.where(torch.rand_like(angle) < 0.33, torch.round(angle / (math.pi / 2)) * (math.pi / 2), angle)
+
+    def wave(turn):
+        c, s = torch.cos(angle + turn), torch.sin(angle + turn)
+        u = c * at.view(1, 1, 1, size) + s * at.view(1, 1, size, 1)
+        middle = 0.02 + uniform(n, 0, 1, device) * (limit - 0.06)
+        # A chirp's frequency changes over the patch; no corner may reach the limit.
+        reach = size / math.sqrt(2)
+        rise = uniform(n, -1, 1, device) * (torch.rand_like(middle) < 0.4).float()
+        rise = rise * torch.minimum(limit - middle, middle) / reach
+        phase = 2 * math.pi * (middle * u + 0.5 * rise * u * u + uniform(n, 0, 1, device))
+        # Sharper waves only where their third harmonic still fits.
+        sharp = torch.where(middle + rise.abs() * reach < 0.15, uniform(n, 0.01, 3, device),
+                            torch.full_like(middle, 0.01))
+        return torch.tanh(sharp * torch.sin(phase)) / torch.tanh(sharp)
+
+    one, two = wave(0.0), wave(math.pi / 2)
+    mix = 0.5 + 0.5 * torch.where(woven, one * two, one)
+    low, high = torch.rand(n, 3, 1, 1, device=device), torch.rand(n, 3, 1, 1, device=device)
+    neutral = torch.rand(n, 1, 1, 1, device=device) < 0.5
+    low = torch.where(neutral, low[:, :1].expand_as(low), low)
+    high = torch.where(neutral, high[:, :1].expand_as(high), high)
+    return low + (high - low) * mix
+
+
+def with_patterns(code):
+    """Crops whose last few of each part are patterns."""
+    parts = code.split(counts(code.shape[0]))
+    out = []
+    for part in parts:
+        k = pattern_count(part.shape[0])
+        out += [part[:part.shape[0] - k], patterns(k, code.shape[-1], code.device)]
+    return torch.cat(out)
+
+
+def pattern_count(n):
+    """How many samples of a part of n are patterns."""
+    return round(PATTERNS * n)
 
 
 def code_mosaic(code, sigma):
@@ -97,6 +152,13 @@ def sensor(light):
     v = pack(light) / g
     v = v.clamp(max=1)  # photosites fill up
     v = v + torch.sqrt(shot * v.clamp(min=0) + read) * torch.randn_like(v)
+    # Rows of some sensors shift together; the noise planes know nothing of it.
+    rows = torch.where(torch.rand_like(shot) < 0.1, uniform(n, 0, 0.4, dev), torch.zeros_like(shot))
+    v = v + rows * torch.sqrt(read) * torch.randn(n, 2, 1, v.shape[2], 1, device=dev).expand(
+        n, 2, 2, v.shape[2], 1).reshape(n, 4, v.shape[2], 1)
+    # Defective photosites that were not found: a few in a twentieth of the photos.
+    broken = (torch.rand_like(v) < 2e-4) & (torch.rand_like(shot) < 0.05)
+    v = torch.where(broken, (torch.rand_like(v) < 0.5).float(), v)
     # Half of the sensors are quantised, to 12 or 14 bits.
     pick = torch.rand(n, 1, 1, 1, device=dev)
     steps = torch.where(pick < 0.25, torch.full_like(pick, 4095.), torch.full_like(pick, 15000.))
@@ -106,8 +168,9 @@ def sensor(light):
     v = torch.maximum(v.clamp(max=1), floor)
     x = (v * g).clamp(-1, 1)
     t = x.clamp(0, 1)
-    # Profiles are never quite right.
-    doubt = torch.exp(0.1 * torch.randn_like(pick))
+    # Profiles are never quite right, and some are wrong by half to double.
+    doubt = torch.where(torch.rand_like(pick) < 0.15, torch.exp(uniform(n, -math.log(2), math.log(2), dev)),
+                        torch.exp(0.1 * torch.randn_like(pick)))
     noise = 8 * doubt * slope(t) * torch.sqrt(g * shot * t + g * g * read)
     return torch.cat([encode(x), noise], 1), encode(light.clamp(0, 1))
 
@@ -123,7 +186,7 @@ def batch(code):
     """(input (N,8,H,W), target (N,3,2H,2W)) of photos (N,3,2H,2W) in sRGB codes."""
     n, dev = code.shape[0], code.device
     clean, noisy, _ = counts(n)
-    code = vary(code)
+    code = with_patterns(vary(code))
     sigma = uniform(clean + noisy, 0, MAX_SIGMA, dev)
     sigma = sigma * (torch.arange(clean + noisy, device=dev) >= clean).view(-1, 1, 1, 1)
     x1, y1 = code_mosaic(code[:clean + noisy], sigma)

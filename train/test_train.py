@@ -33,7 +33,7 @@ def picture(path, seed, size=(320, 288)):
 
 class Network(unittest.TestCase):
     def test_budgets(self):
-        for name, mac_limit, byte_limit in (("fast", 70e3, 2e6), ("best", 350e3, 6e6)):
+        for name, mac_limit, byte_limit in (("fast", 70e3, 2e6), ("best", 350e3, 6e6), ("max", 1700e3, 9e6)):
             mac, params = cost(CONFIGS[name])
             self.assertLessEqual(mac, mac_limit, name)
             self.assertLessEqual(2 * params, byte_limit, name)
@@ -111,6 +111,33 @@ class Synthesis(unittest.TestCase):
         self.assertTrue(torch.equal(x[:clean, :4], synth.pack(y[:clean])))
         self.assertTrue(bool((x[clean:clean + noisy, 4:] > 0).all()))
 
+    def test_patterns_stay_below_the_sampling_limit(self):
+        torch.manual_seed(3)
+        p = synth.patterns(200, 64, torch.device("cpu"))
+        self.assertEqual(tuple(p.shape), (200, 3, 64, 64))
+        self.assertTrue(0 <= float(p.min()) and float(p.max()) <= 1)
+        neutral = (p[:, 0] == p[:, 2]).flatten(1).all(1)
+        self.assertTrue(60 < int(neutral.sum()) < 140)
+        # A window keeps the patch's edges out of the spectrum; what lies in the last
+        # hundredth before the limit of rows or columns would be aliased.
+        window = torch.hann_window(64)
+        wave = (p - p.mean((2, 3), keepdim=True)) * window * window.view(-1, 1)
+        power = torch.fft.fft2(wave.double()).abs() ** 2
+        edge = power[:, :, 32, :].sum() + power[:, :, :, 32].sum()
+        self.assertLess(float(edge / power.sum()), 0.02)
+        self.assertGreater(float(power[:, :, 16:49, :].sum() / power.sum()), 0.2)  # and fine ones are there
+
+    def test_patterns_replace_the_last_of_each_part(self):
+        code = torch.full((96, 3, 16, 16), 0.5)
+        flat = (synth.with_patterns(code) == 0.5).flatten(1).all(1)
+        clean, noisy, raw = synth.counts(96)
+        want = []
+        for part in (clean, noisy, raw):
+            k = synth.pattern_count(part)
+            self.assertGreater(k, 0)
+            want += [True] * (part - k) + [False] * k
+        self.assertEqual(flat.tolist(), want)
+
     def test_white_noise_has_the_planes_deviation(self):
         sigma = torch.tensor([2.0, 10.0, 20.0]).view(3, 1, 1, 1) / 255
         code = torch.full((3, 3, 128, 128), 0.4)
@@ -131,8 +158,10 @@ class Synthesis(unittest.TestCase):
             said = x[k, 4:].mean((1, 2)) / 8
             ratios += [float(r / s) for r, s in zip(real, said) if 0.003 < s < 0.04]
         self.assertGreater(len(ratios), 40)
-        self.assertAlmostEqual(float(np.mean(ratios)), 1, delta=0.05)  # the profile's doubt is 10 %
-        self.assertLess(float(np.std(ratios)), 0.15)
+        # The profile's doubt is 10 % in most photos, and up to double in some.
+        self.assertAlmostEqual(float(np.median(ratios)), 1, delta=0.05)
+        low, high = np.percentile(ratios, [20, 80])
+        self.assertLess(high - low, 0.35)
 
     def test_negatives_stay_and_highlights_clip(self):
         x, y = synth.sensor(torch.zeros(200, 3, 16, 16))
@@ -168,6 +197,14 @@ class Crops(unittest.TestCase):
         self.assertEqual(len(steps), 8)  # four turns, mirrored or not
         for down, right in steps:
             self.assertEqual(sorted(abs(v) for v in down + right), [0, 0, 1, 1])
+
+
+    @unittest.skipUnless(photos.can_draw(), "this Pillow has no font of any size: pages need 10.1 or later")
+    def test_pages_differ_and_repeat(self):
+        a, b, again = photos.page(1, 256), photos.page(2, 256), photos.page(1, 256)
+        self.assertTrue(np.array_equal(a[0], again[0]))
+        self.assertFalse(np.array_equal(a[0], b[0]))
+        self.assertGreater(a[0].std(), 10)
 
 
 class Files(unittest.TestCase):
@@ -241,6 +278,17 @@ class Training(unittest.TestCase):
             tensors = [weights.read(os.path.join(d, "ema.safetensors"))[0] for d in (a, b)]
             for k, v in tensors[0].items():
                 self.assertTrue(torch.equal(v, tensors[1][k]), k)
+
+    def test_training_starts_from_a_weights_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture(os.path.join(folder, "p.png"), 1)
+            torch.manual_seed(4)
+            model, start = PyNETM(SMALL), os.path.join(folder, "start.safetensors")
+            export.write(start, model, {})
+            self.run_slice(folder, os.path.join(folder, "out"), 1, 100000, "--init", start)
+            after, _ = evaluate.load_model(os.path.join(folder, "out", "ema.safetensors"))
+            for a, b in zip(model.state_dict().values(), after.state_dict().values()):
+                self.assertLess(float((a - b).abs().max()), 1e-4)  # the first step's rate is 1e-3 / 300
 
     def test_two_processes_stay_alike(self):
         with tempfile.TemporaryDirectory() as folder:

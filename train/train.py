@@ -27,6 +27,8 @@ def arguments():
     p.add_argument("--photos", default=os.environ.get("PHOTOS"), help="folders of photos, separated by colons")
     p.add_argument("--kodak", default=os.environ.get("KODAK"), help="folder of test photos; not trained on")
     p.add_argument("--holdout", type=int, default=0, help="every how many photos one is kept for evaluation")
+    p.add_argument("--pages", type=int, default=0, help="drawn pages of text and lines added to the photos")
+    p.add_argument("--init", help="weights file to start from, instead of random weights")
     p.add_argument("--out", required=True, help="folder of checkpoint, log and exports")
     p.add_argument("--minutes", type=float, default=9, help="length of this slice")
     p.add_argument("--total-minutes", type=float, default=20, help="length of all slices: sets the schedule")
@@ -69,11 +71,14 @@ class Trainer:
         paths = [p for p in paths if p not in kept]
         self.data_hash, self.data_count = photo_store.list_hash(paths), len(paths)
         torch.manual_seed(args.seed)
-        self.model = PyNETM(self.config).to(device)
+        self.model = PyNETM(self.config)
+        if args.init:
+            self.model.load_state_dict(evaluate.load_model(args.init)[0].state_dict())
+        self.model.to(device)
         self.model.set_padding(args.padding)
         self.smooth = PyNETM(self.config).to(device).eval()  # holds the EMA weights
         start = time.time()
-        self.photos = photo_store.Photos(paths, 2 * args.patch, device)
+        self.photos = photo_store.Photos(paths, 2 * args.patch, device, args.pages)
         self.say(f"{len(paths)} photos, {self.photos.pixels.numel() / 3e6:.0f} Mpx with scales, "
                  f"{len(self.photos.tiles)} places, {time.time() - start:.1f} s")
         self.say(f"{self.mac / 1e3:.1f} kMAC per packed pixel, {self.params} parameters, {config_text(self.config)}")
@@ -130,7 +135,7 @@ class Trainer:
         """What a weights file says of its training."""
         a = self.args
         device = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "CPU"
-        facts = {"train.data": self.data_hash, "train.photos": self.data_count, "train.recipe": export.recipe_hash(),
+        facts = {"train.data": self.data_hash, "train.photos": self.data_count, "train.pages": a.pages, "train.recipe": export.recipe_hash(),
                  "train.seed": a.seed, "train.steps": self.step.count, "train.minutes": f"{self.elapsed / 60:.2f}",
                  "train.device": f"{self.world} x {device}", "train.batch": a.batch * self.world,
                  "train.patch": a.patch, "train.rate": a.lr, "train.torch": torch.__version__}
