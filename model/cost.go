@@ -23,7 +23,8 @@ func (g *Graph) NodeFLOPs(i int, shapes []Shape) int64 {
 	if n.Op != OpConv {
 		return 0
 	}
-	return 2 * int64(n.K*n.K) * int64(shapes[n.In[0]].C) * shapes[i].Elems()
+	k := n.kernelShape(shapes[n.In[0]].C)
+	return 2 * int64(k[1]*k[2]*k[3]) * shapes[i].Elems()
 }
 
 // Needed says of every node whether the result depends on it.
@@ -109,7 +110,7 @@ func (l *liveness) place(i int) {
 		for _, in := range n.In {
 			l.where[i] = append(l.where[i], l.where[in]...)
 		}
-	case OpLeakyReLU, OpSigmoid, OpInstanceNorm, OpAdd:
+	case OpLeakyReLU, OpSigmoid, OpInstanceNorm, OpAdd, OpMap, OpPReLU, OpAffine, OpLayerNorm, OpGroupNorm, OpSoftmax:
 		for _, in := range n.In {
 			if l.where[i] == nil && l.ends(in, i) {
 				l.where[i] = l.where[in]

@@ -3,8 +3,9 @@
 //
 // Where to look:
 //
-//   - graph.go, validate.go, shapes.go: the graph, the closed list of operations, what
-//     makes a graph valid, and the size of every value for a given input.
+//   - graph.go, validate.go, flow.go, shapes.go: the graph, the closed list of operations,
+//     what makes a graph valid, and the size of every value for a given input;
+//     attributes.go, attributescheck.go: the attributes of operations.
 //   - build.go, pynet.go, pynets.go, pynetm.go: making graphs; the architectures.
 //   - params.go, formula.go: parameters and their checks; weights made from a formula.
 //   - builtin.go: the models that come with the program.

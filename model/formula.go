@@ -37,7 +37,9 @@ func FormulaParams(seed string, g *Graph) map[string]*Tensor {
 			fanIn := elems(shapes[n.Weight][1:])
 			kinds[n.Weight] = affine{0, math.Sqrt(6 / (1.04 * float64(fanIn)))}
 			kinds[n.Bias] = affine{0, 0.05}
-		case OpInstanceNorm:
+		case OpPReLU:
+			kinds[n.Weight] = affine{0.2, 0.1}
+		default:
 			kinds[n.Weight] = affine{1, 0.2}
 			kinds[n.Bias] = affine{0, 0.1}
 		}

@@ -9,8 +9,9 @@ type Op uint8
 const (
 	// OpInput is the network's input. C is its channel count.
 	OpInput Op = iota
-	// OpConv is a k×k convolution, stride 1, with bias; the input is padded by
-	// k/2 on every side by reflection that does not repeat the edge sample.
+	// OpConv is a convolution with bias. With K it is k×k of stride 1, and its input
+	// is padded by k/2 on every side as Pad says. With Window and Groups instead, it
+	// is what those say: any sides, strides, dilations, pads and groups.
 	OpConv
 	// OpLeakyReLU is x for x ≥ 0 and Slope·x otherwise.
 	OpLeakyReLU
@@ -29,9 +30,54 @@ const (
 	// OpInstanceNorm normalises each channel by its mean and biased variance over
 	// the whole plane, then applies an affine weight and bias.
 	OpInstanceNorm
+
+	// OpMap applies Func, with Alpha and Beta, to every sample.
+	OpMap
+	// OpPReLU is x for x ≥ 0 and Weight[c]·x otherwise.
+	OpPReLU
+	// OpAffine is x·Weight[c] + Bias[c].
+	OpAffine
+	// OpBinary applies Binary to the samples of two values. A value of one channel
+	// stands for every channel, one of 1×1 samples for the whole plane. With one
+	// input the other operand is Weight[c], the left one if Swapped.
+	OpBinary
+	// OpSlice is channels [First, First+C) of its input.
+	OpSlice
+	// OpCrop leaves out Window's Top, Left, Bottom and Right rows and columns, then
+	// keeps every StrideH-th row and StrideW-th column, beginning with the first.
+	OpCrop
+	// OpPad adds Window's Top, Left, Bottom and Right rows and columns as Pad says;
+	// PadConstant fills them with Alpha.
+	OpPad
+	// OpDepthToSpace moves channels to places of Factor×Factor blocks: channel
+	// (r·f+s)·C+c, or with CRD c·f²+r·f+s, at (y,x) to channel c at (f·y+r, f·x+s).
+	OpDepthToSpace
+	// OpSpaceToDepth is the inverse of OpDepthToSpace, of whole blocks only.
+	OpSpaceToDepth
+	// OpResize samples the plane anew as Resize says.
+	OpResize
+	// OpPool reduces Window at every place as Reduce says.
+	OpPool
+	// OpGlobalPool reduces every plane to one sample as Reduce says.
+	OpGlobalPool
+	// OpReduceChannels reduces the channels at every place to one as Reduce says.
+	OpReduceChannels
+	// OpLayerNorm normalises the channels at every place by their mean and biased
+	// variance, then applies Weight[c] and Bias[c].
+	OpLayerNorm
+	// OpGroupNorm normalises each of Groups ranges of channels by the mean and biased
+	// variance of all their samples, then applies Weight[c] and Bias[c].
+	OpGroupNorm
+	// OpLRN divides by (Beta + Alpha/Size·Σx²)^Power, the sum over the Size channels
+	// [c-(Size-1)/2, c+Size/2] as far as there are such.
+	OpLRN
+	// OpSoftmax is e^x divided by the sum of that over the channels.
+	OpSoftmax
 )
 
-var opNames = [...]string{"input", "conv", "leaky_relu", "max_pool", "upsample", "concat", "add", "pixel_shuffle", "sigmoid", "instance_norm"}
+var opNames = [...]string{"input", "conv", "leaky_relu", "max_pool", "upsample", "concat", "add", "pixel_shuffle", "sigmoid", "instance_norm",
+	"map", "prelu", "affine", "binary", "slice", "crop", "pad", "depth_to_space", "space_to_depth", "resize", "pool",
+	"global_pool", "reduce_channels", "layer_norm", "group_norm", "lrn", "softmax"}
 
 func (op Op) String() string {
 	if int(op) < len(opNames) {
@@ -46,13 +92,29 @@ type Node struct {
 	Op   Op
 	In   []int // indices of the nodes whose values it reads; all smaller than its own
 
-	C            int     // OpInput, OpConv: channels of the value made
-	K            int     // OpConv: side of the kernel, odd
+	C            int     // OpInput, OpConv, OpSlice: channels of the value made
+	K            int     // OpConv: side of the kernel, odd; 0 if Window says it
 	Slope        float32 // OpLeakyReLU
 	AlignCorners bool    // OpUpsample: source coordinate y·(h-1)/(2h-1) instead of (y+0.5)/2-0.5
-	Eps          float32 // OpInstanceNorm
+	Eps          float32 // of norms
+	Window       Window  // OpConv with K 0, OpPool; OpPad, OpCrop: its sides and strides alone
+	Pad          PadMode // OpConv, OpPad
+	Groups       int     // OpConv with K 0, OpGroupNorm
+	Func         Func    // OpMap
+	Binary       Binary  // OpBinary
+	Swapped      bool    // OpBinary with Weight
+	Reduce       Reduce  // OpPool, OpGlobalPool, OpReduceChannels
+	First        int     // OpSlice
+	Factor       int     // OpDepthToSpace, OpSpaceToDepth
+	CRD          bool    // OpDepthToSpace, OpSpaceToDepth: the channel's number is the outermost
+	Resize       Resize  // OpResize
+	Size         int     // OpLRN
+	Alpha, Beta  float32 // OpMap, OpLRN; OpPad: the value
+	Power        float32 // OpLRN; OpPool and OpGlobalPool by ReduceLP: the exponent
 
-	Weight, Bias string // OpConv, OpInstanceNorm: names of the parameter tensors
+	// Names of the parameter tensors: of OpConv, OpInstanceNorm, OpLayerNorm, OpGroupNorm
+	// and OpAffine; of OpPReLU, and of OpBinary with one input, Weight alone.
+	Weight, Bias string
 }
 
 // Graph is a network as data: nodes in an order in which they can be run.

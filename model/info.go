@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -12,7 +13,8 @@ import (
 // Layer is one convolution of a network and its cost.
 type Layer struct {
 	Name   string `json:"name"`
-	Kernel int    `json:"kernel"`
+	Kernel int    `json:"kernel"`                 // its rows
+	Width  int    `json:"kernel_width,omitempty"` // its columns, if they are not as many
 	In     Shape  `json:"in"`
 	Out    Shape  `json:"out"`
 	Params int64  `json:"params"`
@@ -63,8 +65,9 @@ func (m *Model) Info(photoH, photoW int) (*Info, error) {
 		}
 		flops := g.NodeFLOPs(i, shapes)
 		info.FLOPs += flops
+		rows, width := n.kernelSides()
 		info.Layers = append(info.Layers, Layer{
-			Name: n.Name, Kernel: n.K, In: shapes[n.In[0]], Out: shapes[i],
+			Name: n.Name, Kernel: rows, Width: width, In: shapes[n.In[0]], Out: shapes[i],
 			Params: sizes[n.Weight] + sizes[n.Bias], FLOPs: flops,
 		})
 	}
@@ -98,7 +101,7 @@ func (i *Info) WriteText(w io.Writer, layers bool) error {
 	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "\nlayer\tkernel\tin\tout\tparameters\tGFLOP\tshare\t")
 	for _, l := range i.Layers {
-		fmt.Fprintf(t, "%s\t%d×%d\t%s\t%s\t%d\t%.1f\t%.1f %%\t\n", l.Name, l.Kernel, l.Kernel, l.In, l.Out, l.Params,
+		fmt.Fprintf(t, "%s\t%d×%d\t%s\t%s\t%d\t%.1f\t%.1f %%\t\n", l.Name, l.Kernel, cmp.Or(l.Width, l.Kernel), l.In, l.Out, l.Params,
 			float64(l.FLOPs)/1e9, 100*float64(l.FLOPs)/float64(i.FLOPs))
 	}
 	return t.Flush()

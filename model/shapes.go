@@ -8,7 +8,7 @@ const maxSide = 1 << 20
 
 // Shapes gives the shape of every node's value for an input of h rows and w
 // columns, in node order. It fails for an invalid graph, for sides outside
-// 1..2^20, for a plane too small to be pooled, and where planes of different
+// 1..2^20, for a plane too small for a kernel, and where planes of different
 // sizes meet (an odd side was pooled and enlarged again).
 func (g *Graph) Shapes(h, w int) ([]Shape, error) {
 	if err := g.Validate(); err != nil {
@@ -26,21 +26,10 @@ func (g *Graph) Shapes(h, w int) ([]Shape, error) {
 		n := &g.Nodes[i]
 		s := Shape{C: channels[i], H: h, W: w}
 		if n.Op != OpInput {
-			first := shapes[n.In[0]]
-			s.H, s.W = first.H, first.W
+			s.H, s.W, err = g.sides(n, shapes)
 		}
-		switch n.Op {
-		case OpMaxPool:
-			s.H, s.W = s.H/2, s.W/2
-		case OpUpsample, OpPixelShuffle:
-			s.H, s.W = s.H*2, s.W*2
-		case OpConcat, OpAdd:
-			for _, in := range n.In[1:] {
-				if o := shapes[in]; o.H != s.H || o.W != s.W {
-					return nil, fmt.Errorf("graph: node %q joins planes of %d×%d and %d×%d: the input of %d×%d is not a multiple of what its poolings need",
-						n.Name, s.H, s.W, o.H, o.W, h, w)
-				}
-			}
+		if err != nil {
+			return nil, fmt.Errorf("graph: node %q %w: the input of %d×%d is not what its poolings, strides and kernels need", n.Name, err, h, w)
 		}
 		if s.H < 1 || s.W < 1 || s.H > maxSide || s.W > maxSide {
 			return nil, fmt.Errorf("graph: node %q would be %s for an input of %d×%d: sides must stay within 1..%d", n.Name, s, h, w, maxSide)
@@ -48,4 +37,56 @@ func (g *Graph) Shapes(h, w int) ([]Shape, error) {
 		shapes[i] = s
 	}
 	return shapes, nil
+}
+
+// sides gives the sides of n's value.
+func (g *Graph) sides(n *Node, shapes []Shape) (h, w int, err error) {
+	first := shapes[n.In[0]]
+	h, w = first.H, first.W
+	switch n.Op {
+	case OpMaxPool:
+		return h / 2, w / 2, nil
+	case OpUpsample, OpPixelShuffle:
+		return h * 2, w * 2, nil
+	case OpConcat, OpAdd:
+		for _, in := range n.In[1:] {
+			if o := shapes[in]; o.H != h || o.W != w {
+				return 0, 0, fmt.Errorf("joins planes of %d×%d and %d×%d", h, w, o.H, o.W)
+			}
+		}
+	case OpBinary:
+		second := shapes[n.In[len(n.In)-1]]
+		switch {
+		case h == 1 && w == 1:
+			return second.H, second.W, nil
+		case (second.H != 1 || second.W != 1) && (second.H != h || second.W != w):
+			return 0, 0, fmt.Errorf("joins planes of %d×%d and %d×%d", h, w, second.H, second.W)
+		}
+	case OpConv:
+		if n.K == 0 {
+			h, w = n.Window.Out(h, w)
+		}
+	case OpPool:
+		h, w = n.Window.Out(h, w)
+	case OpGlobalPool:
+		return 1, 1, nil
+	case OpDepthToSpace:
+		return h * n.Factor, w * n.Factor, nil
+	case OpSpaceToDepth:
+		if h%n.Factor != 0 || w%n.Factor != 0 {
+			return 0, 0, fmt.Errorf("cuts a plane of %d×%d into blocks of %d×%d", h, w, n.Factor, n.Factor)
+		}
+		return h / n.Factor, w / n.Factor, nil
+	case OpResize:
+		return h * n.Resize.NumH / n.Resize.DenH, w * n.Resize.NumW / n.Resize.DenW, nil
+	case OpPad:
+		h, w = h+n.Window.Top+n.Window.Bottom, w+n.Window.Left+n.Window.Right
+		if n.Pad == PadReflect && max(n.Window.Top, n.Window.Bottom) >= first.H || n.Pad == PadReflect && max(n.Window.Left, n.Window.Right) >= first.W {
+			return 0, 0, fmt.Errorf("reflects more of a plane of %d×%d than it has", first.H, first.W)
+		}
+	case OpCrop:
+		h, w = h-n.Window.Top-n.Window.Bottom, w-n.Window.Left-n.Window.Right
+		h, w = (h+n.Window.StrideH-1)/n.Window.StrideH, (w+n.Window.StrideW-1)/n.Window.StrideW
+	}
+	return h, w, nil
 }

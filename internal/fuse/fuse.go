@@ -226,6 +226,9 @@ func (f *fuser) lower(i int) error {
 	case model.OpInput:
 		f.val[i] = f.whole(f.tensor(n.Name, Activation, f.shapes[i]))
 	case model.OpConv:
+		if n.K == 0 || n.Pad != model.PadReflect {
+			return fmt.Errorf("fuse: node %s: this form of convolution is not known", n.Name)
+		}
 		return f.lowerConv(i)
 	case model.OpConcat:
 		for _, in := range n.In {

@@ -116,6 +116,9 @@ func (e *executor[T]) compute(ctx context.Context, i int, n *model.Node) error {
 	var task func(c int) // makes plane c
 	switch n.Op {
 	case model.OpConv:
+		if n.K == 0 || n.Pad != model.PadReflect {
+			return fmt.Errorf("this form of convolution cannot be run")
+		}
 		return e.conv(ctx, e.pool, dst, src, first, e.param(n.Weight), e.param(n.Bias), n.K)
 	case model.OpConcat:
 		for _, in := range n.In {
