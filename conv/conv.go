@@ -157,24 +157,24 @@ type Scaling interface {
 type Summing interface {
 	Impl
 	// Summed is the same convolution, whose launches also leave statistics of
-	// pieces of their rows, before rounding to the storage, at the start of
+	// tiles of their rows, before rounding to the storage, at the start of
 	// Scratch. It has neither activation nor residual.
-	Summed() (Impl, Pieces)
+	Summed() (Impl, StatsTile)
 }
 
-// Pieces says how a convolution's outputs are divided for partial statistics:
-// into rectangles of Rows × Columns, from row 0 and column 0 on; the last ones
+// StatsTile is the size of the tiles that an output is divided into for partial statistics:
+// Rows × Columns samples, from row 0 and column 0 on; the last ones
 // have what remains. The statistics of a launch, whose rows start at a multiple
 // of Rows and end at one or at the plane's end, are
 //
-//	[row of pieces][piece][mean, sum of squared deviations from it][output]
+//	[row of tiles][tile][mean, sum of squared deviations from it][output]
 //
 // in float32.
-type Pieces struct{ Rows, Columns int }
+type StatsTile struct{ Rows, Columns int }
 
 // Bytes is the size of the statistics of rows rows of a shape.
-func (p Pieces) Bytes(s Shape, rows int) int64 {
-	down, across := (rows+p.Rows-1)/p.Rows, (s.W+p.Columns-1)/p.Columns
+func (t StatsTile) Bytes(s Shape, rows int) int64 {
+	down, across := (rows+t.Rows-1)/t.Rows, (s.W+t.Columns-1)/t.Columns
 	return int64(down) * int64(across) * 2 * int64(s.OutC) * 4
 }
 

@@ -214,7 +214,7 @@ func (d *draft) address() {
 	}
 }
 
-// stretch lets rings of transfers exist beyond their section where it is joined.
+// stretch lets rings of transfers exist beyond their section where it overlaps a neighbour.
 func (d *draft) stretch(items []*item) {
 	for i := range d.plan.Rings {
 		r := &d.plan.Rings[i]

@@ -4,12 +4,12 @@ import "slices"
 
 // draft is a choice of sections, paces and what stays on the device, and the plan that follows.
 type draft struct {
-	req     *Request
-	cuts    []int        // first step of every section after the first, ascending
-	paces   []pace       // per section
-	keep    []bool       // per tensor: if it crosses sections, it stays whole on the device
-	joined  []bool       // per section: it is joined to the one before; nil: none is
-	spilled map[use]bool // reads inside one section that go through the host
+	req      *Request
+	cuts     []int        // first step of every section after the first, ascending
+	paces    []pace       // per section
+	keep     []bool       // per tensor: if it crosses sections, it stays whole on the device
+	overlaps []bool       // per section: it overlaps the one before; nil: none does
+	spilled  map[use]bool // reads inside one section that go through the host
 	// streamed says that parameters are loaded for every section.
 	streamed bool
 	group    int64 // steps load larger parameters than so many bytes in groups; 0: none does
@@ -24,7 +24,7 @@ type draft struct {
 	clock   clock
 	ringOf  []int32 // per tensor: the ring that its writers use, -1 before its section
 	readers [][]int // per ring: the steps that read it
-	moved   []link
+	moved   []traffic
 }
 
 // finish makes the plan: sections, rings, moves, addresses and what it costs.
@@ -104,7 +104,7 @@ func (r *Request) lastReads(cuts []int) []int {
 func (d *draft) section(s int) {
 	fr, fl := d.frames[s], d.flow(s, d.paces[s])
 	sec, c := &d.plan.Sections[s], &d.plan.Cost
-	*sec = Section{First: fr.first, Last: fr.last, Rows: min(max(d.paces[s].rows, 1), fr.highest), Ticks: fl.ticks, Joined: d.joins(s)}
+	*sec = Section{First: fr.first, Last: fr.last, Rows: min(max(d.paces[s].rows, 1), fr.highest), Strips: fl.strips, Overlaps: d.overlapping(s)}
 	at := make([]int32, len(fr.rings)) // the plan's ring
 	stays := make([]bool, len(fr.rings))
 	for k := range fr.rings {
@@ -131,14 +131,14 @@ func (d *draft) section(s int) {
 	var early []Move
 	begun := false
 	for _, m := range fl.moves {
-		begun = begun || m.Kind == Tick
+		begun = begun || m.Kind == NextStrip
 		if m.Kind == Upload || m.Kind == Download {
 			if stays[m.Index] {
 				continue
 			}
 			m.Index = at[m.Index]
 		}
-		if sec.Joined && !begun {
+		if sec.Overlaps && !begun {
 			early = append(early, m)
 			continue
 		}
@@ -146,7 +146,7 @@ func (d *draft) section(s int) {
 	}
 	if len(early) > 0 {
 		before := &d.plan.Sections[s-1]
-		before.Moves = slices.Insert(before.Moves, before.lastTick()+1, early...)
+		before.Moves = slices.Insert(before.Moves, before.lastStrip()+1, early...)
 	}
 	d.moved = fl.transfers(fr, func(k int32) bool { return stays[k] }, d.moved)
 	for _, l := range d.moved {
@@ -157,28 +157,28 @@ func (d *draft) section(s int) {
 	c.Launches += fl.launches
 	c.FLOPs += fl.flops
 	c.WorkSeconds += fl.worked()
-	d.pass(fl, weights, sec.Joined)
+	d.pass(fl, weights, sec.Overlaps)
 	d.plan.Scratch = max(d.plan.Scratch, fl.scratch[d.level])
 }
 
 // pass adds a section to the expected time.
-func (d *draft) pass(fl *flow, weights int64, joined bool) {
+func (d *draft) pass(fl *flow, weights int64, overlaps bool) {
 	m := &d.req.Model
 	if m.LinkRate <= 0 || d.req.Unified {
 		d.plan.Cost.Seconds += m.seconds(fl, d.moved, weights, d.req.Unified)
 		return
 	}
-	d.clock.section(m, fl, d.moved, weights, joined)
+	d.clock.section(m, fl, d.moved, weights, overlaps)
 	d.plan.Cost.Seconds = d.clock.now()
 }
 
-// joins reports whether section s is joined to the one before.
-func (d *draft) joins(s int) bool { return s < len(d.joined) && d.joined[s] }
+// overlapping reports whether section s overlaps the one before.
+func (d *draft) overlapping(s int) bool { return s < len(d.overlaps) && d.overlaps[s] }
 
-// lastTick is the place of the section's last Tick.
-func (s *Section) lastTick() int {
+// lastStrip is the place of the last NextStrip of a section.
+func (s *Section) lastStrip() int {
 	i := len(s.Moves) - 1
-	for s.Moves[i].Kind != Tick {
+	for s.Moves[i].Kind != NextStrip {
 		i--
 	}
 	return i
@@ -206,7 +206,7 @@ func (d *draft) place(s int, fr *frameRing, rows, held int) (ring int32, stays b
 			rows = held
 		}
 		r.Rows = max(r.Rows, rows)
-		r.Late = r.Late || fr.leaves && !kept && d.joins(s+1)
+		r.Late = r.Late || fr.leaves && !kept && d.overlapping(s+1)
 		return d.ringOf[t], t != d.req.Program.Output && (kept || !fr.leaves)
 	case d.keep[t] && d.ringOf[t] >= 0:
 		d.plan.Rings[d.ringOf[t]].Last = s
@@ -216,7 +216,7 @@ func (d *draft) place(s int, fr *frameRing, rows, held int) (ring int32, stays b
 		return d.ringOf[t], false
 	}
 	ring = d.newRing(t, s, rows)
-	d.plan.Rings[ring].Early = d.joins(s)
+	d.plan.Rings[ring].Early = d.overlapping(s)
 	return ring, false
 }
 

@@ -12,9 +12,9 @@ type SectionFacts struct {
 	First    string `json:"first"` // names of its steps
 	Last     string `json:"last"`
 	Steps    int    `json:"steps"`
-	Rows     int    `json:"rows"` // of the highest tensor it delivers, in one tick
-	Ticks    int    `json:"ticks"`
-	Joined   bool   `json:"joined"` // to the section before, whose last transfers go on beside it
+	Rows     int    `json:"rows"` // of the highest tensor it delivers, in one strip
+	Strips   int    `json:"ticks"`
+	Overlaps bool   `json:"joined"` // with the section before, whose last transfers go on beside it
 	Launches int    `json:"launches"`
 	FLOPs    int64  `json:"flops"`
 	// Recomputed counts the operations that make rows anew which were there
@@ -75,7 +75,7 @@ func (p *Plan) Table() []SectionFacts {
 func (p *Plan) describe(s int) SectionFacts {
 	sec := &p.Sections[s]
 	f := SectionFacts{First: p.Program.Steps[sec.First].Name, Last: p.Program.Steps[sec.Last].Name,
-		Steps: sec.Last - sec.First + 1, Rows: sec.Rows, Ticks: sec.Ticks, Joined: sec.Joined}
+		Steps: sec.Last - sec.First + 1, Rows: sec.Rows, Strips: sec.Strips, Overlaps: sec.Overlaps}
 	made := make([]int32, f.Steps) // rows of each step so far
 	for _, m := range sec.Moves {
 		n := int64(m.Y1 - m.Y0)
@@ -103,7 +103,7 @@ func (p *Plan) describe(s int) SectionFacts {
 }
 
 // String prints the plan for reading: what it costs, what the device holds, and
-// a table of the sections. One whose number has a + is joined to the one before.
+// a table of the sections. One whose number has a + overlaps the one before.
 func (p *Plan) String() string {
 	var b strings.Builder
 	var recomputed int64
@@ -115,7 +115,7 @@ func (p *Plan) String() string {
 	if p.Budget.Limited() {
 		fmt.Fprintf(&b, " of %s", size(p.Budget.Bytes()))
 	}
-	fmt.Fprintf(&b, ", host %s, %d launches, %.4g GFLOP (recomputed %s), %s up, %s down, predicted %s\n", size(p.HostBytes),
+	fmt.Fprintf(&b, ", host %s, %d launches, %.4g GFLOP (recomputed %s), %s uploaded, %s downloaded, predicted %s\n", size(p.HostBytes),
 		p.Cost.Launches, float64(p.Cost.FLOPs)/1e9, share(recomputed, p.Cost.FLOPs), size(p.Cost.UploadBytes), size(p.Cost.DownloadBytes), seconds(p.Cost.Seconds))
 	for _, h := range p.Holdings() {
 		fmt.Fprintf(&b, "  %10s %s\n", size(h.Bytes), h.Purpose)
@@ -130,13 +130,13 @@ func (p *Plan) String() string {
 		b.WriteString("  the device shares the host's memory: nothing waits there, parameters are held once, and all of it is in the peak\n")
 	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "section\trows\tticks\tlaunches\tGFLOP\trings\tkept\tup\tdown\tweights\t  steps")
+	fmt.Fprintln(w, "section\trows\tstrips\tlaunches\tGFLOP\trings\tkept\tuploaded\tdownloaded\tweights\t  steps")
 	for s, f := range table {
 		number := fmt.Sprint(s)
-		if f.Joined {
+		if f.Overlaps {
 			number = "+" + number
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.2f\t%s\t%s\t%s\t%s\t%s\t  %s\n", number, f.Rows, f.Ticks, f.Launches, float64(f.FLOPs)/1e9,
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.2f\t%s\t%s\t%s\t%s\t%s\t  %s\n", number, f.Rows, f.Strips, f.Launches, float64(f.FLOPs)/1e9,
 			size(f.Rings), size(f.Kept), size(f.Upload), size(f.Download), size(f.Weights), f.Span())
 	}
 	w.Flush()

@@ -20,7 +20,7 @@ func Exhaust(req *Request, most int, do func(p *Plan) bool) bool {
 	}
 	if !r.normalises() {
 		reads := r.spillable()
-		if len(reads) > 6 || len(r.tickHeights())*r.facts.levels<<len(reads) > most {
+		if len(reads) > 6 || len(r.stripHeights())*r.facts.levels<<len(reads) > most {
 			return false
 		}
 		e.streaming(r, reads)
@@ -73,7 +73,7 @@ func (r *Request) spillable() (all []use) {
 // streaming makes the plans of one section: all heights, scratch and sets of reads.
 func (e *exhaustion) streaming(r *Request, reads []use) {
 	for level := range r.facts.levels {
-		for _, rows := range r.tickHeights() {
+		for _, rows := range r.stripHeights() {
 			for set := range 1 << len(reads) {
 				spilled := map[use]bool{}
 				for k, u := range reads {

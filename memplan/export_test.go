@@ -1,8 +1,8 @@
 package memplan
 
-// JoinAll plans sections at paces of the caller's, with everything spilled that can be,
-// and joins all that may be joined. It returns nil for a network without norms.
-func JoinAll(req *Request, next func() (rows int, ramp bool)) *Plan {
+// OverlapAll plans sections at paces of the caller's, with everything spilled that can be,
+// and lets all overlap that may. It returns nil for a network without norms.
+func OverlapAll(req *Request, next func() (rows int, ramp bool)) *Plan {
 	order := make([]int, len(req.Program.Steps))
 	for i := range order {
 		order[i] = i
@@ -17,9 +17,9 @@ func JoinAll(req *Request, next func() (rows int, ramp bool)) *Plan {
 	for k := range paces {
 		paces[k].rows, paces[k].ramp = next()
 	}
-	s.joined = make([]bool, s.n)
+	s.overlaps = make([]bool, s.n)
 	for k := 1; k < s.n; k++ {
-		s.joined[k] = s.inTime(k, paces)
+		s.overlaps[k] = s.inTime(k, paces)
 	}
 	d := s.draft()
 	copy(d.paces, paces)

@@ -8,8 +8,8 @@ import (
 	"enhance/internal/fuse"
 )
 
-// pace is how fast a section advances: rows of its highest sink in one tick. A
-// section that ramps begins and ends with lower ticks, whose transfers, which
+// pace is how fast a section advances: rows of its highest sink in one strip. A
+// section that ramps begins and ends with lower strips, whose transfers, which
 // have no work beside them, are short.
 type pace struct {
 	rows int
@@ -20,35 +20,35 @@ type pace struct {
 // needed: those of tensors that stay on the device are left out of a plan. Rows
 // depend on demand alone, so the rest is the same whatever stays.
 type flow struct {
-	ticks    int
+	strips   int
 	moves    []Move // Upload and Download name rings of the frame
 	rows     []int  // by ring: the height that holds what its readers still want
-	held     []int  // the same if its rows also go to the host, from where the next tick must not overwrite them
+	held     []int  // the same if its rows also go to the host, from where the next strip must not overwrite them
 	work     []float64
 	launches int
 	flops    int64
 	scratch  []int64 // by level: what launches work with (see facts.scratch)
 }
 
-// rampSteps is how often a tick is halved at the ends of a section that ramps.
+// rampSteps is how often a strip is halved at the ends of a section that ramps.
 const rampSteps = 3
 
-// simulation is the state of a section while its ticks are simulated.
+// simulation is the state of a section while its strips are simulated.
 type simulation struct {
 	*frame
 	*flow
 	p       pace
 	done    []int // by step: rows of its destination made
-	end     []int // wanted at the end of this tick
+	end     []int // wanted at the end of this strip
 	next    []int // and of the next one
 	begins  []int
 	loaded  []int // by ring: rows uploaded
 	wanted  []int
-	need    []int // by ring: rows that must exist at the end of the tick
-	leaving []int // by ring: first row that the previous tick sent to the host, -1 if none
+	need    []int // by ring: rows that must exist at the end of the strip
+	leaving []int // by ring: first row that the previous strip sent to the host, -1 if none
 }
 
-// simulate runs the ticks of a section. The host's rows for a tick are sent
+// simulate runs the strips of a section. The host's rows for a strip are sent
 // during the one before, so that transfers and work overlap.
 func (fr *frame) simulate(p pace) *flow {
 	n, m := fr.last-fr.first+1, len(fr.rings)
@@ -82,12 +82,12 @@ func (s *simulation) run() {
 	s.upload(s.end, s.done)
 	lowest, step := s.lowest(), s.lowest()
 	for {
-		s.ticks++
-		s.moves = append(s.moves, Move{Kind: Tick})
+		s.strips++
+		s.moves = append(s.moves, Move{Kind: NextStrip})
 		s.work = append(s.work, 0)
 		left := int64(s.highest) - front
 		if left > 0 {
-			// The next tick is at most twice as high as the last, and at most half of
+			// The next strip is at most twice as high as the last, and at most half of
 			// what is left, within the limits of the pace.
 			step = min(2*step, s.p.rows)
 			if s.p.ramp {
@@ -110,7 +110,7 @@ func (s *simulation) run() {
 	}
 }
 
-// lowest is the height of the lowest ticks.
+// lowest is the height of the lowest strips.
 func (s *simulation) lowest() int {
 	if !s.p.ramp {
 		return s.p.rows
@@ -118,8 +118,8 @@ func (s *simulation) lowest() int {
 	return max(s.p.rows>>rampSteps, 1)
 }
 
-// firstFront is the front (see carry) of the first tick. A deep network needs
-// many rows of its first tensors before it can deliver one; the ticks before
+// firstFront is the front (see carry) of the first strip. A deep network needs
+// many rows of its first tensors before it can deliver one; the strips before
 // that advance at the same pace as all others, with fronts above the picture,
 // so that no ring has to hold the whole lead at once.
 func (s *simulation) firstFront() int64 {
@@ -213,7 +213,7 @@ func (s *simulation) load(k, end int, own bool) {
 	}
 }
 
-// advance emits the moves of one tick in step order and grows the rings to what
+// advance emits the moves of one strip in step order and grows the rings to what
 // is live at each moment.
 func (s *simulation) advance() {
 	copy(s.begins, s.done)
@@ -239,14 +239,14 @@ func (s *simulation) advance() {
 	for k := range s.leaving {
 		s.leaving[k] = -1
 	}
-	for k, ring := range s.dst { // the next tick must not overwrite what is on its way
+	for k, ring := range s.dst { // the next strip must not overwrite what is on its way
 		if s.rings[ring].leaves && s.end[k] > s.begins[k] {
 			s.leaving[ring] = s.begins[k]
 		}
 	}
 }
 
-// price adds one launch of step i over rows to the tick's work.
+// price adds one launch of step i over rows to the strip's work.
 func (s *simulation) price(i, rows int) {
 	f, m := s.req.facts, &s.req.Model
 	want := s.req.Scratch(i, rows)

@@ -6,13 +6,13 @@
 // # How memory is bounded without changing a byte
 //
 // A plan divides the steps into sections that run one after another. Inside a
-// section the steps advance together, a few rows at a time: each tick asks for
+// section the steps advance together, a few rows at a time: each strip asks for
 // some more rows of what the section must deliver, that demand is carried back
 // through the graph, and every step then makes exactly the rows that are
 // missing. A tensor is a ring of rows just high enough to hold what its readers
 // still need. Every row is therefore computed once, from its true neighbours,
-// whatever the height of a tick; there is no halo to recompute and no seam, and
-// the bytes of the result do not depend on the plan. One tick as high as the
+// whatever the height of a strip; there is no halo to recompute and no seam, and
+// the bytes of the result do not depend on the plan. One strip as high as the
 // picture is the whole-plane execution that frameworks use.
 //
 // A tensor that a later section reads is kept whole on the device, or on the
@@ -41,10 +41,10 @@ const (
 	Download
 	// LoadWeights copies the parameters of a step to their place.
 	LoadWeights
-	// Tick separates ticks. Uploads behind it are for the next tick: nothing
-	// that runs before the next Tick reads them. Rows that are downloaded stay in
-	// their ring until the Tick after the next.
-	Tick
+	// NextStrip separates strips. Uploads behind it are for the next strip: nothing
+	// that runs before the NextStrip after it reads them. Rows that are downloaded stay in
+	// their ring until the NextStrip after the next.
+	NextStrip
 )
 
 // Move is one thing the executor does. Index is a step (Run, LoadWeights) or a
@@ -58,7 +58,7 @@ type Move struct {
 // Ring is the storage of consecutive rows of a tensor on the device: row y is at
 // slot y mod Rows. It exists from section First to section Last. It is used one
 // section less at its beginning if it is Early, at its end if it is Late: there only
-// transfers go, to the first tick of a joined section and from the last before one.
+// transfers go, to the first strip of a section that overlaps the one before, and from that one's last.
 type Ring struct {
 	Tensor      int
 	Rows        int
@@ -72,13 +72,13 @@ type Ring struct {
 // Section is a run of consecutive steps that advance together.
 type Section struct {
 	First, Last int // steps [First,Last]
-	Rows        int // rows of the highest delivered tensor made in one tick
-	Ticks       int
-	// Joined says that nothing comes to an end between the section before and this one:
-	// its first uploads are the last tick's of the section before, and what that sends
-	// to the host last is on its way in this one's first tick.
-	Joined bool
-	Moves  []Move
+	Rows        int // rows of the highest delivered tensor made in one strip
+	Strips      int
+	// Overlaps says that nothing comes to an end between the section before and this one:
+	// its first uploads are the last strip's of the section before, and what that sends
+	// to the host last is on its way in this one's first strip.
+	Overlaps bool
+	Moves    []Move
 }
 
 // Fixed is a device buffer that lives as long as the plan: weights and the like.
@@ -155,7 +155,7 @@ type Cost struct {
 // CostModel prices a plan. Times in seconds, rates per second.
 type CostModel struct {
 	LaunchSeconds float64
-	TickSeconds   float64 // what a tick takes besides its work: queues wait for each other
+	StripSeconds  float64 // what a strip takes besides its work: queues wait for each other
 	FLOPRate      float64
 	// TransferSeconds is what a copy between host and device takes besides its bytes.
 	TransferSeconds float64
@@ -217,7 +217,7 @@ type Request struct {
 	// destination take on a busy device; otherwise the model's FLOPRate says.
 	RowSeconds func(step int) float64
 
-	// Rows, if not 0, forces row streaming with ticks of that height.
+	// Rows, if not 0, forces row streaming with strips of that height.
 	Rows int
 	// WholePlanes, if true, forces whole planes.
 	WholePlanes bool

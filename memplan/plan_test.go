@@ -99,9 +99,9 @@ func seeds(short int) uint64 {
 }
 
 // TestRandomPlans replays plans of random networks: whole planes, every forced
-// tick height up to the picture's, any budget between the least and the most.
+// strip height up to the picture's, any budget between the least and the most.
 func TestRandomPlans(t *testing.T) {
-	joined, streamed, grouped := 0, 0, 0
+	overlapping, streamed, grouped := 0, 0, 0
 	for seed := range seeds(300) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		req := randomRequest(t, rng)
@@ -117,8 +117,8 @@ func TestRandomPlans(t *testing.T) {
 				t.Errorf("seed %d, %s (%s): %v", seed, what, p.Strategy, err)
 			}
 			for _, sec := range p.Sections {
-				if sec.Joined {
-					joined++
+				if sec.Overlaps {
+					overlapping++
 				}
 			}
 			if p.Loaded > 0 {
@@ -145,20 +145,20 @@ func TestRandomPlans(t *testing.T) {
 			try(fmt.Sprintf("budget %d", budget), func(r *memplan.Request) { r.Budget = memplan.Limit(budget) })
 		}
 	}
-	if joined == 0 || streamed == 0 || grouped == 0 {
-		t.Errorf("%d sections are joined, %d plans load parameters and %d in groups: too few to show anything", joined, streamed, grouped)
+	if overlapping == 0 || streamed == 0 || grouped == 0 {
+		t.Errorf("%d sections overlap, %d plans load parameters and %d in groups: too few to show anything", overlapping, streamed, grouped)
 	}
 }
 
-// TestRandomJoins replays random networks in sections at random paces, joined wherever
+// TestRandomOverlaps replays random networks in sections at random paces, overlapping wherever
 // that may be, on a device with memory of its own.
-func TestRandomJoins(t *testing.T) {
-	joined := 0
+func TestRandomOverlaps(t *testing.T) {
+	overlapping := 0
 	for seed := range seeds(300) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		req := randomRequest(t, rng)
 		req.Unified = false
-		p := memplan.JoinAll(req, func() (int, bool) { return 1 + rng.IntN(12), rng.IntN(2) == 0 })
+		p := memplan.OverlapAll(req, func() (int, bool) { return 1 + rng.IntN(12), rng.IntN(2) == 0 })
 		if p == nil {
 			continue
 		}
@@ -166,27 +166,27 @@ func TestRandomJoins(t *testing.T) {
 			t.Errorf("seed %d: %v", seed, err)
 		}
 		for _, sec := range p.Sections {
-			if sec.Joined {
-				joined++
+			if sec.Overlaps {
+				overlapping++
 			}
 		}
 	}
-	if joined < 100 {
-		t.Errorf("only %d sections are joined", joined)
+	if overlapping < 100 {
+		t.Errorf("only %d sections overlap", overlapping)
 	}
 }
 
-// TestJoinedSections replays plans of a network with norms and a tall picture, whose
-// sections have ticks enough to be joined, and makes sure that the checker knows
+// TestOverlappingSections replays plans of a network with norms and a tall picture, whose
+// sections have strips enough to overlap, and makes sure that the checker knows
 // what sections must wait for.
-func TestJoinedSections(t *testing.T) {
+func TestOverlappingSections(t *testing.T) {
 	p, err := fuse.Fuse(model.PyNET(model.PyNETOptions{Width: 2, InstanceNorm: true, InstanceNormLevel1: true}), 320, 32)
 	if err != nil {
 		t.Fatal(err)
 	}
 	req := request(p)
 	least := minimum(t, req)
-	joined := 0
+	overlapping := 0
 	for i := range int64(2) {
 		req.Budget = memplan.Limit(least + least*i)
 		plan, err := memplan.Make(req)
@@ -197,18 +197,18 @@ func TestJoinedSections(t *testing.T) {
 			t.Errorf("budget %d: %v", req.Budget.Bytes(), err)
 		}
 		for k := range plan.Sections {
-			if plan.Sections[k].Joined {
-				joined++
+			if plan.Sections[k].Overlaps {
+				overlapping++
 			} else {
-				plan.Sections[k].Joined = k > 0
+				plan.Sections[k].Overlaps = k > 0
 			}
 		}
 		if err := plantest.Check(plan, req); err == nil {
 			t.Errorf("budget %d: sections that do not wait for what they must are not noticed", req.Budget.Bytes())
 		}
 	}
-	if joined < 2 {
-		t.Errorf("only %d sections are joined: too few to show anything", joined)
+	if overlapping < 2 {
+		t.Errorf("only %d sections overlap: too few to show anything", overlapping)
 	}
 }
 

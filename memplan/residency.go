@@ -12,17 +12,17 @@ import (
 
 // This file searches what stays on the device and how fast sections advance.
 
-// heights are the tick heights that sections are tried with.
+// heights are the strip heights that sections are tried with.
 var heights = []int{math.MaxInt32, 512, 256, 128, 96, 80, 64, 56, 48, 40, 32, 24, 20, 16, 12, 8, 6, 4, 2, 1}
 
-// lowTick is the height below which ticks only save memory.
-const lowTick = 16
+// lowStrip is the height below which strips only save memory.
+const lowStrip = 16
 
-// quickest is the pace of section k with ticks of rows rows that takes the least time.
+// quickest is the pace of section k with strips of rows rows that takes the least time.
 func (s *sectioning) quickest(k, rows int) (pace, measured) {
 	p := pace{rows: rows}
 	m := s.measure(k, p)
-	if s.req.Unified || rows < lowTick || rows >= s.frames[k].highest && rows > heights[1] {
+	if s.req.Unified || rows < lowStrip || rows >= s.frames[k].highest && rows > heights[1] {
 		return p, m
 	}
 	q := pace{rows: rows, ramp: true}
@@ -58,13 +58,13 @@ func (s *sectioning) choose(limit int64) *Plan {
 		paces[k] = s.fastest(k, paces[k], room)
 	}
 	s.returnSpilled(paces, room)
-	s.join(paces, room)
+	s.overlap(paces, room)
 	d := s.draft()
 	copy(d.paces, paces)
 	return d.finish("sections")
 }
 
-// fit moves tensors to the host and lowers ticks until every section fits room
+// fit moves tensors to the host and lowers strips until every section fits room
 // or has nothing left to give.
 func (s *sectioning) fit(paces []pace, room int64) {
 	for k := range s.n {
@@ -132,14 +132,14 @@ func (s *sectioning) initialPaces() []pace {
 func (s *sectioning) initialPace(k int) pace {
 	best := math.Inf(1)
 	for _, h := range heights {
-		if h >= lowTick { // lower ticks only where the budget asks for them
+		if h >= lowStrip { // lower strips only where the budget asks for them
 			_, m := s.quickest(k, h)
 			best = min(best, m.seconds)
 		}
 	}
 	var p pace
 	for _, h := range heights {
-		if h < lowTick {
+		if h < lowStrip {
 			break
 		}
 		if q, m := s.quickest(k, h); p.rows == 0 || m.seconds <= 1.05*best {
@@ -163,7 +163,7 @@ func (s *sectioning) lower(k int, p pace) pace {
 func (s *sectioning) fastest(k int, p pace, room int64) pace {
 	best := s.measure(k, p)
 	for _, h := range heights {
-		if h < min(p.rows, lowTick) {
+		if h < min(p.rows, lowStrip) {
 			break
 		}
 		if q, m := s.quickest(k, h); m.seconds < 0.995*best.seconds && s.holds(k, m, room) {
@@ -173,7 +173,7 @@ func (s *sectioning) fastest(k int, p pace, room int64) pace {
 	return p
 }
 
-// returnSpilled takes tensors back from the host if lower ticks make room for them and
+// returnSpilled takes tensors back from the host if lower strips make room for them and
 // that saves time.
 func (s *sectioning) returnSpilled(paces []pace, room int64) {
 	var away []int
@@ -212,7 +212,7 @@ func (s *sectioning) best(k int, room int64) (p pace, ok bool) {
 		return p, false
 	}
 	for _, h := range heights {
-		if h < lowTick {
+		if h < lowStrip {
 			break
 		}
 		if q, m := s.quickest(k, h); m.seconds < least && s.holds(k, m, room) {

@@ -131,12 +131,12 @@ func (r *Request) considerStreaming(consider func(*Plan), found func() bool) {
 	}
 }
 
-// considerHeights plans the program as one section with ticks of all heights, spilling where
+// considerHeights plans the program as one section with strips of all heights, spilling where
 // that is needed and helps.
 func (r *Request) considerHeights(level int, consider func(*Plan), found func() bool) {
-	for _, rows := range r.tickHeights() {
-		if rows < lowTicks && r.Rows == 0 && found() {
-			break // very low ticks only save memory
+	for _, rows := range r.stripHeights() {
+		if rows < lowStrips && r.Rows == 0 && found() {
+			break // very low strips only save memory
 		}
 		p := r.streaming(rows, level, nil)
 		if consider(p); !r.fits(p) {
@@ -217,8 +217,8 @@ func better(p, q *Plan) bool {
 	return p.Cost.Seconds < q.Cost.Seconds*same && p.Peak < q.Peak
 }
 
-// tickHeights lists the heights that row streaming is tried with, largest first.
-func (r *Request) tickHeights() []int {
+// stripHeights lists the heights that row streaming is tried with, largest first.
+func (r *Request) stripHeights() []int {
 	if r.Rows > 0 {
 		return []int{r.Rows}
 	}
@@ -227,7 +227,7 @@ func (r *Request) tickHeights() []int {
 		h = max(h, t.H)
 	}
 	hs := []int{h}
-	for rows := 512; rows >= lowestTicks; rows /= 2 {
+	for rows := 512; rows >= lowestStrips; rows /= 2 {
 		if rows < h {
 			hs = append(hs, rows)
 		}
@@ -235,11 +235,11 @@ func (r *Request) tickHeights() []int {
 	return hs
 }
 
-// lowTicks is the height below which launches are too small to be worth while;
-// lowestTicks is the least that is tried.
+// lowStrips is the height below which launches are too small to be worth while;
+// lowestStrips is the least that is tried.
 const (
-	lowTicks    = 8
-	lowestTicks = 2
+	lowStrips    = 8
+	lowestStrips = 2
 )
 
 // wholePlanes runs one step after another over whole planes, each tensor on the

@@ -23,7 +23,7 @@ type sectioning struct {
 	keep       []bool   // see set
 	kept       []int64  // per section: bytes of tensors that cross it and stay on the device
 	sign       []uint64 // per section: which those are, as the sum of their marks
-	joined     []bool   // see draft
+	overlaps   []bool   // see draft
 	initial    []pace   // per section: where all begin, with all tensors on the device
 	first      []int    // per tensor: the section that makes it, -1 for the input
 	last       []int    // per tensor: the last that reads it
@@ -56,7 +56,7 @@ func mark(t int) uint64 {
 func (s *sectioning) begin(all bool) {
 	p := s.req.Program
 	s.keep = make([]bool, len(p.Tensors))
-	s.kept, s.sign, s.joined = make([]int64, s.n), make([]uint64, s.n), nil
+	s.kept, s.sign, s.overlaps = make([]int64, s.n), make([]uint64, s.n), nil
 	for t := range s.keep {
 		s.set(t, s.keeps(t) && (all || p.Tensors[t].Storage != fuse.Activation))
 	}
@@ -103,7 +103,7 @@ type measured struct {
 	fed, left int64   // of these, rings of rows from the host and of rows on their way there
 	weights   int64   // bytes of parameters that it loads
 	seconds   float64
-	moved     []link
+	moved     []traffic
 }
 
 // newSectioning divides a network at its norms; it returns nil if there are none: other
@@ -208,7 +208,7 @@ func (s *sectioning) squeezed() *Plan {
 }
 
 func (s *sectioning) draft() *draft {
-	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), joined: append([]bool(nil), s.joined...), streamed: s.streamed, group: s.group, level: s.level,
+	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), overlaps: append([]bool(nil), s.overlaps...), streamed: s.streamed, group: s.group, level: s.level,
 		lastRead: s.lastRead, frames: s.frames, flow: s.flow}
 }
 

@@ -36,7 +36,7 @@ func (s *sectioning) smallest() *Plan {
 	return s.exchange(best, at)
 }
 
-// slowHeights are the tick heights that smallest tries, those that fit most plans first.
+// slowHeights are the strip heights that smallest tries, those that fit most plans first.
 var slowHeights = []int{32, 8, 2, 1}
 
 // finish makes the plan with these paces.

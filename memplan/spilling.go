@@ -11,7 +11,7 @@ import (
 // spilling sends the reads that hold the most rows back through the host, the
 // most saved bytes per byte transferred first, and as few as make the plan p fit.
 // If even all of them do not, it returns the plan that spills all, or at the lowest
-// ticks, where nothing else is left to try, the nearest of some that spill fewer: what comes back
+// strips, where nothing else is left to try, the nearest of some that spill fewer: what comes back
 // comes through a ring of its own.
 func (r *Request) spilling(rows, level int, p *Plan) *Plan {
 	if !r.spills() && r.allocates(p.Largest) {
@@ -30,12 +30,12 @@ func (r *Request) spilling(rows, level int, p *Plan) *Plan {
 	}
 	best, n := spill(len(all)), len(all)
 	if !r.fits(best) {
-		for k := 1; k < fewerSpills && rows <= lowestTicks; k++ {
+		for k := 1; k < fewerSpills && rows <= lowestStrips; k++ {
 			if q := spill(len(all) * k / fewerSpills); r.nearer(q, best) {
 				best, n = q, len(all)*k/fewerSpills
 			}
 		}
-		if rows <= lowestTicks {
+		if rows <= lowestStrips {
 			best = r.exchange(rows, level, all, n, best)
 		}
 		return best
@@ -121,7 +121,7 @@ func (r *Request) savings(rows int, p *Plan) []use {
 }
 
 // lag is the number of rows by which step i's reading of tensor t trails its
-// writer at the end of the first tick in which the reader runs.
+// writer at the end of the first strip in which the reader runs.
 func (r *Request) lag(i, t int, ring int32, p *Plan) int {
 	written, lag := 0, 0
 	for _, m := range p.Sections[0].Moves {

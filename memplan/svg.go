@@ -164,7 +164,7 @@ func (c *canvas) head(title string) {
 	if n := len(p.Sections); n != 1 {
 		sections = fmt.Sprintf("%d sections", n)
 	}
-	facts += fmt.Sprintf(" · %s, %d launches · %s up, %s down", sections, p.Cost.Launches, size(p.Cost.UploadBytes), size(p.Cost.DownloadBytes))
+	facts += fmt.Sprintf(" · %s, %d launches · %s uploaded, %s downloaded", sections, p.Cost.Launches, size(p.Cost.UploadBytes), size(p.Cost.DownloadBytes))
 	c.text(svgLeft, 44, `font-size="12" fill="#333"`, facts)
 	present := [kinds]bool{}
 	for i := range p.Rings {
@@ -310,7 +310,7 @@ func (p *Plan) spillTimes() (first, last []int) {
 
 // axis draws the scale of bytes at the left of a field.
 func (c *canvas) axis(top, height float64, most int64, name string) {
-	unit := tick(most)
+	unit := markDistance(most)
 	for v := int64(0); v <= most; v += unit {
 		y := top + height - float64(v)/float64(most)*height
 		c.line(svgLeft-4, y, svgLeft+c.field, y, `stroke="#e4e4e4" stroke-width="0.7"`)
@@ -324,8 +324,8 @@ func (c *canvas) axis(top, height float64, most int64, name string) {
 	c.text(x, y, fmt.Sprintf(`text-anchor="middle" transform="rotate(-90 %.1f %.1f)"`, x, y), name)
 }
 
-// tick is a distance of marks that gives 4 to 8 of them.
-func tick(most int64) int64 {
+// markDistance is a distance of marks that gives 4 to 8 of them.
+func markDistance(most int64) int64 {
 	unit := int64(1)
 	for most/unit >= 8 {
 		unit *= 2

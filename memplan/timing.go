@@ -1,32 +1,32 @@
 package memplan
 
-// link is what is on its way in one tick: bytes, and in how many copies.
-type link struct {
-	up, down   int64
+// traffic is what is copied during one strip: bytes, and in how many copies.
+type traffic struct {
+	up, down   int64 // uploaded and downloaded
 	ups, downs int
 }
 
-// transfers sums, by tick, what the flow moves if tensors are kept on the device
-// as kept says. Element 0 is what must be there before the first tick; what is
-// uploaded in tick i is at i too.
-func (fl *flow) transfers(fr *frame, kept func(ring int32) bool, into []link) []link {
-	into = append(into[:0], make([]link, fl.ticks+1)...)
-	tick := 0
+// transfers sums, by strip, what the flow moves if tensors are kept on the device
+// as kept says. Element 0 is what must be there before the first strip; what is
+// uploaded in strip i is at i too.
+func (fl *flow) transfers(fr *frame, kept func(ring int32) bool, into []traffic) []traffic {
+	into = append(into[:0], make([]traffic, fl.strips+1)...)
+	strip := 0
 	for _, m := range fl.moves {
 		switch m.Kind {
-		case Tick:
-			tick++
+		case NextStrip:
+			strip++
 		case Upload, Download:
 			if kept(m.Index) {
 				continue
 			}
 			n := int64(m.Y1-m.Y0) * fr.req.facts.rowBytes[fr.rings[m.Index].tensor]
 			if m.Kind == Upload {
-				into[tick].up += n
-				into[tick].ups++
+				into[strip].up += n
+				into[strip].ups++
 			} else {
-				into[tick].down += n
-				into[tick].downs++
+				into[strip].down += n
+				into[strip].downs++
 			}
 		}
 	}
@@ -35,7 +35,7 @@ func (fl *flow) transfers(fr *frame, kept func(ring int32) bool, into []link) []
 
 // seconds is what a section takes by itself from its first upload to its last download,
 // beginning with weights bytes of parameters.
-func (m *CostModel) seconds(fl *flow, moved []link, weights int64, unified bool) float64 {
+func (m *CostModel) seconds(fl *flow, moved []traffic, weights int64, unified bool) float64 {
 	if m.LinkRate <= 0 { // not known
 		return fl.worked()
 	}
@@ -51,7 +51,7 @@ func (m *CostModel) seconds(fl *flow, moved []link, weights int64, unified bool)
 	return c.now()
 }
 
-// worked sums the work of all ticks.
+// worked sums the work of all strips.
 func (fl *flow) worked() (sum float64) {
 	for _, w := range fl.work {
 		sum += w
@@ -60,61 +60,61 @@ func (fl *flow) worked() (sum float64) {
 }
 
 // clock is when the queues of a device with memory of its own come to the end of what
-// they were given. A tick's work waits for the uploads made for it and for the downloads
-// of the tick before the last; uploads for the next tick wait for the last one's
+// they were given. A strip's work waits for the uploads made for it and for the downloads
+// of the strip before the last; uploads for the next strip wait for the last one's
 // work and for the downloads before it.
 type clock struct {
 	last         float64 // work
 	up           float64
-	down, before float64 // downloads, and those of the ticks before the last
+	down, before float64 // downloads, and those of the strips before the last
 	// Bytes on their way, as only queues that something goes through are waited for:
-	// uploads for the next tick, downloads of the last and of the one before.
-	rising, sent, sentBefore int64
+	// uploads for the next strip, downloads of the last and of the one before.
+	uploading, downloading, downloadingBefore int64
 }
 
 // now is when everything has come to an end.
 func (c *clock) now() float64 { return max(c.last, c.up, c.down) }
 
 // section adds a section, which begins with weights bytes of parameters. Its first
-// uploads wait for the end of everything before or, if it is joined to the section
-// before, for no more than any uploads of that section's last tick.
-func (c *clock) section(m *CostModel, fl *flow, moved []link, weights int64, joined bool) {
+// uploads wait for the end of everything before or, if it overlaps the section
+// before, for no more than any uploads of that section's last strip.
+func (c *clock) section(m *CostModel, fl *flow, moved []traffic, weights int64, overlaps bool) {
 	first, _ := m.moving(&moved[0])
-	if joined {
+	if overlaps {
 		c.up += first
-		c.rising += moved[0].up
+		c.uploading += moved[0].up
 	} else {
 		now := c.now()
-		if c.sent > 0 {
-			now += m.TickSeconds / 2
+		if c.downloading > 0 {
+			now += m.StripSeconds / 2
 		}
-		*c = clock{last: now, up: now + first, down: now, before: now, rising: moved[0].up}
+		*c = clock{last: now, up: now + first, down: now, before: now, uploading: moved[0].up}
 	}
 	c.last += float64(weights) / m.LinkRate
 	for i, w := range fl.work {
-		c.tick(m, w, &moved[i+1])
+		c.strip(m, w, &moved[i+1])
 	}
 }
 
-// tick adds a tick's work and what is sent beside it: up for the next tick, and down
+// strip adds a strip's work and what is sent beside it: up for the next strip, and down
 // what the work makes.
-func (c *clock) tick(m *CostModel, work float64, l *link) {
+func (c *clock) strip(m *CostModel, work float64, l *traffic) {
 	hop := func(n int64) float64 {
 		if n > 0 {
-			return m.TickSeconds / 2
+			return m.StripSeconds / 2
 		}
 		return 0
 	}
-	start := max(c.last, c.up+hop(c.rising), c.before+hop(c.sentBefore))
+	start := max(c.last, c.up+hop(c.uploading), c.before+hop(c.downloadingBefore))
 	u, d := m.moving(l)
 	c.up = max(c.up, c.last+hop(l.up), c.before) + u
 	c.last = start + work
 	c.before, c.down = c.down, max(c.down, c.last+hop(l.down))+d
-	c.rising, c.sentBefore, c.sent = l.up, c.sent, l.down
+	c.uploading, c.downloadingBefore, c.downloading = l.up, c.downloading, l.down
 }
 
-// moving is how long the transfers of a tick take in each direction.
-func (m *CostModel) moving(l *link) (u, d float64) {
+// moving is how long the transfers of a strip take in each direction.
+func (m *CostModel) moving(l *traffic) (u, d float64) {
 	u, d = m.both(l.up, l.down)
 	return u + float64(l.ups)*m.TransferSeconds, d + float64(l.downs)*m.TransferSeconds
 }

@@ -91,7 +91,7 @@ func (c *computation) planHost(rows int) error {
 		return err
 	}
 	f := c.facts
-	f.Strategy, f.Precision, f.Sections, f.Ticks, f.Rows, f.Peak = "whole planes on the host", "fp32", 1, 1, rows, 4*samples
+	f.Strategy, f.Precision, f.Sections, f.Strips, f.Rows, f.Peak = "whole planes on the host", "fp32", 1, 1, rows, 4*samples
 	if f.FLOPs, err = c.net.Graph.FLOPs(c.h, c.w); err != nil {
 		return err
 	}

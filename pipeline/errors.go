@@ -94,7 +94,7 @@ func plain(err error, path string) string {
 // the budget allows it.
 type MemoryError struct {
 	Need    int64 // bytes of the plan
-	Minimum int64 // of the most frugal plan; 0 if unknown
+	Minimum int64 // of the plan that needs the least; 0 if unknown
 	Err     error
 }
 

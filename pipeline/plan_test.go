@@ -29,7 +29,7 @@ func TestAlgoError(t *testing.T) {
 	}
 }
 
-// TestLowHostMemory: a bound of the host's memory, or too little of it, makes opening frugal; to
+// TestLowHostMemory: a bound of the host's memory, or too little of it, has the session save host memory; to
 // ask for no bound does not.
 func TestLowHostMemory(t *testing.T) {
 	for _, c := range []struct {
@@ -43,7 +43,7 @@ func TestLowHostMemory(t *testing.T) {
 	} {
 		s := &Session{set: Settings{HostMemory: c.asked}, host: hostMemory{available: func() (int64, bool) { return c.avail, c.known }}}
 		if got := s.lowHostMemory(); got != c.low {
-			t.Errorf("--host-mem %v, %d available (known: %v): frugal %v", c.asked, c.avail, c.known, got)
+			t.Errorf("--host-mem %v, %d available (known: %v): saving host memory %v", c.asked, c.avail, c.known, got)
 		}
 	}
 }

@@ -91,7 +91,7 @@ type PlanFacts struct {
 	Tuning    exec.Tuning `json:"tuning"`
 	Sections  int         `json:"sections"`
 	Rows      int         `json:"rows"`  // of a strip, the highest
-	Ticks     int         `json:"ticks"` // strips, of all sections
+	Strips    int         `json:"ticks"` // strips, of all sections
 	Launches  int         `json:"launches"`
 	FLOPs     int64       `json:"flops"`
 	Packed    [2]int      `json:"packed"` // rows and columns of the network's input
@@ -186,7 +186,7 @@ func (f *PlanFacts) fill(job *exec.Job) {
 	f.Precision, f.Tuning = precisionOf(job).String(), job.Tuning()
 	f.Upload, f.Download, f.Predicted = p.Cost.UploadBytes, p.Cost.DownloadBytes, p.Cost.Seconds
 	f.Work, f.Link, f.Rated = p.Cost.WorkSeconds, p.Cost.LinkSeconds, job.Rated()
-	f.Recomputed, f.Rows, f.Ticks, f.Table = 0, 0, 0, nil
+	f.Recomputed, f.Rows, f.Strips, f.Table = 0, 0, 0, nil
 	for _, s := range p.Table() {
 		f.Recomputed += s.Recomputed
 	}
@@ -194,6 +194,6 @@ func (f *PlanFacts) fill(job *exec.Job) {
 	f.FLOPs, f.Launches, f.Sections = p.Cost.FLOPs, p.Cost.Launches, len(p.Sections)
 	for _, s := range p.Sections {
 		f.Rows = max(f.Rows, s.Rows)
-		f.Ticks += s.Ticks
+		f.Strips += s.Strips
 	}
 }

@@ -29,7 +29,7 @@ const (
 
 var formNames = [...]string{"", "strips", "tiled", "fused"}
 
-// TiledCap is the default byte cap of the tiled form: V and M of a piece stay
+// TiledCap is the default byte cap of the tiled form: V and M of a strip stay
 // within the second-level cache of large GPUs, which saves most of the traffic of
 // the matrix products.
 const TiledCap = 32 << 20

@@ -9,14 +9,14 @@ import (
 func TestDecomposeCoversEveryTapOnce(t *testing.T) {
 	for k := 1; k <= 11; k++ {
 		for r := 1; r <= k; r++ {
-			pieces, err := Decompose(k, r)
+			kernels, err := Decompose(k, r)
 			if err != nil {
 				t.Fatal(err)
 			}
 			seen := make([]int, k*k)
-			for _, p := range pieces {
+			for _, p := range kernels {
 				if p.R != r || p.Rows > r || p.Cols > r {
-					t.Fatalf("kernel %d by %d: piece %+v", k, r, p)
+					t.Fatalf("kernel %d by %d: sub-kernel %+v", k, r, p)
 				}
 				for a := range p.Rows {
 					for b := range p.Cols {
@@ -26,11 +26,11 @@ func TestDecomposeCoversEveryTapOnce(t *testing.T) {
 			}
 			for i, n := range seen {
 				if n != 1 {
-					t.Fatalf("kernel %d by %d: tap %d is in %d pieces", k, r, i, n)
+					t.Fatalf("kernel %d by %d: tap %d is in %d sub-kernels", k, r, i, n)
 				}
 			}
-			if n := (k + r - 1) / r; len(pieces) != n*n {
-				t.Fatalf("kernel %d by %d: %d pieces, want %d", k, r, len(pieces), n*n)
+			if n := (k + r - 1) / r; len(kernels) != n*n {
+				t.Fatalf("kernel %d by %d: %d sub-kernels, want %d", k, r, len(kernels), n*n)
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func randomInts(rng *rand.Rand, n int) []Surd {
 }
 
 // TestDecomposedConvolutionIsExact computes one tile of a k×k convolution as the
-// sum of its pieces, all in exact numbers, and compares with the definition.
+// sum of its sub-kernels, all in exact numbers, and compares with the definition.
 func TestDecomposedConvolutionIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	for _, c := range []struct {
@@ -78,14 +78,14 @@ func TestDecomposedConvolutionIsExact(t *testing.T) {
 	}{{3, F4x3()}, {5, F4x3()}, {5, F2x5()}, {7, F4x3()}, {7, F3x3()}, {7, F6x7()}, {9, F4x3()}, {9, F4x5()}, {9, F6x9()}} {
 		t.Run(fmt.Sprintf("%d by %v", c.k, c.tr), func(t *testing.T) {
 			k, m, side := c.k, c.tr.M, c.tr.T()
-			pieces, err := Decompose(k, c.tr.R)
+			kernels, err := Decompose(k, c.tr.R)
 			if err != nil {
 				t.Fatal(err)
 			}
-			reach := m + (k+c.tr.R-1)/c.tr.R*c.tr.R - 1 // inputs that padded pieces read
+			reach := m + (k+c.tr.R-1)/c.tr.R*c.tr.R - 1 // inputs that padded sub-kernels read
 			taps, d := randomInts(rng, k*k), randomInts(rng, reach*reach)
 			sum := make([]Surd, m*m)
-			for _, p := range pieces {
+			for _, p := range kernels {
 				g := make([]Surd, p.R*p.R)
 				for a := range p.Rows {
 					for b := range p.Cols {
@@ -113,13 +113,13 @@ func TestDecomposedConvolutionIsExact(t *testing.T) {
 	}
 }
 
-func TestPieceTaps(t *testing.T) {
+func TestSubKernelTaps(t *testing.T) {
 	const k, c, side = 2, 3, 7
 	w := make([]float32, k*c*side*side)
 	for i := range w {
 		w[i] = float32(i + 1)
 	}
-	pieces, err := Decompose(side, 3)
+	kernels, err := Decompose(side, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestPieceTaps(t *testing.T) {
 	for _, x := range w {
 		total += float64(x)
 	}
-	for _, p := range pieces {
+	for _, p := range kernels {
 		g, err := p.Taps(w, k, c, side)
 		if err != nil {
 			t.Fatal(err)
@@ -140,12 +140,12 @@ func TestPieceTaps(t *testing.T) {
 				want = w[(f*side+p.Row+a)*side+p.Col+b]
 			}
 			if got != want {
-				t.Fatalf("piece %+v filter %d tap (%d,%d) is %g, want %g", p, f, a, b, got, want)
+				t.Fatalf("sub-kernel %+v filter %d tap (%d,%d) is %g, want %g", p, f, a, b, got, want)
 			}
 		}
 	}
 	if sum != total {
-		t.Errorf("pieces sum to %g, the weights to %g", sum, total)
+		t.Errorf("sub-kernels sum to %g, the weights to %g", sum, total)
 	}
 }
 
@@ -155,25 +155,25 @@ func TestDecomposeRefuses(t *testing.T) {
 			t.Errorf("Decompose(%d, %d): no error", c[0], c[1])
 		}
 	}
-	for _, p := range []Piece{{}, {Row: 2, Rows: 2, Cols: 1, R: 2}, {Row: -1, Rows: 1, Cols: 1, R: 1}, {Rows: 3, Cols: 1, R: 2}} {
+	for _, p := range []SubKernel{{}, {Row: 2, Rows: 2, Cols: 1, R: 2}, {Row: -1, Rows: 1, Cols: 1, R: 1}, {Rows: 3, Cols: 1, R: 2}} {
 		if _, err := p.Taps(make([]float32, 9), 1, 1, 3); err == nil {
-			t.Errorf("piece %+v: no error", p)
+			t.Errorf("sub-kernel %+v: no error", p)
 		}
 	}
-	if _, err := (Piece{Rows: 1, Cols: 1, R: 1}).Taps(make([]float32, 8), 1, 1, 3); err == nil {
+	if _, err := (SubKernel{Rows: 1, Cols: 1, R: 1}).Taps(make([]float32, 8), 1, 1, 3); err == nil {
 		t.Error("too few weights: no error")
 	}
-	if _, err := F4x3().PieceTiling(9, Piece{R: 5}); err == nil {
-		t.Error("piece of another size: no error")
+	if _, err := F4x3().SubKernelTiling(9, SubKernel{R: 5}); err == nil {
+		t.Error("sub-kernel of another size: no error")
 	}
 }
 
 func TestMultiplications(t *testing.T) {
-	pieces, err := Decompose(9, 3)
+	kernels, err := Decompose(9, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := Multiplications(pieces, F4x3()); got != 20.25 {
+	if got := Multiplications(kernels, F4x3()); got != 20.25 {
 		t.Errorf("9×9 by F(4,3): %g multiplications per output, want 20.25", got)
 	}
 }

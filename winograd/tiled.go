@@ -24,7 +24,7 @@ var (
 	tiledOut  = template.Must(template.New("tiled_out").Funcs(templateFuncs).Parse(tiledOutText))
 )
 
-// tiled computes, for pieces of tile rows,
+// tiled computes, for strips of tile rows,
 //
 //	V[p][c][t] = (BT d B)[p] of input channel c under tile t
 //	M[p][k][t] = Σ_c U[p][c][k] · V[p][c][t]
@@ -246,13 +246,13 @@ func (w *tiled) Pack(weights, bias []float32) []float32 {
 
 func (w *tiled) Granule() int { return w.t.M }
 
-// Scratch is the largest piece's.
+// Scratch is that of the highest strip.
 func (w *tiled) Scratch(rows int) int64 {
 	d, err := w.divide(rows, w.limit)
 	if err != nil {
 		return w.limit // Launch says what is wrong
 	}
-	return w.scratch().part(d.channels[0].Len()).Bytes(w.t.Tiling(), int64(d.pieces[0].Len())*int64(w.tp()))
+	return w.scratch().part(d.channels[0].Len()).Bytes(w.t.Tiling(), int64(d.strips[0].Len())*int64(w.tp()))
 }
 
 // LessScratch is one row of tiles over all input channels, over half of them, and so
@@ -267,12 +267,12 @@ func (w *tiled) LessScratch() []int64 {
 	}
 }
 
-// division is how a launch is divided: into pieces of tile rows, each of which takes
+// division is how a launch is divided: into strips of tile rows, each of which takes
 // the ranges of input channels one after another.
-type division struct{ pieces, channels []Range }
+type division struct{ strips, channels []Range }
 
-// divide divides a launch over rows so that V and M of a piece and a range of channels
-// fit limit bytes: into the fewest pieces of all channels if a row of tiles fits, else into
+// divide divides a launch over rows so that V and M of a strip and a range of channels
+// fit limit bytes: into the fewest strips of all channels if a row of tiles fits, else into
 // rows of tiles and the fewest ranges of channels; or as Split says. Ranges begin at
 // multiples of what the products' kernel takes at a time, so that sums have the same order,
 // to the bit, however many there are.
@@ -280,15 +280,15 @@ func (w *tiled) divide(rows int, limit int64) (d division, err error) {
 	t, s, tileRows := w.t.Tiling(), w.scratch(), ceilDiv(rows, w.t.M)
 	switch {
 	case w.split == ByChannels:
-		d.pieces = []Range{{0, tileRows}}
+		d.strips = []Range{{0, tileRows}}
 	case s.Bytes(t, int64(w.tp())) > limit:
-		d.pieces = evenRanges(tileRows, 1)
+		d.strips = evenRanges(tileRows, 1)
 	default:
 		d.channels = []Range{{0, s.C}}
-		d.pieces, err = t.SplitRows(tileRows, w.tp(), s, limit)
+		d.strips, err = t.SplitRows(tileRows, w.tp(), s, limit)
 		return d, err
 	}
-	d.channels, err = t.SplitChannels(int64(d.pieces[0].Len())*int64(w.tp()), s, w.gemm.cc, limit)
+	d.channels, err = t.SplitChannels(int64(d.strips[0].Len())*int64(w.tp()), s, w.gemm.cc, limit)
 	return d, err
 }
 
@@ -300,17 +300,17 @@ func (w *tiled) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.algo, err)
 	}
-	for _, p := range d.pieces {
-		if err := w.piece(q, k, packed, a, a.Y0/w.t.M+p.From, p.Len(), d.channels); err != nil {
+	for _, p := range d.strips {
+		if err := w.strip(q, k, packed, a, a.Y0/w.t.M+p.From, p.Len(), d.channels); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// piece runs the three kernels over rows tile rows from row0 on, the first two for
+// strip runs the three kernels over rows tile rows from row0 on, the first two for
 // each range of input channels.
-func (w *tiled) piece(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args, row0, rows int, channels []Range) error {
+func (w *tiled) strip(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args, row0, rows int, channels []Range) error {
 	inC, outC, tp := w.shape.InC(), w.shape.OutC, w.tp()
 	n2, tiles := w.t.N*w.t.N, rows*tp
 	mAt := int(int64(n2) * int64(channels[0].Len()) * int64(tiles) * int64(w.elemV()) / 4)

@@ -9,7 +9,7 @@ import "fmt"
 // reach beyond the image; what they compute there is thrown away.
 type Tiling struct {
 	M, R, N    int
-	PadY, PadX int // tile row t reads from input row t·M − PadY; negative for late pieces
+	PadY, PadX int // tile row t reads from input row t·M − PadY; negative for late sub-kernels
 }
 
 // Tiling is t's geometry for a convolution that keeps the image's size, the taps
@@ -18,10 +18,10 @@ func (t *Transform) Tiling() Tiling {
 	return Tiling{M: t.M, R: t.R, N: t.N, PadY: t.R / 2, PadX: t.R / 2}
 }
 
-// PieceTiling is t's geometry for a piece of a k×k kernel.
-func (t *Transform) PieceTiling(k int, p Piece) (Tiling, error) {
+// SubKernelTiling is t's geometry for a sub-kernel of a k×k kernel.
+func (t *Transform) SubKernelTiling(k int, p SubKernel) (Tiling, error) {
 	if p.R != t.R {
-		return Tiling{}, fmt.Errorf("winograd tiling: piece of %d taps, %v computes %d", p.R, t, t.R)
+		return Tiling{}, fmt.Errorf("winograd tiling: sub-kernel of %d taps, %v computes %d", p.R, t, t.R)
 	}
 	return Tiling{M: t.M, R: t.R, N: t.N, PadY: k/2 - p.Row, PadX: k/2 - p.Col}, nil
 }

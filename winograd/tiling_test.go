@@ -39,12 +39,12 @@ func TestGrid(t *testing.T) {
 func TestFirstRow(t *testing.T) {
 	tr := F4x3()
 	for _, c := range []struct{ k, row, i, want int }{{3, 0, 0, -1}, {3, 0, 2, 7}, {9, 0, 0, -4}, {9, 3, 0, -1}, {9, 6, 0, 2}, {9, 6, 1, 6}} {
-		g, err := tr.PieceTiling(c.k, Piece{Row: c.row, Rows: 3, Cols: 3, R: 3})
+		g, err := tr.SubKernelTiling(c.k, SubKernel{Row: c.row, Rows: 3, Cols: 3, R: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := g.FirstRow(c.i); got != c.want {
-			t.Errorf("kernel %d, piece at row %d, tile row %d begins at %d, want %d", c.k, c.row, c.i, got, c.want)
+			t.Errorf("kernel %d, sub-kernel at row %d, tile row %d begins at %d, want %d", c.k, c.row, c.i, got, c.want)
 		}
 		if got := g.FirstCol(c.i); got != g.FirstRow(c.i)+g.PadY-g.PadX {
 			t.Errorf("kernel %d: columns begin at %d", c.k, got)
@@ -52,15 +52,15 @@ func TestFirstRow(t *testing.T) {
 	}
 }
 
-// tilings are geometries of plain, nested and piecewise convolutions.
+// tilings are geometries of plain, nested and decomposed convolutions.
 func tilings(t *testing.T) []Tiling {
 	all := []Tiling{F2x3().Tiling(), F4x3().Tiling(), F4x5().Tiling(), F6x7().Tiling(), F6x9().Tiling()}
-	pieces, err := Decompose(7, 3)
+	kernels, err := Decompose(7, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range pieces {
-		g, err := F4x3().PieceTiling(7, p)
+	for _, p := range kernels {
+		g, err := F4x3().SubKernelTiling(7, p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -128,7 +128,7 @@ func (p *place) measure(ctx context.Context, a conv.Algo, m *Measurement) error 
 	if err := r.open(); err != nil {
 		return err
 	}
-	m.Scratch, m.LaunchRows, m.Weights = r.scratchBytes(), r.piece, r.weights.Size()
+	m.Scratch, m.LaunchRows, m.Weights = r.scratchBytes(), r.stripRows, r.weights.Size()
 	rows, first, err := r.howMany()
 	if err != nil {
 		return err
@@ -151,12 +151,12 @@ func (p *place) measure(ctx context.Context, a conv.Algo, m *Measurement) error 
 // rig is an algorithm ready to run on a place.
 type rig struct {
 	*place
-	impl    conv.Impl
-	piece   int // rows of a launch
-	prog    *clrt.Program
-	kernels []*clrt.Kernel
-	weights *clrt.Buffer
-	scratch *clrt.Buffer
+	impl      conv.Impl
+	stripRows int // rows of a launch
+	prog      *clrt.Program
+	kernels   []*clrt.Kernel
+	weights   *clrt.Buffer
+	scratch   *clrt.Buffer
 }
 
 func (r *rig) open() error {
@@ -173,12 +173,12 @@ func (r *rig) open() error {
 	}
 	g := max(r.impl.Granule(), 1)
 	room := r.roomForScratch()
-	for r.piece = r.c.H; r.impl.Scratch(r.piece) > room && r.piece > g && !r.o.Whole; {
-		r.piece = max((r.piece/2+g-1)/g*g, g)
+	for r.stripRows = r.c.H; r.impl.Scratch(r.stripRows) > room && r.stripRows > g && !r.o.Whole; {
+		r.stripRows = max((r.stripRows/2+g-1)/g*g, g)
 	}
-	n := r.impl.Scratch(r.piece)
+	n := r.impl.Scratch(r.stripRows)
 	if n > room {
-		return fmt.Errorf("needs %d bytes of scratch for %d rows, the device has room for %d", n, r.piece, room)
+		return fmt.Errorf("needs %d bytes of scratch for %d rows, the device has room for %d", n, r.stripRows, room)
 	}
 	if n == 0 {
 		return nil
@@ -229,8 +229,8 @@ func (r *rig) close() {
 // launch enqueues the first rows rows of the convolution of every picture.
 func (r *rig) launch(rows int) error {
 	for n := range r.src {
-		for y := 0; y < rows; y += r.piece {
-			a := &conv.Args{Src: r.src[n : n+1], Dst: r.dst[n], Y0: y, Y1: min(y+r.piece, rows), Scratch: r.scratch}
+		for y := 0; y < rows; y += r.stripRows {
+			a := &conv.Args{Src: r.src[n : n+1], Dst: r.dst[n], Y0: y, Y1: min(y+r.stripRows, rows), Scratch: r.scratch}
 			if err := r.impl.Launch(r.q, r.kernels, r.weights, a); err != nil {
 				return err
 			}

@@ -14,7 +14,7 @@ var planTableCommand = &command{name: "plan-table", summary: "print memory and t
 	usage: []string{"plan-table PHOTO [-m MODEL] [--measure]", "plan-table --size WxH [-m MODEL] [--device-profile NAME]"}, run: runPlanTable, files: true,
 	about: `Prints a Markdown table of budgets: 64M to 4G, 0 (no limit), and the smallest that
 works. A row has the peak of device memory, the strategy, launches, transfers, host
-memory, and three predicted times: of the kernels (work), of the transfers (link), and
+memory, and three predicted times: of the kernels, of the transfers, and
 of the whole run, which overlaps them. Budgets with the same plan share a row.
 
 With --measure, enhance develops the photo within each budget and prints the time
@@ -54,7 +54,7 @@ func writePlanTable(w io.Writer, t *pipeline.PlanTable, measured bool) error {
 	fmt.Fprintf(w, "%s, padded to %s packed samples, %s on %s\n\n", printable.Text(t.Input), sizeOf(t.Packed), printable.Text(t.Model.Name), deviceName(&t.Device))
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 1, ' ', tabwriter.AlignRight)
-	head, rule := "|\t`--mem` |\tpeak |\tstrategy |\tlaunches |\tup |\tdown |\tin host memory |\twork s |\tlink s |\tpredicted s |\t", "|\t---: |\t---: |\t:--- |\t---: |\t---: |\t---: |\t---: |\t---: |\t---: |\t---: |\t"
+	head, rule := "|\t`--mem` |\tpeak |\tstrategy |\tlaunches |\tuploaded |\tdownloaded |\tin host memory |\tkernels s |\ttransfers s |\tpredicted s |\t", "|\t---: |\t---: |\t:--- |\t---: |\t---: |\t---: |\t---: |\t---: |\t---: |\t---: |\t"
 	if measured {
 		head, rule = head+"measured s |\t", rule+"---: |\t"
 	}

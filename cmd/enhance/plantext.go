@@ -16,7 +16,7 @@ func writeMoves(w io.Writer, r *pipeline.Report) {
 	if !r.DryRun || p.Full == nil {
 		return
 	}
-	fmt.Fprintf(w, "%-8s%s up, %s down, recomputed %.1f %%, predicted %s s (work %s s, link %s s)\n", "", bytesize.Text(p.Upload), bytesize.Text(p.Download),
+	fmt.Fprintf(w, "%-8s%s uploaded, %s downloaded, recomputed %.1f %%, predicted %s s (kernels %s s, transfers %s s)\n", "", bytesize.Text(p.Upload), bytesize.Text(p.Download),
 		100*float64(p.Recomputed)/float64(max(p.FLOPs, 1)), significant(p.Predicted), significant(p.Work), significant(p.Link))
 	fmt.Fprintf(w, "%-8sabout %s planned", "host", bytesize.Text(r.Host.Need))
 	for i, u := range r.Host.Planned {
@@ -33,10 +33,10 @@ func writeSections(w io.Writer, r *pipeline.Report) {
 	}
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "section\trows\tstrips\tlaunches\tGFLOP\trings\tkept\tup\tdown\tweights\t  algorithms\t  steps")
+	fmt.Fprintln(t, "section\trows\tstrips\tlaunches\tGFLOP\trings\tkept\tuploaded\tdownloaded\tweights\t  algorithms\t  steps")
 	for i := range p.Table {
 		f := &p.Table[i]
-		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%.2f\t%s\t%s\t%s\t%s\t%s\t  %s\t  %s\n", i, f.Rows, f.Ticks, f.Launches, float64(f.FLOPs)/1e9,
+		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%.2f\t%s\t%s\t%s\t%s\t%s\t  %s\t  %s\n", i, f.Rows, f.Strips, f.Launches, float64(f.FLOPs)/1e9,
 			short(f.Rings), short(f.Kept), short(f.Upload), short(f.Download), short(f.Weights), orDash(strings.Join(f.Algos, ",")), f.Span())
 	}
 	t.Flush()

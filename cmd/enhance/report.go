@@ -229,8 +229,8 @@ func planLine(p *pipeline.PlanFacts) string {
 	if p.Sections > 1 && p.Sections < p.Launches {
 		s = fmt.Sprintf("%d %s", p.Sections, s)
 	}
-	if p.Ticks > p.Sections {
-		s += fmt.Sprintf(", %d strips of %s, overlap kept in rings", p.Ticks, upToRows(p.Rows))
+	if p.Strips > p.Sections {
+		s += fmt.Sprintf(", %d strips of %s, overlap kept in rings", p.Strips, upToRows(p.Rows))
 	}
 	s += fmt.Sprintf(", %d launches, %.2f TFLOP", p.Launches, float64(p.FLOPs)/1e12)
 	if waits := p.HostBytes + p.Full.LoadedBytes(); p.Full.Unified && waits > 0 {

@@ -161,14 +161,16 @@ func (m *impl) Scaled(pre fuse.Act) conv.Impl {
 }
 
 // Summed implements [conv.Summing].
-func (m *impl) Summed() (conv.Impl, conv.Pieces) {
+func (m *impl) Summed() (conv.Impl, conv.StatsTile) {
 	s := *m
 	s.sums = true
-	return &s, m.pieces()
+	return &s, m.statsTile()
 }
 
-// pieces are the tiles.
-func (m *impl) pieces() conv.Pieces { return conv.Pieces{Rows: m.variant.tileH(), Columns: tileW} }
+// statsTile is a work-group's tile.
+func (m *impl) statsTile() conv.StatsTile {
+	return conv.StatsTile{Rows: m.variant.tileH(), Columns: tileW}
+}
 
 // tileW is the width of a tile in columns.
 const tileW = 32
@@ -235,14 +237,14 @@ func undefs(text string) string {
 
 func (m *impl) Granule() int {
 	if m.sums { // tiles of statistics lie where they lie in the plane
-		return m.pieces().Rows
+		return m.statsTile().Rows
 	}
 	return 1
 }
 
 func (m *impl) Scratch(rows int) int64 {
 	if m.sums {
-		return m.pieces().Bytes(m.shape, rows)
+		return m.statsTile().Bytes(m.shape, rows)
 	}
 	return 0
 }

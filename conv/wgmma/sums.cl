@@ -4,12 +4,12 @@
 #define OUTPUT(e) ((int)get_group_id(0) * OUTS + (BLOCK == 1 ? warp : warp % 2) * 16 + (e) * 8 + quad)
 #define ROW(j) (BLOCK == 1 ? (j) : (j) * 2 + 1 - warp / 2)
 
-// Statistics of pieces of 16 rows × 16 columns, of which a tile has BLOCK. Where
-// BLOCK is 2, a warp has every other row. Parts of pieces, which the lanes of a quad
+// Statistics of tiles of 16 rows × 16 columns, of which a tile has BLOCK. Where
+// BLOCK is 2, a warp has every other row. Parts of tiles, which the lanes of a quad
 // have together, are merged in a fixed order (Chan, Golub and LeVeque 1983).
 #define PARTS (2 * BLOCK) // columns 0 to 7 and 8 to 15 of the rows of a warp
-#define BLOCKS (16 / BLOCK) // a lane's blocks in a piece
-#define MADE(p) clamp(y1 - top - (p) * 16, 0, 16) /* rows of piece p */
+#define BLOCKS (16 / BLOCK) // a lane's blocks in a tile of statistics
+#define MADE(p) clamp(y1 - top - (p) * 16, 0, 16) /* rows of its tile p */
 #define MADE_BY(p, other) (BLOCK == 1 ? MADE(p) : (MADE(p) + 1 - (other)) / 2) /* of them, even or other ones */
 #define MOMENTS { \
     const int columns = clamp(w - x, 0, 8), other = ROW(0); \

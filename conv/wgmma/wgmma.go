@@ -140,14 +140,14 @@ func (m *impl) Scaled(pre fuse.Act) conv.Impl {
 }
 
 // Summed implements [conv.Summing].
-func (m *impl) Summed() (conv.Impl, conv.Pieces) {
+func (m *impl) Summed() (conv.Impl, conv.StatsTile) {
 	s := *m
 	s.sums = true
-	return &s, pieces
+	return &s, statsTile
 }
 
-// pieces are as wide as a tile, and as high or half as high.
-var pieces = conv.Pieces{Rows: 16, Columns: tileW}
+// statsTile is as wide as the tile of a work-group, and as high or half as high.
+var statsTile = conv.StatsTile{Rows: 16, Columns: tileW}
 
 func (m *impl) name() string {
 	name := fmt.Sprintf("conv_wgmma_k%d_%s_act%d", m.shape.K, m.variant, m.shape.Act)
@@ -171,15 +171,15 @@ func (m *impl) Kernels() []conv.Kernel {
 }
 
 func (m *impl) Granule() int {
-	if m.sums { // statistics are of pieces that lie where they lie in the plane
-		return pieces.Rows
+	if m.sums { // the tiles of statistics lie at multiples of their height in the plane
+		return statsTile.Rows
 	}
 	return 1
 }
 
 func (m *impl) Scratch(rows int) int64 {
 	if m.sums {
-		return pieces.Bytes(m.shape, rows)
+		return statsTile.Bytes(m.shape, rows)
 	}
 	return 0
 }

@@ -53,7 +53,7 @@ func (m emulatedImpl) Scaled(pre fuse.Act) conv.Impl {
 }
 
 // Summed implements [conv.Summing].
-func (m emulatedImpl) Summed() (conv.Impl, conv.Pieces) {
+func (m emulatedImpl) Summed() (conv.Impl, conv.StatsTile) {
 	s, p := m.Impl.(conv.Summing).Summed()
 	return emulatedImpl{s, m.text}, p
 }

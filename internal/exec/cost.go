@@ -29,7 +29,7 @@ func (j *Job) roughCosts() memplan.CostModel {
 	// 300 with three tf32 products for one, and 90 by direct convolution. Kernels of the matrix
 	// units last longer by a seventh of a wave of work-groups than their share of rows,
 	// in launches of 24 to 48 rows.
-	m := memplan.CostModel{LaunchSeconds: 22e-6, TickSeconds: 30e-6, TransferSeconds: 4e-6, FLOPRate: units * clock * 128, MemoryRate: units * clock * 12,
+	m := memplan.CostModel{LaunchSeconds: 22e-6, StripSeconds: 30e-6, TransferSeconds: 4e-6, FLOPRate: units * clock * 128, MemoryRate: units * clock * 12,
 		LinkRate: 25e9, DuplexRate: 45e9, Saturation: units * 24576}
 	if j.caps.Matrix {
 		m.Saturation = units * 6144
@@ -60,7 +60,7 @@ func (j *Job) price(r *memplan.Request) {
 			m.LaunchSeconds = t.Launch + startSeconds
 		}
 		if !j.Shared() { // kernels wait for uploads, which wait for kernels
-			m.TickSeconds = 2 * t.Hop
+			m.StripSeconds = 2 * t.Hop
 			m.TransferSeconds = t.Launch
 		}
 	}

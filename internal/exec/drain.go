@@ -96,14 +96,14 @@ func (d *drain) chunk(ring planar.Ring, rowBytes int64, y0, y1 int) error {
 	c.bytes, _ = d.e.out.take(context.Background(), rowBytes*int64(y1-y0))
 	c.err = slots(ring, rowBytes, y0, y1, func(off int64, y, n int) error {
 		at := int64(y-y0) * rowBytes
-		ev, err := d.e.down.ReadAsync(ring.Buf, off, c.bytes[at:at+int64(n)*rowBytes])
+		ev, err := d.e.download.ReadAsync(ring.Buf, off, c.bytes[at:at+int64(n)*rowBytes])
 		if err == nil {
 			c.events = append(c.events, ev)
 		}
 		return err
 	})
 	if c.err == nil {
-		c.err = d.e.down.Flush()
+		c.err = d.e.download.Flush()
 	}
 	err := c.err
 	d.queue <- c // from here on it is the goroutines'

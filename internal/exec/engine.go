@@ -212,7 +212,7 @@ func (e *Engine) launch(i, y0, y1 int) error {
 		return e.ops.Pointwise(src[0], scales, s.Src[0].C0, res, dst, y0, y1, s.Act, s.Slope)
 	case fuse.RowStats:
 		if e.summed(i) {
-			return e.ops.MergePieces(e.scratch, e.steps[i-1].sums, dst, y0, y1)
+			return e.ops.MergeStats(e.scratch, e.steps[i-1].sums, dst, y0, y1)
 		}
 		return e.ops.RowStats(src[0], dst, y0, y1)
 	case fuse.Affine:

@@ -22,11 +22,11 @@ func slots(ring planar.Ring, rowBytes int64, y0, y1 int, do func(off int64, y, n
 	return nil
 }
 
-func (r *run) upload(m memplan.Move) error {
+func (r *run) uploadRows(m memplan.Move) error {
 	t := r.Plan.Rings[m.Index].Tensor
 	ring := r.rings[m.Index]
 	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
-	r.opt.Profiler.tag(laneUp, t)
+	r.opt.Profiler.tag(uploadQueue, t)
 	after, err := r.beginUploads()
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (r *run) upload(m memplan.Move) error {
 		}
 		return slots(ring, rowBytes, y0, y1, func(off int64, y, n int) error {
 			at := int64(y-y0) * rowBytes
-			ev, err := r.up.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes], after...)
+			ev, err := r.upload.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes], after...)
 			if err != nil {
 				return err
 			}
@@ -60,13 +60,13 @@ func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move, af
 		r.downloaded = true
 		ev, err := r.downloadNow()
 		ev.Close()
-		if err := errors.Join(err, r.await(r.up, r.down), r.await(r.up, r.compute)); err != nil {
+		if err := errors.Join(err, r.await(r.upload, r.download), r.await(r.upload, r.compute)); err != nil {
 			return err
 		}
 	}
 	err := slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
 		return r.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
-			ev, err := r.up.WriteAsync(ring.Buf, off+before, rows, after...)
+			ev, err := r.upload.WriteAsync(ring.Buf, off+before, rows, after...)
 			if err == nil {
 				after = nil
 				r.uploadQueued(ev)
@@ -75,7 +75,7 @@ func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move, af
 		})
 	})
 	if err == nil && local {
-		err = r.await(r.compute, r.up)
+		err = r.await(r.compute, r.upload)
 	}
 	return err
 }
@@ -85,16 +85,16 @@ func (r *run) spilled(t, y int, rowBytes int64) int64 {
 	return r.Plan.HostOffset[t] + int64(y)*rowBytes
 }
 
-// download starts a download. It gives the event of its end, or nil if somebody else
+// downloadRows starts a download. It gives the event of its end, or nil if somebody else
 // needs that.
-func (r *run) download(m memplan.Move, after []*clrt.Event) (last *clrt.Event, err error) {
+func (r *run) downloadRows(m memplan.Move, after []*clrt.Event) (last *clrt.Event, err error) {
 	t := r.Plan.Rings[m.Index].Tensor
 	ring := r.rings[m.Index]
 	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
-	r.opt.Profiler.tag(laneDown, t)
+	r.opt.Profiler.tag(downloadQueue, t)
 	if t == r.Program.Output {
 		if len(after) > 0 {
-			if err := r.down.Barrier(after...); err != nil {
+			if err := r.download.Barrier(after...); err != nil {
 				return nil, err
 			}
 		}
@@ -102,7 +102,7 @@ func (r *run) download(m memplan.Move, after []*clrt.Event) (last *clrt.Event, e
 	}
 	err = slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
 		return r.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
-			ev, err := r.down.ReadAsync(ring.Buf, off+before, rows, after...)
+			ev, err := r.download.ReadAsync(ring.Buf, off+before, rows, after...)
 			if err == nil {
 				after = nil
 				last.Close()

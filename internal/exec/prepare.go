@@ -22,7 +22,7 @@ import (
 type Options struct {
 	Precision planar.Precision
 	Budget    memplan.Budget
-	// Rows forces ticks of that many rows of the output, WholePlanes one step
+	// Rows forces strips of that many rows of the output, WholePlanes one step
 	// after another over whole planes. Neither changes the result.
 	Rows        int
 	WholePlanes bool
@@ -79,10 +79,10 @@ type Job struct {
 // jobStep is what a job keeps of one step. All but the zero value is of convolutions.
 type jobStep struct {
 	conv  conv.Impl
-	algo  string      // its name
-	why   string      // the reason for it
-	exact bool        // it stands before a norm: see beforeNorms
-	sums  conv.Pieces // the partial statistics that it leaves for the next step; zero: none
+	algo  string         // its name
+	why   string         // the reason for it
+	exact bool           // it stands before a norm: see beforeNorms
+	sums  conv.StatsTile // the partial statistics that it leaves for the next step; zero: none
 	// groups, where it is not 0, is in how many groups of outputs launches load the
 	// parameters; conv is then the convolution to one of them.
 	groups int
@@ -185,14 +185,14 @@ func (j *Job) takeSums() {
 }
 
 // summed reports whether the step before i leaves it partial statistics.
-func (j *Job) summed(i int) bool { return i > 0 && j.steps[i-1].sums != conv.Pieces{} }
+func (j *Job) summed(i int) bool { return i > 0 && j.steps[i-1].sums != conv.StatsTile{} }
 
 // checkSums checks that a convolution that leaves partial statistics is followed
 // by the step that takes them, over the same rows, with no launch between: scratch
 // is theirs that long. Plans are so as both advance with the same demand.
 func (j *Job) checkSums() error {
 	for i := range j.steps {
-		if j.steps[i].sums != (conv.Pieces{}) && (i+1 == len(j.steps) || j.Program.Steps[i+1].Kind != fuse.RowStats || j.Program.Steps[i+1].Src[0] != j.Program.Steps[i].Dst) {
+		if j.steps[i].sums != (conv.StatsTile{}) && (i+1 == len(j.steps) || j.Program.Steps[i+1].Kind != fuse.RowStats || j.Program.Steps[i+1].Src[0] != j.Program.Steps[i].Dst) {
 			return fmt.Errorf("exec: the statistics of step %s are not its next step: a defect of the plan", j.Program.Steps[i].Name)
 		}
 	}

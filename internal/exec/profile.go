@@ -36,37 +36,37 @@ type Profile struct {
 	edges    time.Duration
 	steps    map[string]*StepProfile
 	order    []string
-	queues   [laneCount]QueueProfile
+	queues   [queueCount]QueueProfile
 	named    bool
 
-	job    *Job // of the runs under way
-	users  int  // their number
-	lanes  [laneCount]*laneProfile
-	zero   time.Time // host time of the device clock's 0, once known
-	ticked bool
-	early  []timedCommand // commands from before the clocks were related
-	from   time.Time
+	job     *Job // of the runs under way
+	users   int  // their number
+	watched [queueCount]*watchedQueue
+	zero    time.Time // host time of the device clock's 0, once known
+	related bool
+	early   []timedCommand // commands from before the clocks were related
+	from    time.Time
 }
 
 // Queues of an engine by number; on a device that shares the host's memory all
 // is in the first.
 const (
-	laneCompute = iota
-	laneUp
-	laneDown
-	laneCount
+	computeQueue = iota
+	uploadQueue
+	downloadQueue
+	queueCount
 )
 
-var laneNames = [laneCount]string{"compute", "upload", "download"}
+var queueNames = [queueCount]string{"compute", "upload", "download"}
 
-// laneProfile follows one queue through one run.
-type laneProfile struct {
+// watchedQueue follows one queue through one run.
+type watchedQueue struct {
 	watch       *clrt.Watch
 	first, last uint64 // device ns: first start, last end
 }
 
 type timedCommand struct {
-	lane int
+	queue int
 	clrt.Command
 }
 
@@ -125,18 +125,18 @@ func (p *Profile) begin(e *Engine) (end func() error, err error) {
 
 // watch watches the queues of an engine.
 func (p *Profile) watch(e *Engine) (err error) {
-	p.job, p.ticked, p.early = e.Job, false, nil
-	p.nameTracks(e.up != e.compute)
-	for i, q := range []*clrt.Queue{e.compute, e.up, e.down} {
+	p.job, p.related, p.early = e.Job, false, nil
+	p.nameTracks(e.upload != e.compute)
+	for i, q := range []*clrt.Queue{e.compute, e.upload, e.download} {
 		if i > 0 && q == e.compute {
 			continue
 		}
-		l := &laneProfile{}
+		l := &watchedQueue{}
 		if l.watch, err = q.Watch(func(c *clrt.Command) { p.add(i, c) }); err != nil {
 			p.abandon()
 			return err
 		}
-		p.lanes[i] = l
+		p.watched[i] = l
 	}
 	p.from = time.Now()
 	return nil
@@ -156,7 +156,7 @@ func (p *Profile) end() error {
 		return nil
 	}
 	var errs []error
-	for _, l := range p.lanes {
+	for _, l := range p.watched {
 		if l != nil {
 			errs = append(errs, l.watch.Close()) // tells of commands: the lock must be free
 		}
@@ -164,26 +164,26 @@ func (p *Profile) end() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.flushEarly()
-	for _, l := range p.lanes {
+	for _, l := range p.watched {
 		if l != nil {
 			p.commands += l.watch.Queued()
 		}
 	}
-	c := p.lanes[laneCompute]
+	c := p.watched[computeQueue]
 	p.wall += wall
 	p.edges += max(0, wall-time.Duration(c.last-c.first))
-	p.job, p.lanes = nil, [laneCount]*laneProfile{}
+	p.job, p.watched = nil, [queueCount]*watchedQueue{}
 	return errors.Join(errs...)
 }
 
 // abandon drops a run that could not be watched.
 func (p *Profile) abandon() {
-	for _, l := range p.lanes {
+	for _, l := range p.watched {
 		if l != nil {
 			l.watch.Close()
 		}
 	}
-	p.job, p.lanes = nil, [laneCount]*laneProfile{}
+	p.job, p.watched = nil, [queueCount]*watchedQueue{}
 }
 
 func (p *Profile) nameTracks(discrete bool) {
@@ -192,7 +192,7 @@ func (p *Profile) nameTracks(discrete bool) {
 	}
 	p.named = true
 	p.tr.Process(p.process, p.device)
-	for i, name := range laneNames {
+	for i, name := range queueNames {
 		if i > 0 && !discrete {
 			break
 		}
@@ -200,15 +200,15 @@ func (p *Profile) nameTracks(discrete bool) {
 	}
 }
 
-// tag marks what is queued next in a lane. Kernels carry their step, transfers
+// tag marks what is queued next in a queue. Kernels carry their step, transfers
 // their tensor.
-func (p *Profile) tag(lane, n int) {
+func (p *Profile) tag(queue, n int) {
 	if p == nil {
 		return
 	}
-	l := p.lanes[lane]
+	l := p.watched[queue]
 	if l == nil {
-		l = p.lanes[laneCompute]
+		l = p.watched[computeQueue]
 	}
 	if l != nil {
 		l.watch.Tag(n)
@@ -250,20 +250,20 @@ func (j *Job) viewBytes(v fuse.View) int64 {
 	return planar.RowBytes(t, j.opt.Precision) * int64(t.H) * int64(v.C) / int64(t.C)
 }
 
-// add takes a command of a lane that has ended. It is called without p.mu.
-func (p *Profile) add(lane int, c *clrt.Command) {
+// add takes a command of a queue that has ended. It is called without p.mu.
+func (p *Profile) add(queue int, c *clrt.Command) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.relate(c)
-	if p.tr != nil && !p.ticked {
-		p.early = append(p.early, timedCommand{lane, *c})
+	if p.tr != nil && !p.related {
+		p.early = append(p.early, timedCommand{queue, *c})
 		if len(p.early) >= relateAfter {
 			p.flushEarly()
 		}
 	} else {
-		p.draw(lane, c)
+		p.draw(queue, c)
 	}
-	l := p.lanes[lane]
+	l := p.watched[queue]
 	start := c.Started
 	gap := uint64(0)
 	switch {
@@ -275,7 +275,7 @@ func (p *Profile) add(lane int, c *clrt.Command) {
 		start = min(l.last, c.Ended) // what overlaps is counted once
 	}
 	l.last = max(l.last, c.Ended)
-	p.queues[lane].add(c, start, gap)
+	p.queues[queue].add(c, start, gap)
 	if c.Kind != clrt.KernelCommand {
 		return
 	}
@@ -289,7 +289,7 @@ const relateAfter = 64
 // by the device's clock, no later than c.Host, so that the latest of all answers
 // is the nearest.
 func (p *Profile) relate(c *clrt.Command) {
-	if p.tr == nil || p.ticked {
+	if p.tr == nil || p.related {
 		return
 	}
 	if zero := c.Host.Add(-time.Duration(c.Queued)); p.zero.IsZero() || zero.Before(p.zero) {
@@ -299,19 +299,19 @@ func (p *Profile) relate(c *clrt.Command) {
 
 // flushEarly draws the commands that waited for the relation of the clocks.
 func (p *Profile) flushEarly() {
-	p.ticked = true
+	p.related = true
 	for i := range p.early {
-		p.draw(p.early[i].lane, &p.early[i].Command)
+		p.draw(p.early[i].queue, &p.early[i].Command)
 	}
 	p.early = nil
 }
 
 // draw puts a command on the timeline.
-func (p *Profile) draw(lane int, c *clrt.Command) {
+func (p *Profile) draw(queue int, c *clrt.Command) {
 	if p.tr == nil {
 		return
 	}
-	at := trace.Track{Process: p.process, Line: lane}
+	at := trace.Track{Process: p.process, Line: queue}
 	start, end := p.zero.Add(time.Duration(c.Started)), p.zero.Add(time.Duration(c.Ended))
 	if c.Kind == clrt.KernelCommand {
 		s := &p.job.Program.Steps[c.Tag]

@@ -130,14 +130,14 @@ func (p *Profile) Report(peaks *Peaks) *ProfileReport {
 	}
 	slices.SortStableFunc(r.Steps, func(a, b StepProfile) int { return cmp.Compare(b.ns, a.ns) })
 	for i := range p.queues {
-		q := QueueProfile{Name: laneNames[i]}
+		q := QueueProfile{Name: queueNames[i]}
 		for k, s := range p.queues[i].sums {
 			if s.Count == 0 {
 				continue
 			}
 			s.Kind, s.Seconds = clrt.CommandKind(k).String(), seconds(s.ns)
 			q.Kinds = append(q.Kinds, s)
-			if i == laneCompute && clrt.CommandKind(k) != clrt.KernelCommand {
+			if i == computeQueue && clrt.CommandKind(k) != clrt.KernelCommand {
 				r.Copies += s.Seconds
 			}
 		}
@@ -145,7 +145,7 @@ func (p *Profile) Report(peaks *Peaks) *ProfileReport {
 			r.Queues = append(r.Queues, q)
 		}
 	}
-	r.Gaps = seconds(p.queues[laneCompute].gap)
+	r.Gaps = seconds(p.queues[computeQueue].gap)
 	return r
 }
 

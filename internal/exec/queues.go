@@ -11,32 +11,32 @@ import (
 // that shares the host's memory all three are one queue, whose order does what
 // the waits below do.
 //
-// The plan (see memplan.Tick) leaves room for this: what is uploaded in a tick is
-// read in the next, and what is downloaded in a tick is not overwritten in the
-// next. The downloads of a tick start together when its kernels have ended, so
-// that queues wait for each other once a tick and not for every transfer.
+// The plan (see memplan.NextStrip) leaves room for this: what is uploaded in a strip is
+// read in the next, and what is downloaded in a strip is not overwritten in the
+// next. The downloads of a strip start together when its kernels have ended, so
+// that queues wait for each other once a strip and not for every transfer.
 type queues struct {
-	compute, up, down *clrt.Queue
+	compute, upload, download *clrt.Queue
 
-	computeDone   *clrt.Event // the kernels before the tick, which its uploads wait for
-	uploadDone    *clrt.Event // the last upload since the tick began; nil: a marker will do
-	uploading     bool        // uploads were queued since the tick began
-	downloadDone  *clrt.Event // the downloads of the tick before
+	computeDone   *clrt.Event // the kernels before the strip, which its uploads wait for
+	uploadDone    *clrt.Event // the last upload since the strip began; nil: a marker will do
+	uploading     bool        // uploads were queued since the strip began
+	downloadDone  *clrt.Event // the downloads of the strip before
 	downloadDone2 *clrt.Event // and of that before it, which uploads may send back
 	downloaded    bool        // downloads were queued since the section began
 }
 
 func newQueues(q *clrt.Queue, shared bool, newQueue func() (*clrt.Queue, error)) (l queues, err error) {
-	l = queues{compute: q, up: q, down: q}
+	l = queues{compute: q, upload: q, download: q}
 	if shared {
 		return l, nil
 	}
-	if l.up, err = newQueue(); err != nil {
-		return queues{compute: q, up: q, down: q}, err
+	if l.upload, err = newQueue(); err != nil {
+		return queues{compute: q, upload: q, download: q}, err
 	}
-	if l.down, err = newQueue(); err != nil {
-		l.up.Close()
-		l.up, l.down = q, q
+	if l.download, err = newQueue(); err != nil {
+		l.upload.Close()
+		l.upload, l.download = q, q
 	}
 	return l, err
 }
@@ -67,11 +67,11 @@ func (l *queues) await(waiter, on *clrt.Queue) error {
 	return waiter.Barrier(ev)
 }
 
-// beginUploads must precede the uploads of a tick, and they its kernels. It gives what the
-// first of them must wait for, as they overwrite what the kernels of the tick before
+// beginUploads must precede the uploads of a strip, and they its kernels. It gives what the
+// first of them must wait for, as they overwrite what the kernels of the strip before
 // read and may send back what had left before that; the others are behind it.
 func (l *queues) beginUploads() (after []*clrt.Event, err error) {
-	if l.up == l.compute || l.uploading {
+	if l.upload == l.compute || l.uploading {
 		return nil, nil
 	}
 	l.uploading = true
@@ -92,12 +92,12 @@ func (l *queues) uploadQueued(ev *clrt.Event) {
 	l.uploadDone = ev
 }
 
-// tick orders the queues between two ticks. Kernels of the next wait for the
-// uploads made for them and for the downloads of the tick before the last. If
-// there are downloads, start puts those of the last tick, which wait for its kernels, into
+// nextStrip orders the queues between two strips. Kernels of the next wait for the
+// uploads made for them and for the downloads of the strip before the last. If
+// there are downloads, start puts those of the last strip, which wait for its kernels, into
 // their queue, and gives the last one's event, or nil.
-func (l *queues) tick(downloads bool, start func(after ...*clrt.Event) (*clrt.Event, error)) error {
-	if l.up == l.compute {
+func (l *queues) nextStrip(downloads bool, start func(after ...*clrt.Event) (*clrt.Event, error)) error {
+	if l.upload == l.compute {
 		_, err := start()
 		return err
 	}
@@ -121,21 +121,21 @@ func (l *queues) tick(downloads bool, start func(after ...*clrt.Event) (*clrt.Ev
 		return err
 	}
 	if l.downloadDone == nil {
-		l.downloadDone, err = l.mark(l.down)
+		l.downloadDone, err = l.mark(l.download)
 		return err
 	}
-	return l.down.Flush()
+	return l.download.Flush()
 }
 
-// awaitTransfers makes kernels wait for the uploads since the last tick and for the downloads
-// of the tick before it.
+// awaitTransfers makes kernels wait for the uploads since the last strip and for the downloads
+// of the strip before it.
 func (l *queues) awaitTransfers() (err error) {
 	var waits []*clrt.Event
 	if l.uploading {
 		if l.uploadDone == nil {
-			l.uploadDone, err = l.mark(l.up)
+			l.uploadDone, err = l.mark(l.upload)
 		} else {
-			err = l.up.Flush()
+			err = l.upload.Flush()
 		}
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ func (l *queues) awaitTransfers() (err error) {
 // section lets everything come to an end before anything of the next section
 // starts: memory has new owners there. Kernels have waited for all uploads.
 func (l *queues) section() error {
-	if l.up == l.compute {
+	if l.upload == l.compute {
 		return nil
 	}
 	fell := l.downloaded
@@ -165,7 +165,7 @@ func (l *queues) section() error {
 	if !fell {
 		return nil
 	}
-	return l.await(l.compute, l.down)
+	return l.await(l.compute, l.download)
 }
 
 func (l *queues) reset() {
@@ -179,16 +179,16 @@ func (l *queues) reset() {
 // finish waits for all queues.
 func (l *queues) finish() error {
 	l.reset()
-	err := errors.Join(l.compute.Flush(), l.up.Flush(), l.down.Flush(), l.compute.Finish())
-	if l.up != l.compute {
-		err = errors.Join(err, l.up.Finish(), l.down.Finish())
+	err := errors.Join(l.compute.Flush(), l.upload.Flush(), l.download.Flush(), l.compute.Finish())
+	if l.upload != l.compute {
+		err = errors.Join(err, l.upload.Finish(), l.download.Finish())
 	}
 	return err
 }
 
 func (l *queues) close() error {
-	if l.up == nil || l.up == l.compute {
+	if l.upload == nil || l.upload == l.compute {
 		return nil
 	}
-	return errors.Join(l.up.Close(), l.down.Close())
+	return errors.Join(l.upload.Close(), l.download.Close())
 }

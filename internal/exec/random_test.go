@@ -108,13 +108,13 @@ func (d *naiveImpl) source() fuse.Tensor {
 }
 
 // Summed implements conv.Summing.
-func (d *naiveImpl) Summed() (conv.Impl, conv.Pieces) {
+func (d *naiveImpl) Summed() (conv.Impl, conv.StatsTile) {
 	s := *d
 	s.sums = true
-	return &s, d.pieces()
+	return &s, d.statsTile()
 }
 
-func (d *naiveImpl) pieces() conv.Pieces { return conv.Pieces{Rows: d.granule, Columns: 5} }
+func (d *naiveImpl) statsTile() conv.StatsTile { return conv.StatsTile{Rows: d.granule, Columns: 5} }
 
 func (d *naiveImpl) Kernels() []conv.Kernel { return d.kernels }
 func (d *naiveImpl) Granule() int           { return d.granule }
@@ -122,7 +122,7 @@ func (d *naiveImpl) Granule() int           { return d.granule }
 func (d *naiveImpl) Scratch(rows int) int64 {
 	n := int64(rows+d.granule-1) / int64(d.granule) * 100
 	if d.sums {
-		n += d.pieces().Bytes(d.shape, rows)
+		n += d.statsTile().Bytes(d.shape, rows)
 	}
 	if d.scaled {
 		n = (n+63)/64*64 + planar.RowBytes(d.source(), d.precision)*int64(d.shape.H) + planar.RimBytes(d.source(), d.precision)
@@ -148,7 +148,7 @@ func (d *naiveImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer,
 	if err := d.Impl.Launch(q, k[d.at:d.at+1], packed, a); err != nil || !d.sums {
 		return err
 	}
-	pieces, p := k[len(sides)], d.pieces()
+	pieces, p := k[len(sides)], d.statsTile()
 	if err := pieces.SetArgs(a.Dst.Buf, a.Dst.Arg(), a.Scratch, int32(p.Rows), int32(p.Columns), int32(a.Y0)); err != nil {
 		return err
 	}
@@ -276,7 +276,7 @@ func (p *picture) limit(rng *rand.Rand) {
 	p.name += " on " + names[k]
 }
 
-// plans runs whole planes, forced tick heights and budgets.
+// plans runs whole planes, forced strip heights and budgets.
 func (p *picture) plans(rng *rand.Rand) {
 	p.Helper()
 	free := p.run("free", func(*exec.Options) {})

@@ -158,8 +158,8 @@ func (m *rateMeter) hops(r *Rates) error {
 		return nil
 	}
 	t, err := m.best(50, func() error {
-		return errors.Join(m.compute.LaunchQuiet(m.nothing, []int{1024}, []int{64}), m.await(m.up, m.compute),
-			m.up.LaunchQuiet(m.nothing, []int{1024}, []int{64}), m.await(m.compute, m.up))
+		return errors.Join(m.compute.LaunchQuiet(m.nothing, []int{1024}, []int{64}), m.await(m.upload, m.compute),
+			m.upload.LaunchQuiet(m.nothing, []int{1024}, []int{64}), m.await(m.compute, m.upload))
 	})
 	r.Hop = t / 2
 	return err
@@ -173,18 +173,18 @@ func (m *rateMeter) memory(r *Rates) error {
 
 func (m *rateMeter) link(r *Rates) error {
 	send := func() error {
-		ev, err := m.up.WriteAsync(m.dev[0], 0, m.host[0])
+		ev, err := m.upload.WriteAsync(m.dev[0], 0, m.host[0])
 		if err != nil {
 			return err
 		}
-		return errors.Join(ev.Close(), m.up.Flush())
+		return errors.Join(ev.Close(), m.upload.Flush())
 	}
 	fetch := func() error {
-		ev, err := m.down.ReadAsync(m.dev[1], 0, m.host[1])
+		ev, err := m.download.ReadAsync(m.dev[1], 0, m.host[1])
 		if err != nil {
 			return err
 		}
-		return errors.Join(ev.Close(), m.down.Flush())
+		return errors.Join(ev.Close(), m.download.Flush())
 	}
 	up, err := m.best(4, send)
 	if err != nil {

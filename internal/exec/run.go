@@ -96,7 +96,7 @@ type run struct {
 	marks       []mark
 	section     int
 	madeIn      map[int]bool   // tensors of the current section
-	downloads   []memplan.Move // downloads of the current tick, which start together at its end
+	downloads   []memplan.Move // downloads of the current strip, which start together at its end
 
 	free   func()
 	handed bool          // all is queued but the last downloads, and the next run may begin
@@ -114,7 +114,7 @@ func (r *run) moves() error {
 		return err
 	}
 	for s := range r.Plan.Sections {
-		if !r.Plan.Sections[s].Joined {
+		if !r.Plan.Sections[s].Overlaps {
 			if err := errors.Join(r.endSection(), r.queues.section()); err != nil {
 				return err
 			}
@@ -129,13 +129,13 @@ func (r *run) moves() error {
 			case memplan.Run:
 				err = r.step(m)
 			case memplan.Upload:
-				err = r.upload(m)
+				err = r.uploadRows(m)
 			case memplan.Download:
 				r.downloads = append(r.downloads, m)
 			case memplan.LoadWeights:
 				err = r.sendWeights(m)
-			case memplan.Tick:
-				err = r.queues.tick(len(r.downloads) > 0, r.startDownloads)
+			case memplan.NextStrip:
+				err = r.queues.nextStrip(len(r.downloads) > 0, r.startDownloads)
 			}
 			if err != nil {
 				return err
@@ -159,14 +159,14 @@ func (r *run) moves() error {
 // room on the host, so that on queues of their own a goroutine starts them; the next
 // run queues nothing before it has.
 func (r *run) handOver() error {
-	if r.down == r.compute {
+	if r.download == r.compute {
 		if err := errors.Join(r.endSection(), r.compute.Flush()); err != nil {
 			return err
 		}
 		close(r.left)
 	} else {
 		r.downloaded = true
-		if err := errors.Join(r.await(r.down, r.compute), r.up.Flush()); err != nil {
+		if err := errors.Join(r.await(r.download, r.compute), r.upload.Flush()); err != nil {
 			return err
 		}
 		go func() {
@@ -201,7 +201,7 @@ func (r *run) poison() error {
 	return nil
 }
 
-// endSection starts the downloads of a section's last tick.
+// endSection starts the downloads of a section's last strip.
 func (r *run) endSection() error {
 	if len(r.downloads) == 0 {
 		return nil
@@ -214,18 +214,18 @@ func (r *run) endSection() error {
 
 // downloadNow starts downloads behind all kernels so far.
 func (r *run) downloadNow() (*clrt.Event, error) {
-	if err := r.await(r.down, r.compute); err != nil {
+	if err := r.await(r.download, r.compute); err != nil {
 		return nil, err
 	}
 	return r.startDownloads()
 }
 
-// startDownloads starts the downloads of the tick that ends, which wait for after: the kernels
+// startDownloads starts the downloads of the strip that ends, which wait for after: the kernels
 // that made the rows. It gives the last one's event, or nil if somebody else needs that.
 func (r *run) startDownloads(after ...*clrt.Event) (last *clrt.Event, err error) {
 	for _, m := range r.downloads {
 		last.Close()
-		if last, err = r.download(m, after); err != nil {
+		if last, err = r.downloadRows(m, after); err != nil {
 			return nil, err
 		}
 		after = nil
@@ -244,7 +244,7 @@ func (r *run) enter(s int) {
 }
 
 func (r *run) step(m memplan.Move) error {
-	r.opt.Profiler.tag(laneCompute, int(m.Index))
+	r.opt.Profiler.tag(computeQueue, int(m.Index))
 	err := r.launch(int(m.Index), int(m.Y0), int(m.Y1))
 	if err != nil {
 		return fmt.Errorf("step %s, rows %d to %d: %w", r.Program.Steps[m.Index].Name, m.Y0, m.Y1, err)

@@ -220,7 +220,7 @@ func (e *Engine) slots() (at map[int64]*clrt.Buffer, host []byte, err error) {
 
 // sendWeights loads the parameters of a step to their place.
 func (r *run) sendWeights(m memplan.Move) error {
-	r.opt.Profiler.tag(laneCompute, weightsTag)
+	r.opt.Profiler.tag(computeQueue, weightsTag)
 	of := &r.resources[m.Index]
 	ev, err := r.q.WriteAsync(of.params[0], 0, of.streamed)
 	if err != nil {

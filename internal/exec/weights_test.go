@@ -10,12 +10,12 @@ import (
 // not scarce, is more packed ahead.
 func TestPackingRoom(t *testing.T) {
 	for _, c := range []struct {
-		unified, frugal bool
+		unified, saving bool
 		want            int64
 	}{{true, false, 32 << 20}, {true, true, 32 << 20}, {false, true, 32 << 20}, {false, false, 256 << 20}} {
-		j := &Job{Info: &clrt.DeviceInfo{Type: clrt.GPU, Unified: c.unified}, opt: Options{SaveHostMemory: c.frugal}}
+		j := &Job{Info: &clrt.DeviceInfo{Type: clrt.GPU, Unified: c.unified}, opt: Options{SaveHostMemory: c.saving}}
 		if ahead, garbage := j.packingRoom(); ahead != c.want || garbage != c.want {
-			t.Errorf("shared %v, frugal %v: %d and %d bytes, want %d", c.unified, c.frugal, ahead, garbage, c.want)
+			t.Errorf("shared %v, saving  %v: %d and %d bytes, want %d", c.unified, c.saving, ahead, garbage, c.want)
 		}
 	}
 }

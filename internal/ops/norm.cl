@@ -5,14 +5,14 @@
 // into launches. The variance never comes from E[x²]-E[x]². Expects the prelude
 // and ops.cl; LS, the size of a group for a row; MS and SIDE, that of a group for a
 // plane and how many channels it has; ACROSS and SLICES, how many channels and
-// shares of the pieces a group has that merges pieces. LS, MS and SIDE are powers of
+// shares of the tiles a group has that merges tiles. LS, MS and SIDE are powers of
 // two, SIDE at most MS. MS is 1 on CPUs, whose compilers are not asked to unroll
 // sums that must keep their order: PoCL's warns that it cannot.
 
-// Vectors, pieces and rows that wait in registers for a second pass: most of those of a
+// Vectors, tiles and rows that wait in registers for a second pass: most of those of a
 // photo of 12 MP.
 #define KEEP 4
-#define PIECES (MS > 1 ? 8 : 1)
+#define TILES (MS > 1 ? 8 : 1)
 #define ROWS (MS > 1 ? 12 : 1)
 
 // Sums over those of size work-items whose indices are equal modulo side.
@@ -85,21 +85,21 @@ static float sum_slices(float v, __local float *part) {
     return v;
 }
 
-// Merges statistics of pieces of height×width samples (see conv.Pieces) into those
-// of rows [y0,y1), in the order of the pieces:
-//     mean = sum(n·mean_piece)/n_all, M2 = sum(M2_piece + n·(mean_piece - mean)²)
-// Rows of pieces share their statistics evenly, which leaves the plane's as they
+// Merges statistics of tiles of height×width samples (see conv.StatsTile) into those
+// of rows [y0,y1), in the order of the tiles:
+//     mean = sum(n·mean_tile)/n_all, M2 = sum(M2_tile + n·(mean_tile - mean)²)
+// Rows of tiles share their statistics evenly, which leaves the plane's as they
 // are.
 __kernel __attribute__((reqd_work_group_size(ACROSS, SLICES, 1)))
-void norm_merge_pieces(__global const float *pieces, int height, int width, __global float *stats, ring_t rstats, int y0, int y1) {
+void norm_merge_tiles(__global const float *tiles, int height, int width, __global float *stats, ring_t rstats, int y0, int y1) {
     __local float part[SLICES * ACROSS];
     const int c = get_global_id(0), slice = get_local_id(1), down = get_group_id(1), y = y0 + down * height;
     const int channels = R_C(rstats), w = R_W(rstats), n = (w + width - 1) / width, rows = min(y1 - y, height);
-    __global const float *p = pieces + (size_t)down * n * (2 * channels) + min(c, channels - 1);
-    // The first pieces of every slice wait in registers for the second pass.
-    float means[PIECES], squares[PIECES], s = 0.0f;
+    __global const float *p = tiles + (size_t)down * n * (2 * channels) + min(c, channels - 1);
+    // The first tiles of every slice wait in registers for the second pass.
+    float means[TILES], squares[TILES], s = 0.0f;
 #pragma unroll
-    for (int k = 0; k < PIECES; k++) {
+    for (int k = 0; k < TILES; k++) {
         const int i = slice + k * SLICES;
         means[k] = squares[k] = 0.0f;
         if (i < n) {
@@ -108,18 +108,18 @@ void norm_merge_pieces(__global const float *pieces, int height, int width, __gl
         }
     }
 #pragma unroll
-    for (int k = 0; k < PIECES; k++) {
+    for (int k = 0; k < TILES; k++) {
         const int i = slice + k * SLICES;
         if (i < n) s = fma((float)min(w - i * width, width), means[k], s);
     }
 #if MS > 1
 #pragma unroll 4
 #endif
-    for (int i = slice + PIECES * SLICES; i < n; i += SLICES) s = fma((float)min(w - i * width, width), p[(size_t)i * (2 * channels)], s);
+    for (int i = slice + TILES * SLICES; i < n; i += SLICES) s = fma((float)min(w - i * width, width), p[(size_t)i * (2 * channels)], s);
     const float mean = sum_slices(s, part) / (float)w;
     s = 0.0f;
 #pragma unroll
-    for (int k = 0; k < PIECES; k++) {
+    for (int k = 0; k < TILES; k++) {
         const int i = slice + k * SLICES;
         const float d = means[k] - mean;
         if (i < n) s += fma((float)(min(w - i * width, width) * rows) * d, d, squares[k]);
@@ -127,7 +127,7 @@ void norm_merge_pieces(__global const float *pieces, int height, int width, __gl
 #if MS > 1
 #pragma unroll 4
 #endif
-    for (int i = slice + PIECES * SLICES; i < n; i += SLICES) {
+    for (int i = slice + TILES * SLICES; i < n; i += SLICES) {
         const float d = p[(size_t)i * (2 * channels)] - mean;
         s += fma((float)(min(w - i * width, width) * rows) * d, d, p[(size_t)i * (2 * channels) + channels]);
     }
@@ -194,5 +194,5 @@ void norm_affine(__global const float *stats, ring_t rstats, __global const floa
 }
 
 #undef KEEP
-#undef PIECES
+#undef TILES
 #undef ROWS

@@ -62,27 +62,27 @@ func (l *lab) norm(src *convtest.Plane) {
 	}
 }
 
-// TestMergePieces merges statistics of pieces, computed here, into a slice of a
+// TestMergeStats merges statistics of tiles, computed here, into a slice of a
 // tensor's statistics. Those of single rows must be the rows'; those of more must
 // give the plane's.
-func TestMergePieces(t *testing.T) {
+func TestMergeStats(t *testing.T) {
 	eachLab(t, func(l *lab) {
 		for i := range convtest.Cases(20) {
 			src := l.Random(l.size(40, 300))
 			for j, v := range src.V {
 				src.V[j] = l.Round(10 + v)
 			}
-			p := conv.Pieces{Rows: 1, Columns: 1 + l.Rng.IntN(40)}
+			p := conv.StatsTile{Rows: 1, Columns: 1 + l.Rng.IntN(40)}
 			if i%2 == 1 {
 				p.Rows = 2 + l.Rng.IntN(8)
 			}
-			l.mergePieces(src, p)
+			l.mergeStats(src, p)
 			l.Release()
 		}
 	})
 }
 
-func (l *lab) mergePieces(src *convtest.Plane, p conv.Pieces) {
+func (l *lab) mergeStats(src *convtest.Plane, p conv.StatsTile) {
 	l.Helper()
 	before, after := l.Rng.IntN(4), l.Rng.IntN(4) // channels of the tensor beside the slice's
 	all := before + src.C + after
@@ -90,7 +90,7 @@ func (l *lab) mergePieces(src *convtest.Plane, p conv.Pieces) {
 	stats := l.statsRing(slices.Repeat([]float32{nan}, 2*all*src.H+16), all, src.H, src.W)
 	for y := 0; y < src.H; {
 		end := min(src.H, y+p.Rows*(1+l.Rng.IntN(1+src.H/p.Rows)))
-		l.Must(l.MergePieces(l.Floats(piecesOf(src, p, y, end)), p, stats.Slice(before, src.C), y, end))
+		l.Must(l.MergeStats(l.Floats(tileStats(src, p, y, end)), p, stats.Slice(before, src.C), y, end))
 		y = end
 	}
 	got := floats(l.Bench, stats.Buf, 32+2*all*src.H+16)
@@ -124,24 +124,24 @@ func (l *lab) mergePieces(src *convtest.Plane, p conv.Pieces) {
 		}
 		wantMean, want, largest := moments(plane)
 		if tol := 1e-5 * want; !(math.Abs(mean-wantMean) <= 16*unit32*largest) || !(math.Abs(m2-want) <= tol+float64(len(plane))*256*unit32*unit32*largest*largest) {
-			l.Errorf("%d×%d in pieces of %v: mean %v and squares %v, want %v and %v", src.H, src.W, p, mean, m2, wantMean, want)
+			l.Errorf("%d×%d in tiles of %v: mean %v and squares %v, want %v and %v", src.H, src.W, p, mean, m2, wantMean, want)
 		}
 	}
 }
 
-// piecesOf are the statistics of the pieces of rows [y0,y1).
-func piecesOf(src *convtest.Plane, p conv.Pieces, y0, y1 int) (v []float32) {
+// tileStats are the statistics of the tiles of rows [y0,y1).
+func tileStats(src *convtest.Plane, p conv.StatsTile, y0, y1 int) (v []float32) {
 	for ; y0 < y1; y0 += p.Rows {
 		for x := 0; x < src.W; x += p.Columns {
 			means, m2s := make([]float32, src.C), make([]float32, src.C)
 			for c := range src.C {
-				var piece []float64
+				var tile []float64
 				for y := y0; y < min(y0+p.Rows, y1); y++ {
 					for _, v := range src.Line(c, y)[x:min(x+p.Columns, src.W)] {
-						piece = append(piece, float64(v))
+						tile = append(tile, float64(v))
 					}
 				}
-				mean, m2, _ := moments(piece)
+				mean, m2, _ := moments(tile)
 				means[c], m2s[c] = float32(mean), float32(m2)
 			}
 			v = append(append(v, means...), m2s...)

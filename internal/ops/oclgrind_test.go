@@ -20,7 +20,7 @@ func TestOclgrind(t *testing.T) {
 		l.upsample(l.Random(1, 1, 9), false)
 		l.upsample(l.Random(1, 1, 8), false) // whole vectors: rims of another kind
 		l.norm(l.Random(2, 3, 19))
-		l.mergePieces(l.Random(3, 5, 19), conv.Pieces{Rows: 2, Columns: 4})
+		l.mergeStats(l.Random(3, 5, 19), conv.StatsTile{Rows: 2, Columns: 4})
 		l.Release()
 		pool := l.Random(2, 5, 7)
 		l.sweep(2, 2, 3, func(dst planar.Ring, y0, y1 int) []*convtest.Ring {

@@ -32,7 +32,7 @@ func mergeItems(c conv.Caps) int {
 	return 256
 }
 
-// across and slices are the sides of a group that merges pieces.
+// across and slices are the sides of a group that merges tiles.
 func across(c conv.Caps) int { return min(32, max(c.MaxWorkGroup, 1)) }
 
 func slices(c conv.Caps) int {
@@ -60,7 +60,7 @@ func columns(c conv.Caps) int { return min(64, max(c.MaxWorkGroup, 1)) }
 type Ops struct {
 	caps                               conv.Caps
 	pool, upsample, pointwise, shuffle *clrt.Kernel
-	rowStats, mergePieces, affine      *clrt.Kernel
+	rowStats, mergeStats, affine       *clrt.Kernel
 	q                                  *clrt.Queue
 }
 
@@ -71,7 +71,7 @@ func New(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Ops, error) {
 		name string
 		to   **clrt.Kernel
 	}{{"ops_max_pool", &o.pool}, {"ops_upsample", &o.upsample}, {"ops_pointwise", &o.pointwise},
-		{"ops_shuffle", &o.shuffle}, {"norm_row_stats", &o.rowStats}, {"norm_merge_pieces", &o.mergePieces}, {"norm_affine", &o.affine}} {
+		{"ops_shuffle", &o.shuffle}, {"norm_row_stats", &o.rowStats}, {"norm_merge_tiles", &o.mergeStats}, {"norm_affine", &o.affine}} {
 		kernel, err := p.Kernel(k.name)
 		if err != nil {
 			o.Close()
@@ -84,7 +84,7 @@ func New(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Ops, error) {
 
 // Close releases the kernels.
 func (o *Ops) Close() {
-	for _, k := range []*clrt.Kernel{o.pool, o.upsample, o.pointwise, o.shuffle, o.rowStats, o.mergePieces, o.affine} {
+	for _, k := range []*clrt.Kernel{o.pool, o.upsample, o.pointwise, o.shuffle, o.rowStats, o.mergeStats, o.affine} {
 		if k != nil {
 			k.Close()
 		}
@@ -155,15 +155,15 @@ func (o *Ops) RowStats(src, stats planar.Ring, y0, y1 int) error {
 	return o.q.LaunchQuiet(o.rowStats, []int{ls, src.C, y1 - y0}, []int{ls, 1, 1})
 }
 
-// MergePieces writes the statistics of rows [y0,y1) to stats from those of their
-// pieces; the rows of a piece share its statistics evenly.
-func (o *Ops) MergePieces(buf *clrt.Buffer, p conv.Pieces, stats planar.Ring, y0, y1 int) error {
+// MergeStats writes the statistics of rows [y0,y1) to stats from those of their
+// tiles; the rows of a tile share its statistics evenly.
+func (o *Ops) MergeStats(buf *clrt.Buffer, p conv.StatsTile, stats planar.Ring, y0, y1 int) error {
 	args := new(conv.KernelArgs).Buffer(buf).Int(p.Rows, p.Columns).Ring(stats).Int(y0, y1)
-	if err := args.Set(o.mergePieces); err != nil {
+	if err := args.Set(o.mergeStats); err != nil {
 		return err
 	}
 	lx, n := across(o.caps), slices(o.caps)
-	return o.q.LaunchQuiet(o.mergePieces, []int{(stats.C + lx - 1) / lx * lx, (y1 - y0 + p.Rows - 1) / p.Rows * n}, []int{lx, n})
+	return o.q.LaunchQuiet(o.mergeStats, []int{(stats.C + lx - 1) / lx * lx, (y1 - y0 + p.Rows - 1) / p.Rows * n}, []int{lx, n})
 }
 
 // Affine merges all rows of statistics of a plane into scales; params holds a

@@ -23,16 +23,16 @@ type replay struct {
 	p    *fuse.Program
 
 	slots    [][]line // by ring: slot × line
-	ready    [][]int  // by ring: the first tick in which the line, sent by the host, may be read
-	busy     [][]int  // by ring: the first tick in which the line, on its way to the host, may be overwritten
-	used     [][]int  // by ring: one more than the last tick in which a launch read the line
-	tick     int
+	ready    [][]int  // by ring: the first strip in which the line, sent by the host, may be read
+	busy     [][]int  // by ring: the first strip in which the line, on its way to the host, may be overwritten
+	used     [][]int  // by ring: one more than the last strip in which a launch read the line
+	strip    int
 	loaded   map[int]bool   // steps whose parameters are loaded
 	overlap  [][]int        // by ring: other rings that share bytes with it
 	done     []int          // by step: rows made
 	hostRows map[int64]line // by place: the spilled row there
 	host     [][]bool       // by tensor: rows that were downloaded
-	there    []map[int]int  // by tensor and row: the first tick in which a row that was downloaded may be sent back
+	there    []map[int]int  // by tensor and row: the first strip in which a row that was downloaded may be sent back
 	output   int            // rows of the output delivered
 	section  int
 	launches int
@@ -50,8 +50,8 @@ func Check(plan *memplan.Plan, req *memplan.Request) error {
 	}
 	for s := range plan.Sections {
 		r.section = s
-		if !plan.Sections[s].Joined {
-			r.tick += 3 // everything comes to an end
+		if !plan.Sections[s].Overlaps {
+			r.strip += 3 // everything comes to an end
 		}
 		for i, m := range plan.Sections[s].Moves {
 			if err := r.move(m); err != nil {
@@ -100,7 +100,7 @@ func (r *replay) write(i, y, c0, c1 int, upload bool) error {
 	}
 	ring := &r.plan.Rings[i]
 	for c := c0; c < c1; c++ {
-		if at := y%ring.Rows*r.lines(ring.Tensor) + c; r.busy[i][at] > r.tick {
+		if at := y%ring.Rows*r.lines(ring.Tensor) + c; r.busy[i][at] > r.strip {
 			return fmt.Errorf("row %d of ring %d overwrites rows on their way to the host", y, i)
 		} else {
 			r.ready[i][at] = 0
@@ -118,7 +118,7 @@ func (r *replay) write(i, y, c0, c1 int, upload bool) error {
 
 // forget makes all lines of ring i in bytes [from,to) of its arena unknown, which must
 // not be on their way to the host, nor, if it is an upload that comes over them, be read
-// in this tick.
+// in this strip.
 func (r *replay) forget(i int, from, to int64, upload bool) error {
 	ring := &r.plan.Rings[i]
 	size := r.lineBytes(ring.Tensor)
@@ -130,8 +130,8 @@ func (r *replay) forget(i int, from, to int64, upload bool) error {
 		if r.slots[i][l] = (line{}); r.req.Unified {
 			continue
 		}
-		if r.busy[i][l] > r.tick || upload && r.used[i][l] > r.tick {
-			return fmt.Errorf("bytes %d to %d are taken over from ring %d, which launches of this tick or transfers still read", from, to, i)
+		if r.busy[i][l] > r.strip || upload && r.used[i][l] > r.strip {
+			return fmt.Errorf("bytes %d to %d are taken over from ring %d, which launches of this strip or transfers still read", from, to, i)
 		}
 	}
 	return nil
@@ -146,8 +146,8 @@ func (r *replay) read(i, y, c0, c1 int) error {
 	t := r.plan.Rings[i].Tensor
 	for c := c0; c < c1; c++ {
 		at := y%r.plan.Rings[i].Rows*r.lines(t) + c
-		r.used[i][at] = r.tick + 1
-		if r.ready[i][at] > r.tick {
+		r.used[i][at] = r.strip + 1
+		if r.ready[i][at] > r.strip {
 			return fmt.Errorf("row %d of %s is read while it is on its way from the host", y, r.p.Tensors[t].Name)
 		}
 		if want := (line{t + 1, y, c}); ls[c] != want {
@@ -159,8 +159,8 @@ func (r *replay) read(i, y, c0, c1 int) error {
 
 func (r *replay) move(m memplan.Move) error {
 	switch m.Kind {
-	case memplan.Tick:
-		r.tick++
+	case memplan.NextStrip:
+		r.strip++
 		return nil
 	case memplan.LoadWeights:
 		if r.plan.LoadAt[m.Index] < 0 || r.plan.Groups[m.Index] > 0 {
@@ -195,7 +195,7 @@ func (r *replay) move(m memplan.Move) error {
 			if at := r.hostAt(t, y); t != r.p.Input && r.hostRows[at] != (line{t + 1, y, 0}) {
 				return fmt.Errorf("row %d of %s is no longer on the host", y, r.p.Tensors[t].Name)
 			}
-			if !r.req.Unified && !r.local(m) && r.there[t][y] > r.tick {
+			if !r.req.Unified && !r.local(m) && r.there[t][y] > r.strip {
 				return fmt.Errorf("row %d of %s is sent back while it is on its way to the host", y, r.p.Tensors[t].Name)
 			}
 			if err := r.idle(m, t, y); err != nil {
@@ -223,7 +223,7 @@ func (r *replay) move(m memplan.Move) error {
 		if r.there[t] == nil {
 			r.there[t] = map[int]int{}
 		}
-		r.there[t][y] = r.tick + 2
+		r.there[t][y] = r.strip + 2
 		if t != r.p.Output {
 			r.keepHostRow(t, y)
 		}
@@ -266,31 +266,31 @@ func (r *replay) local(m memplan.Move) bool {
 	return false
 }
 
-// idle checks that no launch of this tick, beside which the upload of row y of
+// idle checks that no launch of this strip, beside which the upload of row y of
 // tensor t runs, reads the slot that it goes to.
 func (r *replay) idle(m memplan.Move, t, y int) error {
 	if r.req.Unified || r.local(m) {
 		return nil
 	}
 	n := r.lines(t)
-	for _, tick := range r.used[m.Index][y%r.plan.Rings[m.Index].Rows*n:][:n] {
-		if tick == r.tick+1 {
-			return fmt.Errorf("row %d of %s comes from the host over a row that a launch of the same tick reads", y, r.p.Tensors[t].Name)
+	for _, strip := range r.used[m.Index][y%r.plan.Rings[m.Index].Rows*n:][:n] {
+		if strip == r.strip+1 {
+			return fmt.Errorf("row %d of %s comes from the host over a row that a launch of the same strip reads", y, r.p.Tensors[t].Name)
 		}
 	}
 	return nil
 }
 
 // mark notes when a transferred row is free for the next use, where transfers
-// run beside the work. The first tick's uploads precede it.
-func (r *replay) mark(when [][]int, m memplan.Move, y, ticks int, do bool) {
+// run beside the work. The first strip's uploads precede it.
+func (r *replay) mark(when [][]int, m memplan.Move, y, strips int, do bool) {
 	if r.req.Unified || !do {
 		return
 	}
 	ring := &r.plan.Rings[m.Index]
 	n := r.lines(ring.Tensor)
 	for c := range n {
-		when[m.Index][y%ring.Rows*n+c] = r.tick + ticks
+		when[m.Index][y%ring.Rows*n+c] = r.strip + strips
 	}
 }
 

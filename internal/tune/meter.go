@@ -194,14 +194,14 @@ func (p *problem) close() error {
 // rig is a candidate ready to run on a problem.
 type rig struct {
 	*problem
-	impl    conv.Impl
-	piece   int // rows of a launch
-	kernels []*clrt.Kernel
-	packed  *clrt.Buffer
-	scratch *clrt.Buffer
-	seconds float64 // the best so far
-	err     float64 // relative, see check
-	sum     [sha256.Size]byte
+	impl      conv.Impl
+	stripRows int // rows of a launch
+	kernels   []*clrt.Kernel
+	packed    *clrt.Buffer
+	scratch   *clrt.Buffer
+	seconds   float64 // the best so far
+	err       float64 // relative, see check
+	sum       [sha256.Size]byte
 }
 
 func (p *problem) open(impl conv.Impl) (r *rig, err error) {
@@ -234,12 +234,12 @@ func (p *problem) open(impl conv.Impl) (r *rig, err error) {
 		return r, fmt.Errorf("tune: %d rows are no multiple of the %d that launches take", p.rows, g)
 	}
 	room := p.limits.Bytes - p.ctx.Live()
-	for r.piece = p.rows; impl.Scratch(r.piece) > room && r.piece > g; {
-		r.piece = max((r.piece/2+g-1)/g*g, g)
+	for r.stripRows = p.rows; impl.Scratch(r.stripRows) > room && r.stripRows > g; {
+		r.stripRows = max((r.stripRows/2+g-1)/g*g, g)
 	}
-	n := impl.Scratch(r.piece)
+	n := impl.Scratch(r.stripRows)
 	if n > room {
-		return r, fmt.Errorf("tune: needs %d bytes of scratch for %d rows, there is room for %d", n, r.piece, room)
+		return r, fmt.Errorf("tune: needs %d bytes of scratch for %d rows, there is room for %d", n, r.stripRows, room)
 	}
 	if n == 0 {
 		return r, nil
@@ -265,8 +265,8 @@ func (r *rig) close() {
 // launch enqueues rows [from,to) of the convolution; from must be a multiple of
 // the granule.
 func (r *rig) launch(from, to int) error {
-	for y := from; y < to; y += r.piece {
-		a := &conv.Args{Src: r.src, Dst: r.dst, Y0: y, Y1: min(y+r.piece, to), Slope: slope, Scratch: r.scratch}
+	for y := from; y < to; y += r.stripRows {
+		a := &conv.Args{Src: r.src, Dst: r.dst, Y0: y, Y1: min(y+r.stripRows, to), Slope: slope, Scratch: r.scratch}
 		if err := r.impl.Launch(r.q, r.kernels, r.packed, a); err != nil {
 			return err
 		}

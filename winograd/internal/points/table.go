@@ -69,10 +69,10 @@ func setRow(w io.Writer, s named, channels int) error {
 	return err
 }
 
-// kernelTable lists the ways to compute each odd kernel: pieces of the given size
+// kernelTable lists the ways to compute each odd kernel: sub-kernels of the given size
 // by the given transform.
 func kernelTable(w io.Writer) error {
-	fmt.Fprintln(w, "\n| kernel | pieces | transform | multiplications per output | fewer than direct |")
+	fmt.Fprintln(w, "\n| kernel | sub-kernels | transform | multiplications per output | fewer than direct |")
 	fmt.Fprintln(w, "|---|---|---|---|---|")
 	for _, row := range []struct {
 		k, r int
@@ -86,13 +86,13 @@ func kernelTable(w io.Writer) error {
 		{9, 9, named{"F6x9 nested", winograd.F6x9()}}, {9, 9, named{"F9x9 nested", winograd.F9x9()}}, {9, 3, named{"F(3,3)", winograd.F3x3()}},
 		{9, 3, named{"F(4,3)", winograd.F4x3()}}, {9, 5, named{"F(4,5)", winograd.F4x5()}},
 	} {
-		pieces, err := winograd.Decompose(row.k, row.r)
+		kernels, err := winograd.Decompose(row.k, row.r)
 		if err != nil {
 			return err
 		}
-		n := winograd.Multiplications(pieces, row.t)
+		n := winograd.Multiplications(kernels, row.t)
 		fmt.Fprintf(w, "| %d×%d | %d of %d×%d | %s | %.2f | %.2f |\n",
-			row.k, row.k, len(pieces), row.r, row.r, row.name, n, float64(row.k*row.k)/n)
+			row.k, row.k, len(kernels), row.r, row.r, row.name, n, float64(row.k*row.k)/n)
 	}
 	return nil
 }

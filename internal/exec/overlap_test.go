@@ -11,10 +11,10 @@ import (
 	"enhance/model"
 )
 
-// TestJoinedSections runs a network with norms on a device that is taken to have memory
-// of its own, within budgets under which sections are joined and parameters loaded for
+// TestOverlappingSections runs a network with norms on a device that is taken to have memory
+// of its own, within budgets under which sections overlap and parameters loaded for
 // each: the bytes are those of whole planes, again and again.
-func TestJoinedSections(t *testing.T) {
+func TestOverlappingSections(t *testing.T) {
 	m, err := model.Load("pynet-random:gold,width=8")
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestJoinedSections(t *testing.T) {
 	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
 	opt := exec.Options{Precision: planar.FP16, Discrete: true, Poison: true}
 	want := run(t, m, in, opt)
-	least, joined := minimum(t, m, h, w, opt), 0
+	least, overlapping := minimum(t, m, h, w, opt), 0
 	for _, budget := range []int64{least, least * 3 / 2, least * 2} {
 		opt.Budget = memplan.Limit(budget)
 		job, err := exec.Prepare(m, h, w, convtest.Device(t).Info(), opt)
@@ -31,8 +31,8 @@ func TestJoinedSections(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range job.Plan.Sections {
-			if s.Joined {
-				joined++
+			if s.Overlaps {
+				overlapping++
 			}
 		}
 		if job.Plan.Loaded == 0 || job.Plan.HostBytes == 0 {
@@ -44,7 +44,7 @@ func TestJoinedSections(t *testing.T) {
 			}
 		}
 	}
-	if joined == 0 {
-		t.Error("no sections are joined: the test shows nothing")
+	if overlapping == 0 {
+		t.Error("no sections overlap: the test shows nothing")
 	}
 }
