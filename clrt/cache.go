@@ -84,6 +84,9 @@ func (e *cacheEntry) load() []byte {
 	if !e.enabled() {
 		return nil
 	}
+	if info, err := os.Stat(e.path); err != nil || !info.Mode().IsRegular() || info.Size() > cacheLimit {
+		return nil
+	}
 	data, err := os.ReadFile(e.path)
 	if err != nil {
 		return nil

@@ -3,11 +3,13 @@ package model
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"enhance/internal/regularfile"
 	"enhance/internal/suggest"
 	"enhance/model/pickle"
 	"enhance/model/safetensors"
@@ -72,10 +74,10 @@ func LoadLevel(spec string, level int) (*Model, error) {
 	}
 	switch strings.ToLower(filepath.Ext(spec)) {
 	case ".safetensors":
-		f, err := safetensors.ReadFile(spec)
+		f, err := readFile(spec, safetensors.Read)
 		return assembleFrom(spec, f, err, level)
 	case ".pth", ".pt":
-		tensors, err := pickle.ReadFile(spec)
+		tensors, err := readFile(spec, pickle.Read)
 		f := &safetensors.File{Tensors: make(map[string]*safetensors.Tensor, len(tensors))}
 		for name, t := range tensors {
 			f.Tensors[name] = (*safetensors.Tensor)(t)
@@ -83,6 +85,16 @@ func LoadLevel(spec string, level int) (*Model, error) {
 		return assembleFrom(spec, f, err, level)
 	}
 	return nil, &SpecError{spec, "want " + BuiltinNames() + ", pynet-random:SEED, pynet-m-random:SEED, or a file ending in .safetensors, .pth or .pt" + suggest.Question(spec, builtinNames())}
+}
+
+// readFile reads the named file with a format's reader.
+func readFile[T any](path string, read func(io.ReaderAt, int64) (T, error)) (none T, err error) {
+	f, size, err := regularfile.Open(path)
+	if err != nil {
+		return none, err
+	}
+	defer f.Close()
+	return read(f, size)
 }
 
 // assembleFrom makes a model of what was read from source, or explains err.

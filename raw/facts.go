@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"enhance/internal/regularfile"
 	"enhance/raw/dng"
 	"enhance/raw/opcode"
 	"enhance/raw/tiff"
@@ -51,20 +52,16 @@ func Inspect(path string, opt Options) (*Facts, error) {
 
 // directories lists a TIFF's images; of other files there are none.
 func directories(path string) ([]dng.Directory, error) {
-	file, err := os.Open(path)
+	file, size, err := regularfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	head := make([]byte, min(4, info.Size()))
+	head := make([]byte, min(4, size))
 	if tiff.ReadFull(file, head, 0) != nil || !tiff.Sniff(head) {
 		return nil, nil
 	}
-	list, err := dng.Directories(file, info.Size())
+	list, err := dng.Directories(file, size)
 	if err != nil {
 		return nil, nil // Refused says what is damaged
 	}

@@ -24,9 +24,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"syscall"
 
+	"enhance/internal/regularfile"
 	"enhance/raw/libraw"
 	"enhance/raw/mosaic"
 	"enhance/raw/opcode"
@@ -109,37 +109,21 @@ type rowSource interface {
 // Open opens the photo in the named file. The caller must Close it. Errors of
 // the file system come back as such (fs.ErrNotExist and so on).
 func Open(path string, opt Options) (*Photo, error) {
-	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		return nil, notRegular(path) // opening a pipe would wait for its writer
-	}
-	f, err := os.Open(path)
-	if err != nil {
+	f, size, err := regularfile.Open(path)
+	switch {
+	case errors.Is(err, syscall.EISDIR):
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: name the photos in it", syscall.EISDIR)}
+	case errors.Is(err, regularfile.ErrNotRegular):
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: copy the photo to a file first", regularfile.ErrNotRegular)}
+	case err != nil:
 		return nil, err
 	}
-	p, err := openFile(f, path, opt)
+	p, err := OpenReader(f, size, path, opt)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	p.closer = f
 	return p, nil
-}
-
-func openFile(f *os.File, path string, opt Options) (*Photo, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: name the photos in it", syscall.EISDIR)}
-	}
-	if !info.Mode().IsRegular() {
-		return nil, notRegular(path)
-	}
-	return OpenReader(f, info.Size(), path, opt)
-}
-
-func notRegular(path string) error {
-	return &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file: copy the photo to a file first")}
 }
 
 // OpenReader opens the photo in the first size bytes of r. name is used in

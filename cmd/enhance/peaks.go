@@ -14,6 +14,7 @@ import (
 	"enhance/internal/atomicfile"
 	"enhance/internal/exec"
 	"enhance/internal/peak"
+	"enhance/internal/regularfile"
 )
 
 // devicePeaks is what a device can do at most. It is measured once for a device and
@@ -53,12 +54,22 @@ func peaksFile(i *clrt.DeviceInfo) string {
 	return filepath.Join(dir, hex.EncodeToString(key[:12])+".json")
 }
 
+// maxPeaks bounds the file of a device's peaks, which has a line.
+const maxPeaks = 1 << 16
+
 // readPeaks returns what is kept, nil if that is nothing of use.
 func readPeaks(path string) *exec.Peaks {
-	text, err := os.ReadFile(path)
-	if path == "" || err != nil {
+	if path == "" {
 		return nil
 	}
+	text, err := regularfile.Read(path, maxPeaks)
+	if err != nil {
+		return nil
+	}
+	return parsePeaks(text)
+}
+
+func parsePeaks(text []byte) *exec.Peaks {
 	p := &exec.Peaks{}
 	if json.Unmarshal(text, p) != nil || !(p.FMA > 0 && p.Bytes > 0 && p.MMA >= 0 && p.TF32 >= 0 && p.Warpgroup >= 0) {
 		return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -47,4 +48,42 @@ func TestPeaksFile(t *testing.T) {
 			t.Errorf("%s is read as %+v, want %+v", text, got, want)
 		}
 	}
+}
+
+// TestPeaksFileUnbounded: a file of gigabytes, and what is no file, count as none.
+func TestPeaksFileUnbounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.json")
+	if err := os.WriteFile(path, []byte(`{"fma": 2, "bytes": 3}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Skipf("SKIPPED, nothing was tested: no sparse files here: %v", err)
+	}
+	if p := readPeaks(path); p != nil {
+		t.Errorf("read as %+v", p)
+	}
+	if p := readPeaks(t.TempDir()); p != nil {
+		t.Errorf("a folder is read as %+v", p)
+	}
+}
+
+func FuzzPeaks(f *testing.F) {
+	f.Add(`{"fma": 2, "bytes": 3, "mma_warpgroup": 4}`)
+	f.Add(`{"fma": 1e308, "bytes": 1e-320}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		p := parsePeaks([]byte(text))
+		if p == nil {
+			return
+		}
+		for _, rate := range []float64{p.FMA, p.Bytes} {
+			if !(rate > 0) || math.IsInf(rate, 0) {
+				t.Errorf("%q gives %+v", text, p)
+			}
+		}
+		for _, rate := range []float64{p.MMA, p.TF32, p.Warpgroup} {
+			if !(rate >= 0) || math.IsInf(rate, 0) {
+				t.Errorf("%q gives %+v", text, p)
+			}
+		}
+	})
 }

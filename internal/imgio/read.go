@@ -11,6 +11,8 @@ import (
 	"os"
 
 	"golang.org/x/image/tiff"
+
+	"enhance/internal/regularfile"
 )
 
 // RGB16 is a whole picture: interleaved R, G, B, rows from top to bottom.
@@ -77,19 +79,12 @@ func hasSides(cfg image.Config, w, h int) error {
 }
 
 func readRGB16(path string, decode func(io.ReaderAt, int64) (*RGB16, error)) (*RGB16, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
-		return nil, fmt.Errorf("read picture %s: %w: not a regular file", path, ErrUnsupported)
-	}
-	f, err := os.Open(path)
+	f, size, err := regularfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read picture: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read picture: %w", err)
-	}
-	m, err := decode(f, info.Size())
+	m, err := decode(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("read picture %s: %w", path, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/image/tiff"
@@ -121,7 +122,7 @@ func TestReadErrors(t *testing.T) {
 	if _, err := ReadRGB16(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
-	if _, err := ReadRGB16(t.TempDir()); !errors.Is(err, ErrUnsupported) {
+	if _, err := ReadRGB16(t.TempDir()); !errors.Is(err, syscall.EISDIR) {
 		t.Errorf("directory: %v", err)
 	}
 }

@@ -19,13 +19,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"reflect"
 	"slices"
 	"strings"
 
 	"enhance/clrt"
+	"enhance/internal/regularfile"
 	"enhance/internal/suggest"
 )
 
@@ -109,17 +109,12 @@ func Load(spec string) (*Profile, error) {
 		}
 		return Parse(text, spec)
 	}
-	f, err := os.Open(spec)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxFile {
+	text, err := regularfile.Read(spec, maxFile)
+	if errors.Is(err, regularfile.ErrTooLarge) {
 		return nil, &FormatError{Path: spec, Problem: fmt.Sprintf("more than %d bytes cannot be a profile", maxFile)}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return Parse(text, spec)
 }

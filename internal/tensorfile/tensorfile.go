@@ -10,11 +10,11 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
 	"enhance/internal/atomicfile"
+	"enhance/internal/regularfile"
 	"enhance/model"
 	"enhance/raw"
 )
@@ -76,18 +76,14 @@ func Open(spec string, c int, shape model.Shape) (model.Shape, []float32, error)
 
 // Read reads a file that holds n little-endian float32 and nothing else.
 func Read(path string, n int64) ([]float32, error) {
-	f, err := os.Open(path)
+	f, size, err := regularfile.Open(path)
 	if err != nil {
 		return nil, fileError(path, err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fileError(path, err)
-	}
-	if info.Mode().IsRegular() && info.Size() != 4*n {
+	if size != 4*n {
 		return nil, fileError(path, &raw.FormatError{Where: "tensor",
-			Problem: fmt.Sprintf("%d bytes are not %d float32 samples (%d bytes)", info.Size(), n, 4*n)})
+			Problem: fmt.Sprintf("%d bytes are not %d float32 samples (%d bytes)", size, n, 4*n)})
 	}
 	v := []float32{}
 	buf := make([]byte, 1<<16)

@@ -39,7 +39,7 @@ func TestOpen(t *testing.T) {
 		{path, model.Shape{}, new(*raw.OptionError)},
 		{path, model.Shape{C: 4, H: 2, W: 4}, new(*raw.FormatError)},
 		{filepath.Join(dir, "none.f32"), shape, new(syscall.Errno)},
-		{dir, shape, new(*raw.FormatError)},
+		{dir, shape, new(syscall.Errno)},
 		{"formula:gold", model.Shape{}, new(*raw.OptionError)},
 		{"formula:gold:0x4", model.Shape{}, new(*raw.OptionError)},
 		{"formula:gold:99999999x4", model.Shape{}, new(*raw.OptionError)},

@@ -1,19 +1,18 @@
 package tune
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"enhance/internal/atomicfile"
+	"enhance/internal/regularfile"
 )
 
 // Store is the file of one device's table. The zero value is that of a disabled
@@ -45,7 +44,7 @@ func (s Store) Load() (t *Table, dropped string) {
 	if s.path == "" {
 		return New(s.device), ""
 	}
-	data, err := readSome(s.path)
+	data, err := regularfile.Read(s.path, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return New(s.device), ""
@@ -60,18 +59,6 @@ func (s Store) Load() (t *Table, dropped string) {
 		return New(s.device), fmt.Sprintf("%s is of %s, not of %s", s.path, got, want)
 	}
 	return t, ""
-}
-
-// readSome reads a file but no more than a table can have.
-func readSome(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var b bytes.Buffer
-	_, err = b.ReadFrom(io.LimitReader(f, maxFile+1))
-	return b.Bytes(), err
 }
 
 // Lock makes other processes, and other calls in this one, wait until release is

@@ -17,11 +17,8 @@
 package pickle
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 )
 
 // Tensor is row-major values and their shape. An empty shape is one value.
@@ -59,23 +56,6 @@ func Read(r io.ReaderAt, size int64) (map[string]*Tensor, error) {
 		return readLegacy(r, size)
 	}
 	return nil, formatError("begins with % x: neither a zip file nor a pickle", magic)
-}
-
-// ReadFile reads the file at path.
-func ReadFile(path string) (map[string]*Tensor, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return Read(f, info.Size())
 }
 
 // readAt fills p from offset; a file that ends early is a format error.

@@ -2,11 +2,8 @@ package safetensors
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
-	"io/fs"
 	"math"
-	"os"
 )
 
 // Read reads the size bytes of r as a safetensors file. An error of the format
@@ -43,23 +40,6 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 		f.Tensors[e.name] = &Tensor{Shape: e.shape, Data: data}
 	}
 	return f, nil
-}
-
-// ReadFile reads the file at path.
-func ReadFile(path string) (*File, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return Read(f, info.Size())
 }
 
 // readAt fills p from offset; a file that ends early is a format error.
