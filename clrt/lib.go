@@ -135,7 +135,18 @@ func (l *library) callAt(addr uintptr, args ...uintptr) uintptr { return rawCall
 
 var loaded struct {
 	sync.Mutex
-	lib *library
+	lib    *library
+	before func() error // nil: done, or nobody asked
+}
+
+// BeforeLoading has f called before the OpenCL library, and with it the drivers, are
+// loaded, by the first call that needs them. While f returns an error nothing is loaded,
+// and the caller gets that error. Drivers see what f changes in the environment. Set it
+// before the first call of [Devices].
+func BeforeLoading(f func() error) {
+	loaded.Lock()
+	defer loaded.Unlock()
+	loaded.before = f
 }
 
 // libraryPathEnv names the library to load in place of the system's loader.
@@ -148,6 +159,12 @@ func loadLibrary() (*library, error) {
 	defer loaded.Unlock()
 	if loaded.lib != nil {
 		return loaded.lib, nil
+	}
+	if loaded.before != nil {
+		if err := loaded.before(); err != nil {
+			return nil, err
+		}
+		loaded.before = nil
 	}
 	candidates := defaultLibraries()
 	if p := os.Getenv(libraryPathEnv); p != "" {

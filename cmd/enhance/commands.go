@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"enhance/internal/drivers"
 	"enhance/internal/suggest"
 	"enhance/pipeline"
 )
@@ -85,12 +86,14 @@ type call struct {
 	args  []string        // that are no flags
 	given map[string]bool // flags on the command line, by name
 	set   pipeline.Settings
+	// passedOver are the drivers that are not used, once OpenCL is loaded; see drivers.go.
+	passedOver func() []drivers.Failure
 }
 
 // dispatch runs the command that args name. It returns the exit status.
 func (e *env) dispatch(args []string) int {
 	cmd, rest := lookup(args)
-	c := &call{env: e, cmd: cmd}
+	c := &call{env: e, cmd: cmd, passedOver: func() []drivers.Failure { return nil }}
 	if cmd.run == nil {
 		return e.exit(c.runFamily(rest))
 	}
@@ -110,6 +113,7 @@ func (e *env) dispatch(args []string) int {
 	if err := c.settings(); err != nil {
 		return e.exit(err)
 	}
+	c.tryDrivers()
 	return e.exit(cmd.run(c))
 }
 

@@ -37,7 +37,11 @@ func listDevices(c *call) error {
 	if err != nil {
 		fmt.Fprintln(c.stderr, message(err, ""))
 	}
-	return c.report(map[string]any{"devices": all}, func(w io.Writer) error { return writeDevices(w, all) })
+	result := map[string]any{"devices": all}
+	if failed := c.passedOver(); len(failed) > 0 {
+		result["passed_over"] = failed
+	}
+	return c.report(result, func(w io.Writer) error { return writeDevices(w, all) })
 }
 
 func writeDevices(w io.Writer, all []listed) error {

@@ -13,6 +13,7 @@
 //	report.go, lines.go, summary.go, ordered.go      what is printed about photos
 //	meter.go, notices.go                             progress, and news of a session
 //	model*.go, bench*.go, eval.go, explain.go, ...   the other commands
+//	drivers.go, compilers.go                         processes of this program beside this one
 //	exit.go, interrupt.go                            errors, exit statuses, Ctrl-C
 package main
 
@@ -26,6 +27,7 @@ import (
 	"golang.org/x/term"
 
 	"enhance/internal/compilers"
+	"enhance/internal/drivers"
 	"enhance/internal/printable"
 	"enhance/raw/libraw"
 )
@@ -36,6 +38,9 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, lastingStderr())) }
 func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 1 && args[0] == compileArgument {
 		return compilers.Serve()
+	}
+	if len(args) == 1 && args[0] == driversArgument {
+		return drivers.Serve()
 	}
 	if len(args) == 1 && args[0] == readArgument {
 		return libraw.Serve()

@@ -77,30 +77,35 @@ func TestScripts(t *testing.T) {
 				return haveLibRaw()
 			case "cores":
 				return runtime.NumCPU() > 1, nil
+			case "pocl":
+				_, err := os.Stat(poclICD)
+				return err == nil, nil
 			case "tmpfs":
 				return canMount(t), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":      cmdExits,
-			"mkraw":      cmdMkraw,
-			"croprgb":    cmdCroprgb,
-			"head":       cmdHead,
-			"size":       cmdSize,
-			"files":      cmdFiles,
-			"json":       cmdJSON,
-			"savejson":   cmdSaveJSON,
-			"oneline":    cmdOneline,
-			"weights":    cmdWeights,
-			"minimum":    cmdMinimum,
-			"enough":     cmdEnough,
-			"smalldisk":  cmdSmalldisk,
-			"interrupt":  cmdInterrupt,
-			"killchild":  cmdKillchild,
-			"killreader": cmdKillreader,
-			"same":       cmdSame,
-			"atmost":     cmdAtmost,
+			"exits":        cmdExits,
+			"mkraw":        cmdMkraw,
+			"croprgb":      cmdCroprgb,
+			"head":         cmdHead,
+			"size":         cmdSize,
+			"files":        cmdFiles,
+			"json":         cmdJSON,
+			"savejson":     cmdSaveJSON,
+			"oneline":      cmdOneline,
+			"weights":      cmdWeights,
+			"minimum":      cmdMinimum,
+			"enough":       cmdEnough,
+			"smalldisk":    cmdSmalldisk,
+			"interrupt":    cmdInterrupt,
+			"killchild":    cmdKillchild,
+			"killreader":   cmdKillreader,
+			"same":         cmdSame,
+			"faultydriver": cmdFaultydriver,
+			"cutall":       cmdCutall,
+			"atmost":       cmdAtmost,
 		},
 	})
 }

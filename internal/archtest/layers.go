@@ -5,7 +5,7 @@ package archtest
 // test compares them.
 var layers = [][]string{
 	{"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/buffers", "internal/bytesize", "internal/hostmemory", "internal/printable", "internal/regularfile", "internal/suggest", "internal/usage", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
-	{"internal/compilers", "internal/devices", "internal/peak", "model/pickle", "internal/profile", "raw/noise", "raw/opcode", "raw/tiff"},
+	{"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/pickle", "internal/profile", "raw/noise", "raw/opcode", "raw/tiff"},
 	{"internal/imgio", "model", "raw/libraw", "raw/ljpeg", "raw/warp"},
 	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng"},
 	{"internal/fusetest", "memplan", "internal/planar", "raw"},
