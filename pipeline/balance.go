@@ -16,30 +16,45 @@ type balance struct {
 	gains  [3]float64 // smallest 1
 	ev     float64    // all exposure corrections together
 	matrix colour.Matrix
+	tone   *colour.Tone // nil: light becomes codes as it is
+	// headroom is the brightest light that is told apart, 1 being what saturates the colour
+	// of gain 1. The network sees light divided by it.
+	headroom float64
 }
 
-// decideBalance settles white balance, exposure and the camera matrix, and writes
-// to the report what was decided and why. count makes the photo's histograms.
-func decideBalance(m *raw.Meta, count func() (*[3]colour.Histogram, error), j *Job, display bool, rep *Report) (*balance, error) {
-	b := &balance{gains: [3]float64{1, 1, 1}, matrix: colour.Identity()}
-	facts := &rep.Colour
-	var hist *[3]colour.Histogram
-	histogram := func() (*[3]colour.Histogram, error) {
-		var err error
-		if hist == nil {
-			hist, err = count()
-		}
-		return hist, err
+// networkGains are what a normalised sample is multiplied by for the network.
+func (b *balance) networkGains() (g [3]float64) {
+	for c := range g {
+		g[c] = b.gains[c] / b.headroom
 	}
+	return g
+}
+
+// statistics of a photo, made when they are asked for.
+type statistics struct {
+	histograms func() (*[3]colour.Histogram, error)
+	light      func() (*lightSample, error)
+}
+
+// decideBalance settles white balance, exposure, the camera matrix and the tone, and
+// writes to the report what was decided and why.
+func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Report) (*balance, error) {
+	b := &balance{gains: [3]float64{1, 1, 1}, matrix: colour.Identity(), headroom: 1}
+	tone, err := j.tone(display, rep)
+	if err != nil {
+		return nil, err
+	}
+	facts := &rep.Colour
+	facts.Tone = tone.String()
 	if display {
 		facts.WhiteBalance = "the model's own"
 		if j.WB.Mode != WBDefault && j.WB.Mode != WBAsShot {
 			return nil, optionErrorf("wb", "model %s makes display-ready pictures with a white balance of its own", rep.Model.Name)
 		}
-	} else if err := b.whiteBalance(m, j, histogram, rep); err != nil {
+	} else if err := b.whiteBalance(m, j, count, rep); err != nil {
 		return nil, err
 	}
-	if err := b.exposure(m, j, display, histogram, rep); err != nil {
+	if err := b.exposure(m, j, display, tone, count, rep); err != nil {
 		return nil, err
 	}
 	facts.Gains, facts.EV = b.gains, b.ev
@@ -48,18 +63,35 @@ func decideBalance(m *raw.Meta, count func() (*[3]colour.Histogram, error), j *J
 	}
 	matrix, info, err := colour.CameraToSRGB(cameraFacts(m), b.gains)
 	if err != nil {
-		return nil, &raw.FormatError{Where: "colour", Problem: "the camera's matrices cannot be used", Err: err}
+		return nil, badMatrices(err)
 	}
 	b.matrix = matrix
 	facts.Matrix, facts.Temperature = matrix, info.Temperature
 	if info.Note != "" {
 		rep.warn("%s", info.Note)
 	}
+	if tone == ToneNatural {
+		return b, b.natural(m)
+	}
 	return b, nil
 }
 
+func badMatrices(err error) error {
+	return &raw.FormatError{Where: "colour", Problem: "the camera's matrices cannot be used", Err: err}
+}
+
+// natural makes the tone curve.
+func (b *balance) natural(m *raw.Meta) error {
+	wide, _, err := colour.CameraTo(colour.Rec2020, cameraFacts(m), b.gains)
+	if err != nil {
+		return badMatrices(err)
+	}
+	b.tone = colour.NewTone(colour.NewCurve(b.ev, b.headroom), wide, colour.Rec2020, colour.SRGB)
+	return nil
+}
+
 // whiteBalance decides the gains.
-func (b *balance) whiteBalance(m *raw.Meta, j *Job, histogram func() (*[3]colour.Histogram, error), rep *Report) error {
+func (b *balance) whiteBalance(m *raw.Meta, j *Job, count statistics, rep *Report) error {
 	mode := j.WB.Mode
 	if mode == WBDefault {
 		mode = WBAsShot
@@ -80,7 +112,7 @@ func (b *balance) whiteBalance(m *raw.Meta, j *Job, histogram func() (*[3]colour
 			b.gains[i] = 1 / n
 		}
 	case WBAuto:
-		h, err := histogram()
+		h, err := count.histograms()
 		if err != nil {
 			return err
 		}
@@ -105,30 +137,47 @@ func (b *balance) whiteBalance(m *raw.Meta, j *Job, histogram func() (*[3]colour
 }
 
 // exposure decides the stops.
-func (b *balance) exposure(m *raw.Meta, j *Job, display bool, histogram func() (*[3]colour.Histogram, error), rep *Report) error {
-	if !j.Exposure.Auto {
-		b.ev = j.Exposure.EV
-		if !display { // a display-ready network has exposed already
-			b.ev += m.BaselineExposure
-			rep.Colour.BaselineEV = m.BaselineExposure
-		}
-		b.ev = min(max(b.ev, -2*maxEV), 2*maxEV)
-		return nil
-	}
-	if display {
+func (b *balance) exposure(m *raw.Meta, j *Job, display bool, tone Tone, count statistics, rep *Report) error {
+	x := j.Exposure
+	x.Auto = x.Auto || x == (Exposure{}) && tone == ToneNatural
+	b.ev = x.EV
+	switch {
+	case !x.Auto && !display: // a display-ready network has exposed already
+		b.ev += m.BaselineExposure
+		rep.Colour.BaselineEV = m.BaselineExposure
+	case x.Auto && display:
 		return optionErrorf("exposure", "auto measures the sensor's light, but model %s exposes by itself: give stops", rep.Model.Name)
+	case x.Auto:
+		ev, err := b.measured(tone, count, rep)
+		if err != nil {
+			return err
+		}
+		b.ev += ev
+		rep.Colour.AutoExposure = true
 	}
-	h, err := histogram()
+	b.ev = min(max(b.ev, -2*maxEV), 2*maxEV)
+	return nil
+}
+
+// measured is the exposure that the photo's light asks for.
+func (b *balance) measured(tone Tone, count statistics, rep *Report) (float64, error) {
+	if tone == ToneNatural {
+		light, err := count.light()
+		if err != nil {
+			return 0, err
+		}
+		return colour.NaturalExposure(light.brightness(b.gains)), nil
+	}
+	h, err := count.histograms()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	rep.Colour.AutoExposure = true
-	b.ev, err = colour.AutoExposure(balanced(h[raw.Green], b.gains[raw.Green]))
+	ev, err := colour.AutoExposure(balanced(h[raw.Green], b.gains[raw.Green]))
 	if errors.Is(err, colour.ErrNoStatistics) {
 		rep.warn("the exposure cannot be estimated (%v) and stays as it is; --exposure sets it", err)
-		b.ev, err = 0, nil
+		return 0, nil
 	}
-	return err
+	return ev, err
 }
 
 // histogramBins divide 0..1 finely enough for shadows and the clipping point.

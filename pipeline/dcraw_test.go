@@ -41,7 +41,7 @@ func TestPatchesAgainstDcraw(t *testing.T) {
 		theirs[i] = binary.BigEndian.Uint16(body[2*i:])
 	}
 	var out bytes.Buffer
-	j := pipeline.Job{Input: path, Look: pipeline.Look{WB: pipeline.WhiteBalance{Mode: pipeline.WBAsShot}}, Output: pipeline.Output{Writer: &out, Bits: 16}}
+	j := pipeline.Job{Input: path, Look: pipeline.Look{Tone: pipeline.ToneLinear, WB: pipeline.WhiteBalance{Mode: pipeline.WBAsShot}}, Output: pipeline.Output{Writer: &out, Bits: 16}}
 	j.Exposure.EV = 1
 	im, rep := develop(t, session(t, pipeline.Settings{Model: "pynet-s"}), j)
 	compared := 0

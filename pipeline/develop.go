@@ -2,18 +2,16 @@ package pipeline
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"enhance/internal/buffers"
-	"enhance/internal/colour"
 	"enhance/internal/exec"
 	"enhance/internal/imgio"
 	"enhance/internal/trace"
-	"enhance/model"
+	"enhance/raw"
 )
 
 func cores() int { return runtime.GOMAXPROCS(0) }
@@ -40,29 +38,22 @@ func (e *NonFiniteError) Error() string {
 }
 
 // developer turns the network's rows into sRGB rows: an exec.Sink before a
-// RowWriter. It develops on all cores; a goroutine of its own encodes.
+// RowWriter. It develops on all cores, by the stages of its rendering; a goroutine of
+// its own encodes.
 type developer struct {
-	geo     geometry
-	lens    *lens                   // nil: none
-	pixels  buffers.Slices[float32] // a row each, by component
+	frame   raw.Rect                // the part of the network's rows that is developed
+	out     raw.Rect                // the picture in them
+	light   *lightTable             // what a network sample is as light, or as it is
+	pixels  buffers.Slices[float32] // a row each, by component, where no stage keeps rows
 	develop busyTime
-	tone
+	*rendering
 	encoding
-}
-
-// tone makes codes of the network's samples.
-type tone struct {
-	conv  *model.Convention
-	gain  float32 // of linear light
-	mat   colour.Matrix
-	coded bool                       // network samples are the codes already
-	light *[lightSteps + 1]lightStep // what a network sample is as linear light, or as it is
 }
 
 // encoding hands developed rows to the encoder, in a goroutine of its own.
 type encoding struct {
 	next   imgio.RowWriter
-	w      int // pixels of a row
+	w, h   int // pixels of a row, and rows
 	stages *trace.Stages
 	pool   *buffers.Slices[uint16]
 	free   chan []uint16
@@ -80,24 +71,9 @@ type batchOfRows struct {
 
 // newDeveloper makes a developer that holds at most so many batches of rows. The
 // caller must finish or abandon it.
-func newDeveloper(g geometry, c *model.Convention, b *balance, next imgio.RowWriter, batches int, pool *buffers.Slices[uint16], stages *trace.Stages) *developer {
-	d := &developer{geo: g}
-	d.next, d.w, d.pool, d.stages, d.ended = next, g.out.Width(), pool, stages, make(chan struct{})
-	d.conv, d.gain = c, float32(math.Exp2(b.ev))
-	switch {
-	case c.Output == model.OutputCameraGamma:
-		d.light = lightTable(c.Decode)
-	case b.ev != 0:
-		d.light = lightTable(colour.SRGBDecode)
-	default:
-		d.light, d.coded = sameLight(), true
-	}
-	d.mat = b.matrix
-	for i := range d.mat {
-		for j := range d.mat[i] {
-			d.mat[i][j] *= float64(d.gain)
-		}
-	}
+func newDeveloper(g geometry, stages *rendering, next imgio.RowWriter, batches int, pool *buffers.Slices[uint16], timeline *trace.Stages) *developer {
+	d := &developer{out: g.out, frame: stages.frame, rendering: stages, light: stages.light()}
+	d.next, d.w, d.h, d.pool, d.stages, d.ended = next, g.out.Width(), g.out.Height(), pool, timeline, make(chan struct{})
 	d.queue, d.free = make(chan batchOfRows, batches), make(chan []uint16, batches)
 	for range batches {
 		d.free <- nil
@@ -114,9 +90,12 @@ const lightSteps = 4096
 // its end.
 type lightStep struct{ at, rise float32 }
 
-// lightTable samples f on 0..1; 1 is an interval of its own.
-func lightTable(f func(float64) float64) *[lightSteps + 1]lightStep {
-	t := new([lightSteps + 1]lightStep)
+// A lightTable has the light of network samples of 0..1; 1 is an interval of its own.
+type lightTable [lightSteps + 1]lightStep
+
+// newLightTable samples f.
+func newLightTable(f func(float64) float64) *lightTable {
+	t := new(lightTable)
 	for i := range t {
 		t[i].at = float32(f(float64(i) / lightSteps))
 		if i > 0 {
@@ -127,8 +106,8 @@ func lightTable(f func(float64) float64) *[lightSteps + 1]lightStep {
 }
 
 // sameLight is the light of samples that are the code already.
-var sameLight = sync.OnceValue(func() *[lightSteps + 1]lightStep {
-	return lightTable(func(v float64) float64 { return v })
+var sameLight = sync.OnceValue(func() *lightTable {
+	return newLightTable(func(v float64) float64 { return v })
 })
 
 // Rows implements exec.Sink.
@@ -136,54 +115,88 @@ func (d *developer) Rows(y0, y1 int) (exec.Rows, error) {
 	if err := d.failure(); err != nil {
 		return nil, err
 	}
-	if d.lens.warps() {
-		return d.warpRows(y0, y1)
+	first, last := max(y0, d.frame.Y0), min(y1, d.frame.Y1)
+	if first >= last {
+		return noRows{}, nil
 	}
-	out := d.geo.out
-	r := &developRows{developer: d, first: max(y0, out.Y0), last: min(y1, out.Y1)}
-	if r.first >= r.last {
-		return r, nil
-	}
-	n := r.last - r.first
-	r.codes = <-d.free
-	if r.codes == nil {
-		r.codes = d.pool.Get(3 * d.w * max(n, min(outRows, out.Height())))
-	}
-	if len(r.codes) < 3*d.w*n { // larger chunks than before
-		r.codes = make([]uint16, 3*d.w*n)
-	}
-	r.endStage = d.stages.Begin("develop")
+	r := developRows{developer: d, first: first, last: last, endStage: d.stages.Begin("develop"), bad: &firstBad{}}
 	d.develop.begin()
-	return r, nil
+	if len(d.windows) > 0 {
+		return &keptRows{developRows: r, rows: make([][]float32, last-first)}, nil
+	}
+	return &directRows{developRows: r, codes: d.codesOf(last - first)}, nil
+}
+
+// noRows are rows outside of the picture.
+type noRows struct{}
+
+func (noRows) Row(int, [][]float32) {}
+func (noRows) End() error           { return nil }
+
+// codesOf is room for the codes of n rows. It waits for the encoder.
+func (e *encoding) codesOf(n int) []uint16 {
+	codes := <-e.free
+	if len(codes) < 3*e.w*n { // the first, or larger chunks than before
+		codes = e.pool.Get(3 * e.w * max(n, min(outRows, e.h)))
+	}
+	return codes
 }
 
 // developRows are rows that are being developed.
 type developRows struct {
 	*developer
-	first, last int      // those in the picture; none if first >= last
-	codes       []uint16 // of them
+	first, last int // of the network's rows
 	endStage    func()
-	bad         firstBad
+	bad         *firstBad
 }
 
-func (r *developRows) Row(y int, planes [][]float32) {
-	if r.first <= y && y < r.last {
-		px := r.pixels.Get(3 * r.w)
-		r.bad.note(y-r.geo.out.Y0, r.row(y, planes, px, r.codes[3*r.w*(y-r.first):][:3*r.w]))
-		r.pixels.Put(px)
+// begun makes the light of row y, which lies in the frame, and the first stages' changes.
+// It reports whether all samples are finite.
+func (r *developRows) begun(y int, planes [][]float32, row []float32) bool {
+	light := components(row, r.frame.Width())
+	for c := range light {
+		if x := r.light.row(light[c], planes[c][r.frame.X0:r.frame.X1]); x >= 0 {
+			r.bad.note(y-r.frame.Y0, x)
+			return false
+		}
 	}
+	for _, change := range r.changes {
+		change(y-r.frame.Y0, row, light)
+	}
+	return true
 }
 
-func (r *developRows) End() error {
-	if r.first >= r.last {
-		return nil
-	}
+// ended ends the timing and reports samples that are not finite.
+func (r *developRows) ended() error {
 	r.endStage()
 	r.develop.end()
 	if r.bad.err != nil {
 		r.fail(r.bad.err)
-		r.free <- r.codes // abandon waits for all of them
 		return r.bad.err
+	}
+	return nil
+}
+
+// directRows become codes one by one.
+type directRows struct {
+	developRows
+	codes []uint16
+}
+
+func (r *directRows) Row(y int, planes [][]float32) {
+	if r.first <= y && y < r.last {
+		row := r.pixels.Get(3 * r.w)
+		if r.begun(y, planes, row) {
+			r.code(components(row, r.w), r.codes[3*r.w*(y-r.first):][:3*r.w])
+		}
+		r.pixels.Put(row)
+	}
+}
+
+func (r *directRows) End() error {
+	if err := r.ended(); err != nil {
+		r.free <- r.codes // abandon waits for all of them
+		return err
 	}
 	r.queue <- batchOfRows{r.last - r.first, r.codes}
 	return nil
@@ -231,43 +244,9 @@ func (b *busyTime) end() {
 	}
 }
 
-// row develops row y of the network's; px is room for it. It returns the column of a
-// sample that is not finite, or -1.
-func (d *developer) row(y int, planes [][]float32, px []float32, codes []uint16) int {
-	var light [3][]float32
-	out := d.geo.out
-	for c := range light {
-		line := planes[c][out.X0:out.X1]
-		light[c] = px[c*len(line):][:len(line)]
-		if x := d.lighten(light[c], line); x >= 0 {
-			return x
-		}
-		d.lens.before(y-d.geo.view.Y0, out.X0-d.geo.view.X0, c, light[c])
-	}
-	d.code(light, codes)
-	return -1
-}
-
-// code makes the picture's codes of a row of light.
-func (t *tone) code(light [3][]float32, codes []uint16) {
-	switch {
-	case t.coded:
-		for c, line := range light {
-			for x, v := range line {
-				codes[3*x+c] = uint16(min(max(v, 0), 1)*65535 + 0.5)
-			}
-		}
-	case t.conv.Output == model.OutputCameraGamma:
-		colour.EncodePlanes(codes, light[0], light[1], light[2], &t.mat)
-	default:
-		gain := colour.Diagonal([3]float64{float64(t.gain), float64(t.gain), float64(t.gain)})
-		colour.EncodePlanes(codes, light[0], light[1], light[2], &gain)
-	}
-}
-
-// lighten writes the light of a line's samples, clipped to 0..1. It returns the
+// row writes the light of a line's samples, clipped to 0..1. It returns the
 // column of a sample that is not finite, or -1.
-func (t *tone) lighten(light, line []float32) int {
+func (t *lightTable) row(light, line []float32) int {
 	light = light[:len(line)]
 	for x, v := range line {
 		f := v * lightSteps
@@ -282,7 +261,7 @@ func (t *tone) lighten(light, line []float32) int {
 				k, f = lightSteps, lightSteps
 			}
 		}
-		s := &t.light[k]
+		s := &t[k]
 		light[x] = s.at + float32(s.rise*(f-float32(k)))
 	}
 	return -1

@@ -27,7 +27,7 @@ func (c capture) asDNG(t testing.TB, out *bytes.Buffer, meta mosaic.Meta) pipeli
 	if err := dng.Write(&b, dng.Spec{Width: c.w, Height: c.h, Samples: c.samples, Bits: 16, Meta: meta}); err != nil {
 		t.Fatal(err)
 	}
-	return pipeline.Job{Input: "capture.dng", Reader: bytes.NewReader(b.Bytes()), Size: int64(b.Len()),
+	return pipeline.Job{Input: "capture.dng", Look: pipeline.Look{Tone: pipeline.ToneLinear}, Reader: bytes.NewReader(b.Bytes()), Size: int64(b.Len()),
 		Output: pipeline.Output{Writer: out, Bits: 16}}
 }
 

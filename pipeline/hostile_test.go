@@ -39,7 +39,7 @@ func TestFileShrinks(t *testing.T) {
 	s := session(t, pipeline.Settings{Device: "host"})
 	for _, reads := range []int{0, 1, 3, 10, 100} {
 		file := &shrinking{bytes.NewReader(photo), 1 << 16, reads}
-		_, err := s.Enhance(context.Background(), pipeline.Job{Input: "photo", Reader: file, Size: int64(len(photo)), DryRun: true, Look: pipeline.Look{Exposure: pipeline.Exposure{Auto: true}}})
+		_, err := s.Enhance(context.Background(), pipeline.Job{Input: "photo", Reader: file, Size: int64(len(photo)), DryRun: true, Look: pipeline.Look{Tone: pipeline.ToneLinear, Exposure: pipeline.Exposure{Auto: true}}})
 		if c := pipeline.Classify(err); file.left < 0 && c != pipeline.ClassIO && c != pipeline.ClassInput {
 			t.Errorf("cut after %d reads: class %d, %v", reads, c, err)
 		}

@@ -35,10 +35,10 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 	r.report.warn("the photo is demosaiced already: no network is run")
 	r.report.Plan.Strategy, r.report.Plan.Precision = "no network", "fp32"
 	var err error
-	if r.balance, err = decideBalance(r.meta, r.linearHistograms, r.job, false, r.report); err != nil {
+	if r.balance, err = decideBalance(r.meta, statistics{r.linearHistograms, r.sampleLinear}, r.job, false, r.report); err != nil {
 		return r.photoError(err)
 	}
-	if r.lens, err = newLens(r.photo.Lens(), r.geo, &linearConvention, r.balance.gains, r.report); err != nil {
+	if err = r.decideRendering(&linearConvention); err != nil {
 		return r.photoError(err)
 	}
 	if r.job.Reference != "" {
@@ -61,13 +61,13 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 	if err != nil {
 		return err
 	}
-	dev := newDeveloper(r.geo, &linearConvention, r.balance, enc, r.holds.batches, &r.host.pictures, r.stages())
-	dev.lens = r.lens
+	dev := newDeveloper(r.geo, r.rendering, enc, r.holds.batches, &r.host.pictures, r.stages())
 	defer dev.abandon()
 	start := time.Now()
 	err = r.eachLinear(func(y int, planes [][]float32) { // light is balanced as a network's is
+		gains := r.balance.networkGains()
 		for c, line := range planes {
-			gain := float32(r.balance.gains[c])
+			gain := float32(gains[c])
 			for x := range line {
 				line[x] *= gain
 			}

@@ -168,7 +168,7 @@ func (r *run) measureNoise() (err error) {
 	if r.ahead != nil {
 		read = r.ahead.rows
 	}
-	r.estimate, err = noise.Estimate(r.ctx, r.meta, read)
+	r.estimate, err = noise.Estimate(r.ctx, r.meta, r.sampled(read))
 	if errors.Is(err, noise.ErrNoFlatBlocks) {
 		err = nil
 	}

@@ -139,6 +139,7 @@ type Job struct {
 
 // Look is how a photo's samples are read as light and colour.
 type Look struct {
+	Tone     Tone
 	WB       WhiteBalance
 	Exposure Exposure
 	// Noise is where the noise level comes from and Denoise how much of it is
@@ -305,31 +306,33 @@ func parseWhiteBalance(s string) (WhiteBalance, error) {
 }
 
 // Exposure is a correction in EV (stops) on top of what the file's
-// BaselineExposure asks for. Auto replaces both by what the mosaic's histogram
-// asks for.
+// BaselineExposure asks for, or with Auto on top of what the photo's light asks
+// for. The zero value is automatic with [ToneNatural].
 type Exposure struct {
-	Auto bool
-	EV   float64
+	Auto  bool
+	Given bool // EV is meant, even if it is 0
+	EV    float64
 }
 
 // maxEV is the largest exposure correction either way: ten stops.
 const maxEV = 10
 
-// UnmarshalText reads "auto" or a number of stops.
+// UnmarshalText reads a number of stops, "auto", or both as in "auto+0.5".
 func (x *Exposure) UnmarshalText(text []byte) (err error) {
 	*x, err = parseExposure(string(text))
 	return err
 }
 
 func parseExposure(s string) (Exposure, error) {
-	if s == "auto" {
+	stops, auto := strings.CutPrefix(s, "auto")
+	if auto && stops == "" {
 		return Exposure{Auto: true}, nil
 	}
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(math.Abs(v) <= maxEV) {
-		return Exposure{}, optionErrorf("exposure", "%q: want auto or stops from -%d to %d", s, maxEV, maxEV)
+	v, err := strconv.ParseFloat(stops, 64)
+	if err != nil || !(math.Abs(v) <= maxEV) || auto && stops[0] != '+' && stops[0] != '-' {
+		return Exposure{}, optionErrorf("exposure", "%q: want stops from -%d to %d, auto, or auto+1", s, maxEV, maxEV)
 	}
-	return Exposure{EV: v}, nil
+	return Exposure{Auto: auto, Given: true, EV: v}, nil
 }
 
 func optionErrorf(option, format string, args ...any) error {

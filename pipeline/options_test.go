@@ -30,7 +30,7 @@ func TestParseWhiteBalanceAndExposure(t *testing.T) {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
-	for s, want := range map[string]Exposure{"auto": {Auto: true}, "2": {EV: 2}, "-1.5": {EV: -1.5}, "+1": {EV: 1}} {
+	for s, want := range map[string]Exposure{"auto": {Auto: true}, "2": {EV: 2, Given: true}, "-1.5": {EV: -1.5, Given: true}, "+1": {EV: 1, Given: true}, "0": {Given: true}, "auto+0.5": {Auto: true, Given: true, EV: 0.5}, "auto-1": {Auto: true, Given: true, EV: -1}} {
 		if got, err := parseExposure(s); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", s, got, err)
 		}

@@ -43,11 +43,12 @@ type runHolds struct {
 
 // decisions are made before the network runs, from the job and the photo.
 type decisions struct {
-	measured bool              // the noise was
-	estimate *noise.Estimation // of the noise; nil: there is none
-	balance  *balance
-	lens     *lens       // nil: no corrections
-	compare  *comparison // nil: no reference
+	measured  bool              // the noise was
+	estimate  *noise.Estimation // of the noise; nil: there is none
+	light     *lightSample      // nil: nobody asked for it
+	balance   *balance
+	rendering *rendering
+	compare   *comparison // nil: no reference
 }
 
 // do goes through the stations in order: everything that can be refused is
@@ -103,11 +104,11 @@ func (r *run) do() (err error) {
 		r.decodeAhead()
 	}
 	display := r.model.Convention.Output == model.OutputDisplaySRGB
-	count := func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }
+	count := statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight}
 	if r.balance, err = decideBalance(r.meta, count, r.job, display, r.report); err != nil {
 		return r.photoError(err)
 	}
-	if r.lens, err = newLens(r.photo.Lens(), r.geo, &r.model.Convention, r.balance.gains, r.report); err != nil {
+	if err = r.decideRendering(&r.model.Convention); err != nil {
 		return r.photoError(err)
 	}
 	if err := r.awaitTurn(); err != nil {
@@ -129,6 +130,15 @@ func (r *run) do() (err error) {
 	}
 	err = r.make(out, w, h)
 	r.report.Host.notePeak(r.report, r.photo)
+	return err
+}
+
+// decideRendering lists the stages from the network's rows to the picture's.
+func (r *run) decideRendering(c *model.Convention) error {
+	l, err := newLens(r.photo.Lens(), r.geo, c, r.balance.gains, r.report)
+	if err == nil {
+		r.rendering = newRendering(r.geo, c, r.balance, l)
+	}
 	return err
 }
 
@@ -206,13 +216,12 @@ func (r *run) make(out *target, w, h int) error {
 		return err
 	}
 	conv := &r.model.Convention
-	lev := newLevels(r.meta, conv, r.balance.gains, r.report.Noise)
+	lev := newLevels(r.meta, conv, r.balance.networkGains(), r.report.Noise)
 	if r.report.Noise != nil && r.report.Noise.Source == noiseFile {
 		lev.shading = r.photo.Gains()
 	}
 	src := newSource(r.ahead, r.geo, conv, lev)
-	dev := newDeveloper(r.geo, conv, r.balance, enc, r.holds.batches, &r.host.pictures, r.stages())
-	dev.lens = r.lens
+	dev := newDeveloper(r.geo, r.rendering, enc, r.holds.batches, &r.host.pictures, r.stages())
 	defer dev.abandon()
 	err = r.compute(src, dev, r.replanned, r.turn.leave)
 	r.turn.leave()

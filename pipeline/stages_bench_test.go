@@ -47,7 +47,7 @@ func BenchmarkHostStages(b *testing.B) {
 	})
 	a := newReadAhead(context.Background(), p, g.region, blocksOf(g.region), nil, nil)
 	defer a.close()
-	bal := &balance{gains: [3]float64{2, 1, 1.5}, matrix: colour.Identity()}
+	bal := &balance{gains: [3]float64{2, 1, 1.5}, matrix: colour.Identity(), headroom: 1}
 	src := newSource(a, g, &m.Convention, newLevels(p.Meta(), &m.Convention, bal.gains, nil))
 	for _, prec := range []planar.Precision{planar.FP32, planar.FP16} {
 		rows := planar.Rows{C: 4, W: g.w, Precision: prec}
@@ -86,7 +86,7 @@ func BenchmarkHostStages(b *testing.B) {
 			}
 		}
 		measure("unpack and develop "+prec.String(), func() {
-			d := newDeveloper(g, &m.Convention, bal, nowhere{}, outBatches, nil, nil)
+			d := newDeveloper(g, newRendering(g, &m.Convention, bal, nil), nowhere{}, outBatches, nil, nil)
 			for y := 0; y < 2*g.h; y += 64 {
 				end := min(y+64, 2*g.h)
 				taken, err := d.Rows(y, end)

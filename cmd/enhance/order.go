@@ -49,8 +49,15 @@ func (o *order) readJob() (err error) {
 			return err
 		}
 	}
-	if err = j.Exposure.UnmarshalText([]byte(o.exposure)); err != nil {
-		return err
+	if o.tone != "" {
+		if err = j.Tone.UnmarshalText([]byte(o.tone)); err != nil {
+			return err
+		}
+	}
+	if o.exposure != "" {
+		if err = j.Exposure.UnmarshalText([]byte(o.exposure)); err != nil {
+			return err
+		}
 	}
 	if o.noise != "" {
 		if err = j.Noise.UnmarshalText([]byte(o.noise)); err != nil {

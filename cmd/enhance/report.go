@@ -171,7 +171,7 @@ func colourLine(c *pipeline.ColourFacts) string {
 	if c.Temperature > 0 {
 		s += fmt.Sprintf(", about %.0f K", c.Temperature)
 	}
-	s += fmt.Sprintf(", exposure %+.2f EV", c.EV)
+	s += fmt.Sprintf(", tone %s, exposure %+.2f EV", c.Tone, c.EV)
 	switch {
 	case c.AutoExposure:
 		s += " (auto)"

@@ -46,19 +46,24 @@ type Info struct {
 // ErrNeutral is reported when neither gains nor facts give a usable white balance.
 var ErrNeutral = errors.New("no usable white balance")
 
-// CameraToSRGB returns the matrix from white-balanced camera RGB to linear sRGB
-// (D65). gains are the white-balance gains that the pixels were multiplied by;
-// all zero means the reciprocals of facts.Neutral. Only ratios matter.
+// CameraToSRGB is [CameraTo] for sRGB.
+func CameraToSRGB(facts Facts, gains [3]float64) (Matrix, Info, error) {
+	return CameraTo(SRGB, facts, gains)
+}
+
+// CameraTo returns the matrix from white-balanced camera RGB to linear RGB of the given
+// space, relative to its white. gains are the white-balance gains that the pixels were
+// multiplied by; all zero means the reciprocals of facts.Neutral. Only ratios matter.
 //
 // It follows "Mapping Camera Color Space to CIE XYZ Space" of the DNG
 // specification (1.4.0.0, chapter 6): calibrations are interpolated linearly in
 // reciprocal temperature at the white found by iteration; forward matrices are
 // preferred; otherwise the colour matrix is inverted and its white adapted to
 // D50. The result's rows are scaled to sum to 1, so that camera white is exactly
-// sRGB white.
+// the space's white. Without a colour matrix, camera colours are taken for sRGB's.
 //
 // Errors wrap ErrNeutral or ErrSingular.
-func CameraToSRGB(facts Facts, gains [3]float64) (Matrix, Info, error) {
+func CameraTo(space Space, facts Facts, gains [3]float64) (Matrix, Info, error) {
 	neutral, err := chooseNeutral(facts, gains)
 	if err != nil {
 		return Matrix{}, Info{}, err
@@ -67,7 +72,7 @@ func CameraToSRGB(facts Facts, gains [3]float64) (Matrix, Info, error) {
 	if facts.ColorMatrix1 == nil && facts.ColorMatrix2 == nil {
 		info.Identity = true
 		info.Note = "the file has no colour matrix: camera colours are taken for sRGB"
-		return Identity(), info, nil
+		return Convert(SRGB, space), info, nil
 	}
 	c := newCalibration(facts, &info)
 	if err := c.findWhite(neutral, &info); err != nil {
@@ -77,12 +82,8 @@ func CameraToSRGB(facts Facts, gains [3]float64) (Matrix, Info, error) {
 	if err != nil {
 		return Matrix{}, Info{}, err
 	}
-	fromD50, err := Inverse(SRGBToXYZD50())
-	if err != nil {
-		return Matrix{}, Info{}, fmt.Errorf("sRGB colorants: %w", err)
-	}
 	// Undoing the gains brings balanced RGB back to the camera's own.
-	m, err := normaliseWhite(Mul(fromD50, Mul(toD50, Diagonal(neutral))))
+	m, err := normaliseWhite(Mul(space.fromXYZD50(), Mul(toD50, Diagonal(neutral))))
 	return m, info, err
 }
 

@@ -1,10 +1,13 @@
 // Package colour turns camera colour into sRGB by arithmetic alone: it knows no
 // files, no cameras and no pixels' layout beyond interleaved RGB.
 //
-//   - camera.go: [CameraToSRGB], the matrix from white-balanced camera RGB to
-//     linear sRGB, from the calibration a DNG file carries;
+//   - camera.go: [CameraTo], the matrix from white-balanced camera RGB to
+//     linear RGB of a [Space], from the calibration a DNG file carries;
 //   - temperature.go: correlated colour temperature and EXIF light sources;
-//   - matrix.go: 3×3 matrices, chromatic adaptation, the sRGB primaries;
+//   - matrix.go: 3×3 matrices, chromatic adaptation;
+//   - space.go: linear RGB spaces and the matrices between them;
+//   - tone.go, curve.go: [Tone], scene light rendered for a display by a [Curve];
+//   - brightness.go: [NaturalExposure], the exposure that goes with it;
 //   - srgb.go: the sRGB transfer curve, exact and fast;
 //   - auto.go: [AutoWB] and [AutoExposure], from histograms.
 //

@@ -131,16 +131,3 @@ func Primaries(r, g, b, white Chromaticity) (Matrix, error) {
 	}
 	return Mul(p, Diagonal(Apply(inv, white.XYZ()))), nil
 }
-
-// SRGBToXYZ returns the matrix from linear sRGB to XYZ relative to D65.
-func SRGBToXYZ() Matrix {
-	m, err := Primaries(Chromaticity{0.64, 0.33}, Chromaticity{0.30, 0.60}, Chromaticity{0.15, 0.06}, D65)
-	if err != nil {
-		panic("colour: the sRGB primaries are constant and independent")
-	}
-	return m
-}
-
-// SRGBToXYZD50 returns the matrix from linear sRGB to XYZ adapted to D50, the
-// colorants of an ICC profile.
-func SRGBToXYZD50() Matrix { return Mul(Adapt(D65, D50), SRGBToXYZ()) }

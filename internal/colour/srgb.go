@@ -83,6 +83,17 @@ func EncodePlanes(dst []uint16, r, g, b []float32, m *Matrix) {
 	}
 }
 
+// EncodeLight is EncodePlanes without a matrix.
+func EncodeLight(dst []uint16, r, g, b []float32) {
+	g, b, dst = g[:len(r)], b[:len(r)], dst[:3*len(r)]
+	t := encodeChords()
+	for x, r := range r {
+		code := dst[:3:3]
+		code[0], code[1], code[2] = encode16(t, r), encode16(t, g[x]), encode16(t, b[x])
+		dst = dst[3:]
+	}
+}
+
 func encode16(t *[encodeOctaves << encodeBits]chord, x float32) uint16 {
 	switch {
 	case x >= 1:

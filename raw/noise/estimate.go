@@ -53,15 +53,7 @@ type sample struct {
 }
 
 func newSample(m *mosaic.Meta) *sample {
-	full, tall := m.Crop.Width()/bandRows, m.Crop.Height()/bandRows
-	s := &sample{meta: m, across: min(full, maxColumns)}
-	if s.across == 0 || tall == 0 {
-		return s
-	}
-	n := min(tall, maxBlocks/(4*s.across))
-	for k := range n {
-		s.bands = append(s.bands, m.Crop.Y0+bandRows*int((int64(k)*2+1)*int64(tall)/int64(2*n)))
-	}
+	s := &sample{meta: m, across: min(m.Crop.Width()/bandRows, maxColumns), bands: Bands(m)}
 	s.found = make([]spectrum, len(s.bands)*4*s.across)
 	return s
 }
