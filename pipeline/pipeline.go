@@ -19,11 +19,11 @@
 //
 //	options.go, session.go, run.go           what is asked for; the order of things
 //	geometry.go, levels.go, readahead.go, source.go   the photo's samples to the network's rows
-//	balance.go, noise.go              what is decided from the photo
+//	balance.go, tone.go, sample.go, noise.go   what is decided from the photo
 //	precision.go, selfcheck.go, tuning.go, tuningsave.go   how to compute
 //	device.go, budget.go, plan.go, replan.go, budgeterror.go, hostmem.go, fithost.go   with which memory
 //	computation.go, tensor.go                the network's run, over photos and tensors
-//	develop.go, lens.go, linear.go, output.go   the network's rows to a file
+//	develop.go, rendering.go, lens.go, linear.go, output.go   the network's rows to a file
 //	reference.go, report.go, errors.go       what came of it
 //	explain.go, describe.go, plantable.go    plans, shown
 //	batch.go, sharing.go, predict.go, devicequeue.go, memorylimiter.go   many photos
