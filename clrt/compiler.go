@@ -9,7 +9,7 @@ import (
 
 // Compiler compiles programs for contexts elsewhere than in the calling thread:
 // drivers compile one program at a time in a process, whatever number of threads
-// ask (docs/opencl-binding.md). Package clrt/compilers has one that starts processes.
+// ask (docs/opencl-binding.md). Package internal/compilers has one that starts processes.
 // A context without a Compiler compiles by itself.
 type Compiler interface {
 	// Compile returns a program's binary, as [Program.Binary] gives it, and keeps it

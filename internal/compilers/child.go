@@ -12,15 +12,38 @@ import (
 	"enhance/clrt"
 )
 
+// The parent writes JSON values to a child's standard input: a hello and then programs. The
+// child writes a reply to each, in order, to its file descriptor repliesFD: drivers and their
+// compilers print to standard output.
+type (
+	hello struct {
+		Version int
+		Device  clrt.Identity
+	}
+	program struct {
+		Options string
+		Source  []byte
+	}
+	reply struct { // to a hello it is empty
+		Binary []byte `json:",omitempty"`
+		Error  string `json:",omitempty"` // why that could not be done
+	}
+)
+
+// protocolVersion changes with the meaning of these values. Both ends are of one executable
+// as a rule, which may have been replaced in the meantime.
+const protocolVersion = 2
+
+const repliesFD = 3
+
 // child is a process that compiles for one device.
 type child struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
-	replies *os.File
+	pipe    *os.File
+	replies *json.Decoder
 }
 
-// startChild starts a process. The calling thread must live as long as the process
-// (see dieWithParent).
 func startChild(command []string) (*child, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -28,7 +51,6 @@ func startChild(command []string) (*child, error) {
 	}
 	defer w.Close()                                                                  // the child's copy is its own: the pipe ends with the child
 	cmd := &exec.Cmd{Path: command[0], Args: command[1:], ExtraFiles: []*os.File{w}} // ExtraFiles[0] is repliesFD
-	dieWithParent(cmd)
 	in, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -36,32 +58,16 @@ func startChild(command []string) (*child, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	return &child{cmd, in, r}, nil
+	return &child{cmd, in, r, json.NewDecoder(r)}, nil
 }
 
 // open has the process open its device.
 func (c *child) open(id clrt.Identity, patience time.Duration) error {
-	first, err := json.Marshal(hello{protocolVersion, id})
-	if err != nil {
-		return err
+	r, err := c.ask(hello{protocolVersion, id}, patience)
+	if err == nil && r.Error != "" {
+		err = fmt.Errorf("compilers: the process has no device: %q", r.Error)
 	}
-	return c.within(patience, func() error {
-		if err := writeMessage(c.in, kindDevice, string(first)); err != nil {
-			return err
-		}
-		k, text, err := readMessage(c.replies)
-		if err == nil && k != kindReady {
-			err = fmt.Errorf("compilers: the process has no device: %q", text)
-		}
-		return err
-	})
-}
-
-// within kills the process if f takes longer, which ends f.
-func (c *child) within(patience time.Duration, f func() error) error {
-	t := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() })
-	defer t.Stop()
-	return f()
+	return err
 }
 
 // errNotCompiled is the answer of a process that goes on.
@@ -70,23 +76,27 @@ var errNotCompiled = errors.New("compilers: the program does not compile")
 // compile has the process compile a program. After any error but errNotCompiled the
 // process is of no more use.
 func (c *child) compile(options, source string, patience time.Duration) (binary []byte, err error) {
-	err = c.within(patience, func() error {
-		if err := writeProgram(c.in, options, source); err != nil {
-			return err
-		}
-		k, payload, err := readMessage(c.replies)
-		switch {
-		case err != nil:
-			return err
-		case k == kindFailed:
-			return errNotCompiled
-		case k != kindBinary || len(payload) == 0:
-			return fmt.Errorf("compilers: an answer of kind %q and %d bytes, want a binary", k, len(payload))
-		}
-		binary = payload
-		return nil
-	})
-	return binary, err
+	r, err := c.ask(program{options, []byte(source)}, patience)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Error != "":
+		return nil, errNotCompiled
+	case len(r.Binary) == 0:
+		return nil, errors.New("compilers: the process answered without a binary")
+	}
+	return r.Binary, nil
+}
+
+// ask sends a request and waits for its reply. If that takes longer than patience, ask kills
+// the process, which ends the reply.
+func (c *child) ask(request any, patience time.Duration) (r reply, err error) {
+	t := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() })
+	defer t.Stop()
+	if err = json.NewEncoder(c.in).Encode(request); err == nil {
+		err = c.replies.Decode(&r)
+	}
+	return r, err
 }
 
 // kill ends the process and waits until it, with all that it held, is gone.
@@ -94,5 +104,5 @@ func (c *child) kill() {
 	_ = c.in.Close()
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
-	_ = c.replies.Close()
+	_ = c.pipe.Close()
 }

@@ -4,22 +4,21 @@
 // kernels of a large network take NVIDIA's compiler 12 seconds, whatever number of
 // threads ask for them (docs/opencl-binding.md). Other processes have other locks.
 //
-//	pool.go      Pool: the queue, and who takes from it; a clrt.Compiler
-//	child.go     one process as the parent sees it
-//	serve.go     Serve: what the process does
-//	protocol.go  what goes over their pipes
-//	limits.go    how many processes there may be
+//	pool.go    Pool: the queue, and who takes from it; a clrt.Compiler
+//	child.go   one process as the parent sees it, and what goes over their pipes
+//	serve.go   Serve: what the process does
+//	limits.go  how many processes there may be
 //
 // Which executable is started is the caller's affair: it must call [Serve] when it is
 // given the arguments of [Options].Command.
 //
-// # Why nothing can go wrong
+// # Failures
 //
-// The calling process is one of the compilers, and what another cannot do it does
-// itself: when a process cannot be started, finds another device, crashes, is killed,
-// or takes too long, and when a program does not compile, so that the error and the
-// compiler's log are what they would be without processes.
+// The calling process is one of the compilers, and does itself what another cannot: when a
+// process cannot be started, finds another device, crashes, is killed, or takes too long, and
+// when a program does not compile. So an error and the compiler's log are what they would be
+// without processes.
 //
-// A process ends with its caller: it reads its standard input all the time, which
-// ends when the caller does, also while it compiles; on Linux it is killed besides.
+// A process reads its standard input all the time, also while it compiles, and ends when
+// that ends, as it does when the caller ends.
 package compilers

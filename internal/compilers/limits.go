@@ -1,12 +1,11 @@
 package compilers
 
 import (
-	"os"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"enhance/clrt"
+	"enhance/internal/hostmemory"
 )
 
 const (
@@ -20,7 +19,8 @@ const (
 )
 
 // most is how many processes there may be beside this one for a device: fewer than
-// cores, an eighth of the device's memory and a quarter of the host's that is free.
+// cores, an eighth of the device's memory and a quarter of the host's that is free (below 0:
+// unknown).
 func most(i *clrt.DeviceInfo, cores int, free int64) int {
 	if strings.Contains(i.Platform, "Oclgrind") { // what it checks is watched in this process
 		return 0
@@ -37,50 +37,9 @@ func most(i *clrt.DeviceInfo, cores int, free int64) int {
 
 // mostNow is most with the cores and the memory that there are.
 func mostNow(i *clrt.DeviceInfo) int {
-	return most(i, min(runtime.GOMAXPROCS(0), runtime.NumCPU()), freeMemory())
-}
-
-// freeMemory is what Linux says could be had without swapping, and no more than what
-// the control group that containers see as the root leaves the process (files that are
-// cached can go); -1 where nobody tells.
-func freeMemory() int64 {
-	free := numberOf("/proc/meminfo", "MemAvailable") // proc(5), kB
-	if free >= 0 {
-		free <<= 10
+	free, ok := hostmemory.Available()
+	if !ok {
+		free = -1
 	}
-	const group = "/sys/fs/cgroup/memory."
-	limit, used := numberOf(group+"max", ""), numberOf(group+"current", "") // max may be the word max
-	if limit < 0 || used < 0 {
-		return free
-	}
-	used -= max(0, numberOf(group+"stat", "active_file")) + max(0, numberOf(group+"stat", "inactive_file"))
-	if left := max(0, limit-used); free < 0 || left < free {
-		return left
-	}
-	return free
-}
-
-// numberOf reads the number behind a name, if it is not empty, in a file of lines of
-// a name, a number and perhaps more; -1 where there is none.
-func numberOf(path, name string) int64 {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return -1
-	}
-	for line := range strings.Lines(string(text)) {
-		words := strings.Fields(line)
-		if name != "" {
-			if len(words) == 0 || strings.TrimSuffix(words[0], ":") != name {
-				continue
-			}
-			words = words[1:]
-		}
-		if len(words) > 0 {
-			if n, err := strconv.ParseInt(words[0], 10, 64); err == nil && n >= 0 {
-				return n
-			}
-		}
-		return -1
-	}
-	return -1
+	return most(i, min(runtime.GOMAXPROCS(0), runtime.NumCPU()), free)
 }

@@ -2,7 +2,6 @@ package compilers
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -32,27 +31,28 @@ type Options struct {
 type Pool struct {
 	opt Options
 
-	mu         sync.Mutex
-	busy       bool   // the calling process compiles
-	queue      []*job // in the order in which they were asked for
-	own        []*job // that only the calling process can do
-	devices    map[*clrt.Device]*deviceProcesses
-	stats      Stats
-	told       Stats       // of them
-	generation int         // processes of earlier ones are to go
-	working    map[int]int // processes by generation
-	moved      sync.Cond
+	mu      sync.Mutex
+	changed sync.Cond // of what follows
+	busy    bool      // the calling process compiles
+	queue   []*job    // in the order in which they were asked for
+	own     []*job    // that only the calling process can do
+	groups  map[*clrt.Device]*group
+	lost    map[*clrt.Device]int // processes, see maxLost
+	ending  int                  // processes of groups that Rest closed
+	stats   Stats
+	told    Stats // of them
 }
 
-// deviceProcesses are the compilers of a device.
-type deviceProcesses struct {
-	id       clrt.Identity
-	most     int // processes that there may be; below 0: not asked since Rest
-	idle     int // that wait for a program, or will when they have the device
-	lost     int
-	expected int // programs that Expect foresees
-	opening  int // that do not have the device yet
-	starting map[*child]bool
+// group are the processes for a device from one Rest to the next.
+type group struct {
+	device    *clrt.Device
+	id        clrt.Identity
+	most      int // processes that there may be
+	expected  int // programs that Expect foresees
+	processes int // that there are
+	opening   int // of them that do not have the device yet
+	idle      int // of them that wait for a program, or will when they have the device
+	closed    bool
 }
 
 // maxOpening is how many processes open a device at a time. NVIDIA's driver has them
@@ -85,245 +85,208 @@ func New(o Options) *Pool {
 	if o.Patience == 0 {
 		o.Patience = 2 * time.Minute
 	}
-	f := &Pool{opt: o, devices: map[*clrt.Device]*deviceProcesses{}, working: map[int]int{}}
-	f.moved.L = &f.mu
-	return f
+	p := &Pool{opt: o, groups: map[*clrt.Device]*group{}, lost: map[*clrt.Device]int{}}
+	p.changed.L = &p.mu
+	return p
 }
 
 // Stats returns what the pool did so far.
-func (f *Pool) Stats() Stats {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.stats
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stats
 }
 
 // Width is the number of processes that there may be, the calling one included.
-func (f *Pool) Width(d *clrt.Device) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return 1 + f.processes(d).most
+func (p *Pool) Width(d *clrt.Device) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return 1 + p.group(d).most
 }
 
-// processes are the device's, with the number of processes that there may be by now.
-func (f *Pool) processes(d *clrt.Device) *deviceProcesses {
-	c := f.devices[d]
-	if c == nil {
-		c = &deviceProcesses{most: -1, starting: map[*child]bool{}}
+// group is the device's, which a call after Rest makes anew.
+func (p *Pool) group(d *clrt.Device) *group {
+	g := p.groups[d]
+	if g == nil {
+		g = &group{device: d}
+		p.groups[d] = g
 		var err error
-		if c.id, err = d.Identity(); err != nil {
-			c.lost = maxLost
-		}
-		f.devices[d] = c
-	}
-	if c.most < 0 {
-		c.most = mostNow(d.Info())
-		if f.opt.Most >= 0 {
-			c.most = min(c.most, f.opt.Most)
+		if g.id, err = d.Identity(); err == nil && p.lost[d] < maxLost {
+			if g.most = mostNow(d.Info()); p.opt.Most >= 0 {
+				g.most = min(g.most, p.opt.Most)
+			}
 		}
 	}
-	if c.lost >= maxLost {
-		c.most = 0
-	}
-	return c
+	return g
 }
 
 // Compile implements [clrt.Compiler].
-func (f *Pool) Compile(d *clrt.Device, source, options string) (binary []byte, done func()) {
-	f.mu.Lock()
-	if !f.busy {
-		f.busy = true
-		f.stats.Here++
-		f.mu.Unlock()
-		return nil, f.leave
+func (p *Pool) Compile(d *clrt.Device, source, options string) (binary []byte, done func()) {
+	p.mu.Lock()
+	if !p.busy {
+		p.busy = true
+		p.stats.Here++
+		p.mu.Unlock()
+		return nil, p.leave
 	}
 	j := &job{device: d, options: options, source: source, answer: make(chan []byte, 1)}
-	f.queue = append(f.queue, j)
-	f.startProcess(d)
-	f.moved.Broadcast()
-	f.mu.Unlock()
+	p.queue = append(p.queue, j)
+	p.grow(p.group(d))
+	p.changed.Broadcast()
+	p.mu.Unlock()
 	if binary = <-j.answer; binary == nil {
-		return nil, f.leave
+		return nil, p.leave
 	}
 	return binary, func() {}
 }
 
 // Expect implements [clrt.Compiler]: it starts processes before there are programs.
-func (f *Pool) Expect(d *clrt.Device) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.processes(d)
-	c.expected = c.most
-	f.startProcess(d)
+func (p *Pool) Expect(d *clrt.Device) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g := p.group(d)
+	g.expected = g.most
+	p.grow(g)
 }
 
-// leave passes the turn in the calling process on.
-func (f *Pool) leave() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.busy = false
-	f.here()
+// leave lets the calling process take its next program.
+func (p *Pool) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy = false
+	p.here()
 }
 
 // here has the calling process take the next program, if it compiles none: first
 // those that nobody else can do.
-func (f *Pool) here() {
-	if f.busy {
-		return
+func (p *Pool) here() {
+	from := &p.own
+	if len(p.own) == 0 {
+		from = &p.queue
 	}
-	from := &f.own
-	if len(f.own) == 0 {
-		from = &f.queue
-	}
-	if len(*from) == 0 {
+	if p.busy || len(*from) == 0 {
 		return
 	}
 	j := (*from)[0]
 	*from = (*from)[1:]
-	f.busy = true
-	f.stats.Here++
+	p.busy = true
+	p.stats.Here++
 	j.answer <- nil
 }
 
-// startProcess starts a process if a device has more programs waiting than processes that
+// grow starts a process if a device has more programs waiting than processes that
 // are free, or will be.
-func (f *Pool) startProcess(d *clrt.Device) {
-	c, waiting, all := f.processes(d), 0, 0
-	for _, j := range f.queue {
-		if j.device == d {
+func (p *Pool) grow(g *group) {
+	waiting, all := g.expected, 0
+	for _, j := range p.queue {
+		if j.device == g.device {
 			waiting++
 		}
 	}
-	for _, n := range f.working {
-		all += n
+	for _, other := range p.groups {
+		all += other.processes
 	}
-	if waiting+c.expected > c.idle && all < c.most && c.opening < maxOpening {
-		c.idle++
-		c.opening++
-		f.working[f.generation]++
-		go f.runProcess(d, c, f.generation)
+	if !g.closed && waiting > g.idle && all < g.most && g.opening < maxOpening {
+		g.processes++
+		g.opening++
+		g.idle++
+		go p.run(g)
 	}
 }
 
-// runProcess is a process's life, until Rest or a failure ends it. The goroutine keeps
-// its thread, see dieWithParent.
-func (f *Pool) runProcess(d *clrt.Device, c *deviceProcesses, generation int) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	p, err := f.start(d, c, generation)
+// run is a process's life, until Rest or a failure ends it.
+func (p *Pool) run(g *group) {
+	c, err := startChild(p.opt.Command)
 	if err == nil {
-		err = f.work(d, c, p, generation)
-		p.kill()
+		err = c.open(g.id, p.opt.Patience)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err != nil && generation == f.generation {
-		c.lost++
-		f.stats.Lost++
-		f.tell(fmt.Sprintf("a process to compile in is lost: %v", err))
-	}
-	if f.working[generation]--; f.working[generation] == 0 {
-		delete(f.working, generation)
-	}
-	f.moved.Broadcast()
-	f.startProcess(d) // for what was asked for meanwhile
-}
-
-// start starts a process that has the device.
-func (f *Pool) start(d *clrt.Device, c *deviceProcesses, generation int) (*child, error) {
-	p, err := startChild(f.opt.Command)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g.opening--
 	if err == nil {
-		f.mu.Lock()
-		c.starting[p] = true
-		late := f.generation != generation
-		f.mu.Unlock()
-		if late { // Rest did not see it
-			_ = p.cmd.Process.Kill()
-		}
-		err = p.open(c.id, f.opt.Patience)
-	}
-	f.mu.Lock()
-	delete(c.starting, p)
-	c.opening--
-	if err == nil {
-		f.stats.Processes++
-		f.startProcess(d) // the next
+		p.stats.Processes++
+		p.grow(g) // the next
+		err = p.work(g, c)
 	} else {
-		c.idle--
+		g.idle--
 	}
-	f.mu.Unlock()
-	if err != nil && p != nil {
-		p.kill()
+	if c != nil {
+		p.mu.Unlock()
+		c.kill()
+		p.mu.Lock()
 	}
-	return p, err
+	if g.processes--; g.closed {
+		p.ending--
+	} else if err != nil {
+		p.stats.Lost++
+		if p.lost[g.device]++; p.lost[g.device] >= maxLost {
+			g.most = 0
+		}
+		p.tell(fmt.Sprintf("a process to compile in is lost: %v", err))
+	}
+	p.changed.Broadcast()
+	p.grow(g) // for what was asked for meanwhile
 }
 
 // work has the process compile until it is time to go, or it fails.
-func (f *Pool) work(d *clrt.Device, c *deviceProcesses, p *child, generation int) error {
+func (p *Pool) work(g *group, c *child) error {
 	for {
-		j := f.take(d, c, generation)
+		j := p.take(g)
 		if j == nil {
 			return nil
 		}
-		binary, err := p.compile(j.options, j.source, f.opt.Patience)
-		f.mu.Lock()
+		p.mu.Unlock()
+		binary, err := c.compile(j.options, j.source, p.opt.Patience)
+		p.mu.Lock()
 		if err == nil {
-			f.stats.There++
+			p.stats.There++
 			j.answer <- binary
 		} else {
-			f.own = append(f.own, j)
-			f.here()
+			p.own = append(p.own, j)
+			p.here()
 		}
-		if err == nil || err == errNotCompiled {
-			c.idle++
-			err = nil
-		}
-		f.mu.Unlock()
-		if err != nil {
+		if err != nil && err != errNotCompiled {
 			return err
 		}
+		g.idle++
 	}
 }
 
-// take waits for a program of a device; nil when it is time to go.
-func (f *Pool) take(d *clrt.Device, c *deviceProcesses, generation int) *job {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	defer func() { c.idle-- }()
+// take waits for a program of a group's device; nil when it is time to go.
+func (p *Pool) take(g *group) *job {
+	defer func() { g.idle-- }()
 	for {
-		for i, j := range f.queue {
-			if j.device == d {
-				f.queue = slices.Delete(f.queue, i, i+1)
+		for i, j := range p.queue {
+			if j.device == g.device {
+				p.queue = slices.Delete(p.queue, i, i+1)
 				return j
 			}
 		}
-		if f.generation != generation {
+		if g.closed {
 			return nil
 		}
-		f.moved.Wait()
+		p.changed.Wait()
 	}
 }
 
 // Rest implements [clrt.Compiler]: it ends the processes, when they have done what
 // was asked for by now.
-func (f *Pool) Rest(wait bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := f.generation
-	f.generation++
-	for _, c := range f.devices {
-		c.most, c.expected = -1, 0
-		for p := range c.starting {
-			_ = p.cmd.Process.Kill()
-		}
+func (p *Pool) Rest(wait bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for d, g := range p.groups {
+		g.closed = true
+		p.ending += g.processes
+		delete(p.groups, d)
 	}
-	f.moved.Broadcast()
-	for wait && f.workingUpTo(now) {
-		f.moved.Wait()
+	p.changed.Broadcast()
+	for wait && p.ending > 0 {
+		p.changed.Wait()
 	}
-	if s := f.stats; s.There > f.told.There {
-		f.tell(fmt.Sprintf("compiled %s in %s and %d in this one", count(s.There-f.told.There, "program", "programs"),
-			count(s.Processes-f.told.Processes, "process", "processes"), s.Here-f.told.Here))
-		f.told = s
+	if s := p.stats; s.There > p.told.There {
+		p.tell(fmt.Sprintf("compiled %s in %s and %d in this one", count(s.There-p.told.There, "program", "programs"),
+			count(s.Processes-p.told.Processes, "process", "processes"), s.Here-p.told.Here))
+		p.told = s
 	}
 }
 
@@ -335,17 +298,8 @@ func count(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-func (f *Pool) workingUpTo(generation int) bool {
-	for s := range f.working {
-		if s <= generation {
-			return true
-		}
-	}
-	return false
-}
-
-func (f *Pool) tell(text string) {
-	if f.opt.Debug != nil {
-		f.opt.Debug(text)
+func (p *Pool) tell(text string) {
+	if p.opt.Debug != nil {
+		p.opt.Debug(text)
 	}
 }

@@ -1,6 +1,7 @@
 package compilers
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -23,6 +24,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	replies := os.NewFile(repliesFD, "replies")
+	requests, answer := json.NewDecoder(os.Stdin), json.NewEncoder(replies)
+	var request json.RawMessage
 	switch mode {
 	case "good":
 		os.Exit(Serve())
@@ -31,10 +34,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "3 warnings generated.")
 		os.Exit(Serve())
 	case "crash": // in the middle of an answer
-		readMessage(os.Stdin)
-		writeMessage(replies, kindReady)
-		readMessage(os.Stdin)
-		replies.Write([]byte{byte(kindBinary), 100, 0, 0, 0, 1, 2})
+		requests.Decode(&request)
+		answer.Encode(reply{})
+		requests.Decode(&request)
+		replies.WriteString(`{"Binary":"AAAA`)
 		die()
 	case "second": // a good one that is killed by its second program
 		os.Exit(serveProcess(func(id clrt.Identity) (builder, error) {
@@ -48,17 +51,14 @@ func TestMain(m *testing.M) {
 			}, err
 		}))
 	case "garbage":
-		readMessage(os.Stdin)
-		writeMessage(replies, kindReady)
-		for {
-			if _, _, err := readMessage(os.Stdin); err != nil {
-				os.Exit(0)
-			}
-			writeMessage(replies, kindBinary, "no program")
+		requests.Decode(&request)
+		answer.Encode(reply{})
+		for requests.Decode(&request) == nil {
+			answer.Encode(reply{Binary: []byte("no program")})
 		}
 	case "refuse":
-		readMessage(os.Stdin)
-		writeMessage(replies, kindFailed, "no such device")
+		requests.Decode(&request)
+		answer.Encode(reply{Error: "no such device"})
 	case "gone":
 	case "stuck": // while it compiles
 		os.Exit(serveProcess(func(clrt.Identity) (builder, error) {
@@ -109,7 +109,7 @@ func newPool(t *testing.T, mode string, n int) (*Pool, *clrt.Context) {
 // keepMost decides how many processes there may be until Rest.
 func keepMost(f *Pool, d *clrt.Device, n int) {
 	f.mu.Lock()
-	f.processes(d).most = n
+	f.group(d).most = n
 	f.mu.Unlock()
 }
 
@@ -250,8 +250,8 @@ func TestExpect(t *testing.T) {
 	}
 	f.Expect(ctx.Device())
 	f.Rest(true) // while they start
-	if s := f.Stats(); s.Lost != 0 || len(f.working) != 0 {
-		t.Errorf("%+v, working %v", s, f.working)
+	if s := f.Stats(); s.Lost != 0 || f.ending != 0 {
+		t.Errorf("%+v, %d processes are left", s, f.ending)
 	}
 }
 
@@ -294,12 +294,12 @@ func TestRest(t *testing.T) {
 		}
 		wg.Wait()
 		f.mu.Lock()
-		if len(f.working) != 0 || f.busy || len(f.queue)+len(f.own) != 0 {
-			t.Errorf("round %d: processes %v, busy %v, %d waiting", i, f.working, f.busy, len(f.queue)+len(f.own))
+		if f.ending != 0 || f.busy || len(f.queue)+len(f.own) != 0 {
+			t.Errorf("round %d: %d processes left, busy %v, %d waiting", i, f.ending, f.busy, len(f.queue)+len(f.own))
 		}
-		for _, c := range f.devices {
-			if c.idle != 0 || len(c.starting) != 0 {
-				t.Errorf("round %d: %d idle, %d starting", i, c.idle, len(c.starting))
+		for _, g := range f.groups {
+			if g.processes != 0 || g.idle != 0 || g.opening != 0 {
+				t.Errorf("round %d: %d processes, %d idle, %d opening", i, g.processes, g.idle, g.opening)
 			}
 		}
 		f.mu.Unlock()
@@ -321,7 +321,7 @@ func TestOrphan(t *testing.T) {
 			t.Fatal(err)
 		}
 		if busy {
-			if err := writeProgram(p.in, "", "x"); err != nil {
+			if err := json.NewEncoder(p.in).Encode(program{Source: []byte("x")}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(50 * time.Millisecond)

@@ -1,6 +1,7 @@
 package compilers
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,13 +11,9 @@ import (
 	"enhance/clrt"
 )
 
-// repliesFD is where a child writes: its standard output is nobody's, as drivers and
-// their compilers print there.
-const repliesFD = 3
-
 // Serve is what the processes do that a [Pool] starts: it compiles what comes on
 // standard input until that ends. Call it before anything else and exit with its
-// result. Nothing is printed.
+// result. It prints nothing.
 func Serve() (status int) { return serveProcess(openDevice) }
 
 func serveProcess(open func(clrt.Identity) (builder, error)) (status int) {
@@ -25,7 +22,7 @@ func serveProcess(open func(clrt.Identity) (builder, error)) (status int) {
 		return 1
 	}
 	signal.Ignore(os.Interrupt, syscall.SIGHUP) // meant for the parent, which decides
-	// The pipe ends with the parent: what is being compiled then is wanted by nobody.
+	// The pipe ends with the parent, and then nobody wants what is being compiled.
 	in, feed := io.Pipe()
 	go func() {
 		_, _ = io.Copy(feed, os.Stdin)
@@ -60,48 +57,36 @@ func openDevice(id clrt.Identity) (builder, error) {
 	}, nil
 }
 
-// serve answers messages until they end.
+// serve answers requests until they end.
 func serve(in io.Reader, out io.Writer, open func(clrt.Identity) (builder, error)) error {
-	k, payload, err := readMessage(in)
-	if err != nil {
+	requests, replies := json.NewDecoder(in), json.NewEncoder(out)
+	requests.DisallowUnknownFields()
+	var h hello
+	if err := requests.Decode(&h); err != nil {
 		return err
 	}
-	if k != kindDevice {
-		return fmt.Errorf("compilers: the first message is of kind %q, want a device", k)
+	if h.Version != protocolVersion {
+		return fmt.Errorf("compilers: protocol %d, want %d", h.Version, protocolVersion)
 	}
-	id, err := parseHello(payload)
+	build, err := open(h.Device)
 	if err != nil {
-		return err
+		return replies.Encode(reply{Error: err.Error()})
 	}
-	build, err := open(id)
-	if err != nil {
-		return writeMessage(out, kindFailed, err.Error())
-	}
-	if err := writeMessage(out, kindReady); err != nil {
+	if err := replies.Encode(reply{}); err != nil {
 		return err
 	}
 	for {
-		k, payload, err := readMessage(in)
-		if err == io.EOF {
+		var p program
+		if err := requests.Decode(&p); err == io.EOF {
 			return nil
-		}
-		if err != nil {
+		} else if err != nil {
 			return err
 		}
-		if k != kindProgram {
-			return fmt.Errorf("compilers: a message of kind %q, want a program", k)
+		var r reply
+		if r.Binary, err = build(string(p.Source), p.Options); err != nil {
+			r = reply{Error: err.Error()}
 		}
-		options, source, err := parseProgram(payload)
-		if err != nil {
-			return err
-		}
-		binary, err := build(source, options)
-		if err != nil {
-			err = writeMessage(out, kindFailed, err.Error())
-		} else {
-			err = writeMessage(out, kindBinary, string(binary))
-		}
-		if err != nil {
+		if err := replies.Encode(r); err != nil {
 			return err
 		}
 	}
