@@ -112,7 +112,7 @@ func Open(path string, opt Options) (*Photo, error) {
 	f, size, err := regularfile.Open(path)
 	switch {
 	case errors.Is(err, syscall.EISDIR):
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: name the photos in it", syscall.EISDIR)}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: name the photos in it, or give -r", syscall.EISDIR)}
 	case errors.Is(err, regularfile.ErrNotRegular):
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: copy the photo to a file first", regularfile.ErrNotRegular)}
 	case err != nil:

@@ -20,6 +20,7 @@ type command struct {
 	run     func(c *call) error
 	words   func() []string // that its arguments may be, for completion
 	files   bool            // its arguments are files
+	minor   bool            // named in one line of the short help
 }
 
 // develop is the name of the main command, which has none on the command line.

@@ -8,7 +8,7 @@ import (
 	"enhance/internal/suggest"
 )
 
-var completionCommand = &command{name: "completion", summary: "print completions for bash, zsh or fish", usage: []string{"completion bash|zsh|fish"},
+var completionCommand = &command{name: "completion", minor: true, summary: "print completions for bash, zsh or fish", usage: []string{"completion bash|zsh|fish"},
 	about: `Prints a script that completes commands, flags and their values:
 
   bash: source <(enhance completion bash)

@@ -29,18 +29,27 @@ func add(to *[]fileUse, path, role string) {
 // check refuses a file that is to be made and is read, or made twice in two roles:
 // -y must not allow it.
 func (all *fileUses) check() error {
+	read, made := map[atomicfile.PlaceHash][]*fileUse{}, map[atomicfile.PlaceHash][]*fileUse{}
+	for i := range all.read {
+		r := &all.read[i]
+		if h := r.place.Hash(); r.place.Exists() {
+			read[h] = append(read[h], r)
+		}
+	}
 	for i := range all.made {
 		m := &all.made[i]
-		for k := range all.read {
-			if r := &all.read[k]; r.place.Exists() && m.place.Same(r.place) {
+		h := m.place.Hash()
+		for _, r := range read[h] {
+			if m.place.Same(r.place) {
 				return usagef("%s: %s would replace %s %s: choose another name", m.path, m.role, r.role, r.path)
 			}
 		}
-		for k := range all.made[:i] {
-			if o := &all.made[k]; o.role != m.role && m.place.Same(o.place) {
+		for _, o := range made[h] {
+			if o.role != m.role && m.place.Same(o.place) {
 				return usagef("%s would be both %s and %s: choose another name for one of them", m.path, o.role, m.role)
 			}
 		}
+		made[h] = append(made[h], m)
 	}
 	return nil
 }
@@ -50,7 +59,7 @@ func (all *fileUses) check() error {
 func (o *order) keepFiles(ts []target) error {
 	var all fileUses
 	for _, t := range ts {
-		all.reads(t.in, "the photo")
+		all.reads(t.place(), "the photo")
 		if !o.skipExisting || !exists(t.out) { // what exists is not replaced then
 			all.makes(t.out, "the picture (-o)")
 		}
@@ -58,6 +67,7 @@ func (o *order) keepFiles(ts []target) error {
 	all.makes(o.times.path, "the timeline (--profile)")
 	all.makes(o.job.PlanDrawing, "the drawing (--plan-svg)")
 	all.reads(o.job.Reference, "the reference")
+	all.reads(o.from, "the list (--from)")
 	all.readsModel(&o.set)
 	all.reads(o.deviceProfile, "the device profile")
 	return all.check()

@@ -31,6 +31,14 @@ func runDevelop(c *call) error {
 	if err != nil {
 		return err
 	}
+	if len(ts) == 0 {
+		return c.nothing()
+	}
+	done, err := o.openStdinPhoto()
+	if err != nil {
+		return err
+	}
+	defer done()
 	boundHeap(c.set.HostMemory)
 	if err := o.times.open(o.overwrite); err != nil {
 		return err
@@ -43,7 +51,7 @@ func runDevelop(c *call) error {
 	if err != nil {
 		return err
 	}
-	b := &batch{order: o, makers: pb, targets: ts, many: len(ts) > 1, results: make([]result, len(ts)), begun: make([]bool, len(ts))}
+	b := &batch{order: o, makers: pb, targets: ts, many: len(ts) > 1 || o.batch(), results: make([]result, len(ts)), begun: make([]bool, len(ts))}
 	ctx, stop := interruptibleWith(c.env, b.abandon)
 	defer stop()
 	defer pb.Close()
@@ -138,7 +146,10 @@ func (b *batch) job(i int) (pipeline.Job, bool) {
 	b.begun[i] = true
 	b.mu.Unlock()
 	job := o.job
-	job.Input, job.Output = t.in, o.outputTo(t)
+	job.Input, job.Output = t.shown(), o.outputTo(t)
+	if t.err != nil {
+		job.Reader, job.Size = failing{t.err}, 1
+	}
 	job.Progress = func(done, total int64) { b.progress.set(i, done, total) }
 	printed := map[string]bool{}
 	b.printed[i] = printed
@@ -180,11 +191,11 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 	b.finished = i + 1
 	o, t, say := b.order, b.targets[i], b.ordered.of(i, b.stderr)
 	r := &b.results[i]
-	*r = result{Report: rep, Input: t.in, Status: status(err)}
+	*r = result{Report: rep, Input: t.path, Status: status(err)}
 	if rep == nil && err == nil {
 		r.Skip = true
 		if !o.quiet {
-			fmt.Fprintf(say, "%-8s%s: skipped, %s exists\n", "photo", printable.Text(t.in), printable.Text(t.out))
+			fmt.Fprintf(say, "%-8s%s: skipped, %s exists\n", "photo", t.shown(), printable.Text(t.out))
 		}
 		return
 	}
@@ -201,7 +212,7 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 	if err == nil {
 		return
 	}
-	text := message(err, t.in)
+	text := message(err, t.shown())
 	r.Error, r.Report = strings.TrimPrefix(text, "enhance: "), decided(rep)
 	if r.Interrupted = r.Status == exitInterrupted; r.Interrupted {
 		b.code = exitInterrupted

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,8 +18,12 @@ const (
 const (
 	aboutProgram = "enhance develops camera RAW photos with a neural network, on any OpenCL device,\nwithin a memory budget.\n"
 
-	developAbout = `Photos are DNG files, 16-bit gray PNG and TIFF mosaics (with --cfa), and headerless
-files (with --raw-size and --cfa). The budget (--mem) never changes the picture.
+	developAbout = `Photos are DNG files, camera makers' formats (through LibRaw), 16-bit gray PNG and TIFF
+mosaics (with --cfa), and headerless files (with --raw-size and --cfa). A photo named -
+comes from standard input. The budget (--mem) never changes the picture.
+
+Of several photos those that fail are named, the others are developed, and the exit
+status is 1. Photos whose names differ in the extension only keep it: a.dng.png.
 
 Standard output carries the picture (-o -) or the report (--json, --dry-run, lists),
 never both. Everything else goes to standard error. Sizes are WxH, columns x rows.`
@@ -28,6 +33,7 @@ never both. Everything else goes to standard error. Sizes are WxH, columns x row
 var examples = []string{
 	"enhance photo.dng -o photo.png",
 	"enhance *.dng -o developed/ --exposure auto",
+	"enhance -r card/ -o developed/ --skip-existing",
 	"enhance photo.dng -o - -f tiff -b 16 | ...",
 }
 
@@ -71,8 +77,8 @@ func (c *call) printHelp(cmd *command) error {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 		writeFlags(&b, flagsOf(develop), true)
-		writeCommands(&b, "Commands", commands)
-		b.WriteString("\nenhance help all explains every flag and the exit statuses;\nenhance help COMMAND explains a command.\n")
+		writeCommands(&b, "Commands", slices.DeleteFunc(slices.Clone(commands), func(c *command) bool { return c.minor }))
+		b.WriteString("\nenhance help all explains every flag and the exit statuses; enhance help COMMAND\nexplains a command. Three more commands: version, man, completion bash|zsh|fish.\n")
 	case cmd.run == nil:
 		fmt.Fprintf(&b, "%s: %s.\n", cmd.called(), cmd.summary)
 		writeCommands(&b, "Commands", family(cmd.name))
@@ -161,7 +167,7 @@ func (f *flag) text(full bool) string {
 func writeCommands(b *strings.Builder, title string, list []*command) {
 	fmt.Fprintf(b, "\n%s\n", title)
 	for _, c := range list {
-		if c.name == develop || c.hidden() || title == "Commands" && strings.Contains(c.name, " ") && len(list) == len(commands) {
+		if c.name == develop || c.hidden() || strings.Contains(c.name, " ") && list[0].name == develop {
 			continue
 		}
 		writeEntry(b, "  "+c.name, c.summary, 16)

@@ -9,7 +9,9 @@
 //	commands.go, flag.go, flagtable.go, options.go   commands and flags
 //	settings.go                                      from flags to pipeline.Settings
 //	help.go, manpage.go, completion.go, version.go   what describes them
-//	develop.go, order.go, targets.go, conflicts.go   developing photos
+//	develop.go, order.go, conflicts.go               developing photos
+//	inputs.go, filelist.go, stdinphoto.go            which photos
+//	targets.go, shard.go                             what becomes of each
 //	report.go, lines.go, summary.go, ordered.go      what is printed about photos
 //	meter.go, notices.go                             progress, and news of a session
 //	model*.go, bench*.go, eval.go, explain.go, ...   the other commands

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-var manCommand = &command{name: "man", summary: "print the manual page", usage: []string{"man > enhance.1"},
+var manCommand = &command{name: "man", minor: true, summary: "print the manual page", usage: []string{"man > enhance.1"},
 	about: "Prints the manual page in roff, for man -l or a directory of manual pages.", run: func(c *call) error {
 		if err := c.wantNoArguments(); err != nil {
 			return err

@@ -61,3 +61,10 @@ func (n *notices) count(done, total int) {
 		n.counting = true
 	}
 }
+
+// note prints what the reader should know about the order, unless -q.
+func (c *call) note(format string, args ...any) {
+	if !c.quiet {
+		fmt.Fprintf(c.stderr, "%-8s%s\n", "note", printable.Line(fmt.Sprintf(format, args...)))
+	}
+}

@@ -5,6 +5,8 @@ package main
 type options struct {
 	// the photo
 	inputs                     []string
+	recursive                  bool
+	from, shard                string
 	rawSize, cfa, black, white string
 	size                       string // of a mosaic in place of a photo
 

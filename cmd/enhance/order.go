@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"enhance/pipeline"
@@ -9,20 +10,33 @@ import (
 // order is what the main command is asked for.
 type order struct {
 	*call
-	inputs []string
+	inputs []input
 	job    pipeline.Job // Input and Output.Path are filled in for each photo
 	times  timeProfile
 }
 
 // newOrder reads a command line.
-func newOrder(c *call) (*order, error) {
-	o := &order{call: c, inputs: append(c.options.inputs, c.args...)}
+func newOrder(c *call) (o *order, err error) {
+	o = &order{call: c}
 	if c.listDevices {
 		return o, nil
 	}
 	c.set.PlanOnly = c.set.Profile != nil && c.dryRun && c.device == ""
 	c.set.Early = !c.dryRun
-	if err := o.readJob(); err != nil {
+	if err = o.readJob(); err != nil {
+		return nil, err
+	}
+	if len(c.args) > 0 {
+		if err = mistyped(strings.TrimSpace(c.args[0])); err != nil {
+			return nil, err
+		}
+	}
+	if o.shard != "" {
+		if _, err = parseShard(o.shard); err != nil {
+			return nil, err
+		}
+	}
+	if o.inputs, err = o.collectInputs(); err != nil {
 		return nil, err
 	}
 	return o, o.check()
@@ -76,36 +90,47 @@ func (o *order) readJob() (err error) {
 
 // check refuses combinations that make no sense.
 func (o *order) check() error {
-	toStdout, several := o.output == "-", len(o.inputs) > 1
+	toStdout, several := o.output == "-", len(o.inputs) > 1 || o.batch()
 	switch {
-	case len(o.inputs) == 0:
-		return usagef("no photo given: try enhance photo.dng -o photo.png, or enhance --help")
 	case toStdout && o.json:
 		return usagef("-o - and --json both write to standard output: choose one")
 	case toStdout && o.dryRun:
 		return usagef("-o - and --dry-run both write to standard output: choose one")
 	case toStdout && several:
-		return usagef("-o - takes one photo, not %d", len(o.inputs))
+		return usagef("-o - takes one photo, not %s", o.howMany())
 	case o.reference != "" && several:
-		return usagef("--reference takes one photo, not %d", len(o.inputs))
+		return usagef("--reference takes one photo, not %s", o.howMany())
 	case o.minPSNR != 0 && o.reference == "":
 		return usagef("--min-psnr needs --reference")
 	case !(o.minPSNR >= 0):
 		return usagef("--min-psnr: want decibels above 0")
 	case o.planSVG != "" && several:
-		return usagef("--plan-svg takes one photo, not %d", len(o.inputs))
+		return usagef("--plan-svg takes one photo, not %s", o.howMany())
 	case o.times.wanted() && o.dryRun:
 		return usagef("--profile and --dry-run contradict each other: a dry run runs nothing that could be timed")
 	case o.overwrite && o.skipExisting:
 		return usagef("-y and --skip-existing contradict each other")
 	}
-	for _, in := range o.inputs {
-		switch in {
-		case "-":
-			return usagef("a photo cannot come from standard input: give a file")
-		case "":
-			return usagef("a photo's name is empty")
-		}
+	return nil
+}
+
+// howMany says how many photos there are, for messages to those who may have one.
+func (o *order) howMany() string {
+	if o.batch() {
+		return "the photos of -r, --from or --shard"
 	}
-	return mistyped(strings.TrimSpace(o.inputs[0]))
+	return fmt.Sprint(len(o.inputs))
+}
+
+// openStdinPhoto makes standard input the photo of the order, if it is.
+func (o *order) openStdinPhoto() (done func(), err error) {
+	if o.inputs[0].path != "-" {
+		return func() {}, nil
+	}
+	p, err := openStdin(2 * int64(o.job.Raw.Width) * int64(o.job.Raw.Height))
+	if err != nil {
+		return nil, err
+	}
+	o.job.Reader, o.job.Size = p, p.size
+	return p.close, nil
 }

@@ -83,7 +83,7 @@ func (s summary) text(dry bool) string {
 // several photos, and decides the exit status. b.mu is held.
 func (b *batch) end() {
 	for i := b.finished; i < len(b.results); i++ {
-		b.results[i] = result{Input: b.targets[i].in, Error: "not begun", Status: exitInterrupted, NotBegun: !b.begun[i]}
+		b.results[i] = result{Input: b.targets[i].path, Error: "not begun", Status: exitInterrupted, NotBegun: !b.begun[i]}
 		if r := &b.results[i]; b.begun[i] {
 			r.Error, r.Interrupted = "interrupted", true
 		}
@@ -123,6 +123,17 @@ func (b *batch) abandon() bool {
 		_ = b.writeResults(nil)
 	}
 	return b.many
+}
+
+// nothing is the report of an order without photos: another part of --shard has them.
+func (c *call) nothing() error {
+	if !c.json {
+		return nil
+	}
+	return c.writeJSON(struct {
+		Photos []result `json:"photos"`
+		summary
+	}{Photos: []result{}})
 }
 
 // photos counts them.

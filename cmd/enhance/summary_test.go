@@ -38,7 +38,7 @@ func TestAbandon(t *testing.T) {
 	b := &batch{order: &order{call: &call{env: &env{stdout: &out, stderr: &say}, options: options{json: true}}}, makers: &pipeline.Batch{}, many: true,
 		results: make([]result, 6), begun: []bool{true, true, true, true, false, false}, finished: 2}
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		b.targets = append(b.targets, target{name + ".dng", name + ".png"})
+		b.targets = append(b.targets, target{input: input{path: name + ".dng"}, out: name + ".png"})
 	}
 	b.results[0].Input, b.results[1] = "a.dng", result{Input: "b.dng", Status: exitIO}
 	if !b.abandon() || b.code != exitInterrupted {
@@ -58,7 +58,7 @@ func TestAbandon(t *testing.T) {
 		t.Errorf("report %s", out.String())
 	}
 	for i, p := range r.Photos {
-		if p.Input != b.targets[i].in || p.Interrupted != (i == 2 || i == 3) || p.NotBegun != (i > 3) || (p.Status == exitInterrupted) != (i > 1) {
+		if p.Input != b.targets[i].path || p.Interrupted != (i == 2 || i == 3) || p.NotBegun != (i > 3) || (p.Status == exitInterrupted) != (i > 1) {
 			t.Errorf("photo %d: %+v", i, p)
 		}
 	}

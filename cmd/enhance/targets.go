@@ -10,37 +10,72 @@ import (
 )
 
 // target is a photo and the file it becomes; out is "-" for standard output.
-type target struct{ in, out string }
+type target struct {
+	input
+	out       string
+	dirToCome bool // out's directory is not there: a dry run makes none
+}
 
-// targets decides the output of every photo, and whether they go to a directory.
+// targets decides the output of every photo and makes the directories for them; a dry
+// run only looks whether it could.
 func (o *order) targets() ([]target, error) {
-	if o.output == "-" {
-		return []target{{o.inputs[0], "-"}}, nil
+	several := len(o.inputs) > 1 || o.batch()
+	if o.output == "-" || o.output != "" && !several {
+		isDir, err := o.outIsDir()
+		if err != nil {
+			return nil, err
+		}
+		in := o.inputs[0]
+		switch {
+		case !isDir:
+			return []target{{input: in, out: o.output}}, nil
+		case in.path == "-":
+			return nil, usagef("-o %s is a directory: a photo from standard input has no name, so name the picture", o.output)
+		}
 	}
-	dir, ext := "", o.job.Output.Format.Extension()
+	dir := ""
 	if o.output != "" {
 		isDir, err := o.outIsDir()
 		switch {
 		case err != nil:
 			return nil, err
-		case isDir:
-			dir = o.output
-		case len(o.inputs) > 1:
-			return nil, usagef("%d photos need a directory: -o %s is none; the name of a new one ends in %c", len(o.inputs), o.output, filepath.Separator)
-		default:
-			return []target{{o.inputs[0], o.output}}, nil
+		case !isDir:
+			return nil, usagef("-o %s is no directory, which several photos need; the name of a new one ends in %c", o.output, filepath.Separator)
 		}
+		dir = o.output
+	}
+	ts, err := nameOutputs(o.inputs, dir, o.job.Output.Format.Extension())
+	if err != nil {
+		return nil, err
+	}
+	if ts, err = o.ofShard(ts); err != nil {
+		return nil, err
+	}
+	return ts, o.makeDirs(ts, dir)
+}
+
+// nameOutputs names pictures after photos. Photos whose names differ in the extension
+// only keep it, all of them, so that a name depends on no order: a.dng.png, a.cr2.png.
+func nameOutputs(photos []input, dir, ext string) ([]target, error) {
+	stem := func(in *input) string { return strings.TrimSuffix(in.name, filepath.Ext(in.name)) }
+	of := map[string]int{}
+	for i := range photos {
+		of[stem(&photos[i])]++
 	}
 	var ts []target
-	from := map[string]string{}
-	for _, in := range o.inputs {
-		name := filepath.Base(in)
-		out := filepath.Join(dir, strings.TrimSuffix(name, filepath.Ext(name))+ext)
-		if other, ok := from[out]; ok {
-			return nil, usagef("%s and %s would both become %s: develop them in two runs", other, in, out)
+	from := map[string]*input{}
+	for i := range photos {
+		in := &photos[i]
+		name := stem(in)
+		if of[name] > 1 {
+			name = in.name
+		}
+		out := filepath.Join(dir, name+ext)
+		if other := from[out]; other != nil {
+			return nil, usagef("%s and %s would both become %s: develop them in two runs", other.path, in.path, out)
 		}
 		from[out] = in
-		ts = append(ts, target{in, out})
+		ts = append(ts, target{input: *in, out: out})
 	}
 	return ts, nil
 }
@@ -50,14 +85,34 @@ func (o *order) targets() ([]target, error) {
 func (o *order) outIsDir() (bool, error) {
 	if !os.IsPathSeparator(o.output[len(o.output)-1]) {
 		info, err := os.Stat(o.output)
-		return err == nil && info.IsDir(), nil
+		return o.output != "-" && err == nil && info.IsDir(), nil
 	}
-	if err := atomicfile.MakeDir(o.output, o.dryRun); err != nil {
-		return true, err
+	return true, atomicfile.MakeDir(o.output, o.dryRun)
+}
+
+// makeDirs makes the directories of outputs below dir, which keep the names of the
+// folders that photos were found in.
+func (o *order) makeDirs(ts []target, dir string) error {
+	for i := range ts {
+		t := &ts[i]
+		made := dir
+		for _, part := range strings.Split(filepath.Dir(t.name), string(filepath.Separator)) {
+			if part == "." || !isDir(filepath.Join(made, ".")) { // a dry run: the first that is missing was looked at
+				break
+			}
+			made = filepath.Join(made, part)
+			if err := atomicfile.MakeDir(made, o.dryRun); err != nil {
+				return err
+			}
+		}
+		t.dirToCome = !isDir(filepath.Dir(t.out))
 	}
-	_, err := os.Stat(o.output)
-	o.job.Output.DirToCome = err != nil
-	return true, nil
+	return nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // exists reports whether something of that name is there.
@@ -73,6 +128,11 @@ func (o *order) outputTo(t target) pipeline.Output {
 		out.Writer = o.stdout
 		return out
 	}
-	out.Path = t.out
+	out.Path, out.DirToCome = t.out, t.dirToCome
 	return out
 }
+
+// failing is what is read of a photo, or a folder, that cannot be opened.
+type failing struct{ err error }
+
+func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-var versionCommand = &command{name: "version", summary: "print the version", usage: []string{"version"},
+var versionCommand = &command{name: "version", minor: true, summary: "print the version", usage: []string{"version"},
 	about: "Prints the module's version or the commit of the build, the Go version and the platform.", run: func(c *call) error {
 		if err := c.wantNoArguments(); !c.version && err != nil {
 			return err

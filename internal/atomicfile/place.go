@@ -41,3 +41,17 @@ func (p Place) Same(q Place) bool {
 	}
 	return filepath.Clean(p.path) == filepath.Clean(q.path)
 }
+
+// PlaceHash is equal for places that are the same, so that many can be looked up in a map.
+type PlaceHash struct {
+	name       string // of a file that is not there
+	size, time int64  // of one that is
+}
+
+// Hash is the place's.
+func (p Place) Hash() PlaceHash {
+	if p.info != nil {
+		return PlaceHash{size: p.info.Size(), time: p.info.ModTime().UnixNano()}
+	}
+	return PlaceHash{name: filepath.Base(p.path)}
+}

@@ -40,6 +40,9 @@ func TestSame(t *testing.T) {
 		if got := Locate(c.p).Same(Locate(c.q)); got != c.want {
 			t.Errorf("%s, %s: %t, want %t", c.p, c.q, got, c.want)
 		}
+		if Locate(c.p).Hash() != Locate(c.q).Hash() && c.want {
+			t.Errorf("%s, %s: the same place has two hashes", c.p, c.q)
+		}
 		if got := Locate(c.q).Same(Locate(c.p)); got != c.want {
 			t.Errorf("%s, %s: %t, want %t", c.q, c.p, got, c.want)
 		}
