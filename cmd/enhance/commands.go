@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"enhance/internal/drivers"
@@ -53,6 +54,11 @@ func (c *command) called() string {
 
 // hidden reports whether a command is for scripts of shells only.
 func (c *command) hidden() bool { return c.summary == "" }
+
+// has reports whether the command takes a flag.
+func (c *command) has(flagName string) bool {
+	return slices.ContainsFunc(flagTable, func(f flag) bool { return f.name == flagName && f.takes(c.name) })
+}
 
 // family lists the commands whose first word is name.
 func family(name string) (all []*command) {
@@ -112,6 +118,9 @@ func (e *env) dispatch(args []string) int {
 		return e.exit(versionCommand.run(c))
 	}
 	if err := c.settings(); err != nil {
+		return e.exit(err)
+	}
+	if err := c.checkAddresses(); err != nil {
 		return e.exit(err)
 	}
 	c.tryDrivers()

@@ -76,6 +76,9 @@ func status(err error) int {
 	if errors.As(err, &u) {
 		return exitUsage
 	}
+	if errors.As(err, new(*addressError)) {
+		return exitBudget
+	}
 	return exitOf[pipeline.Classify(err)]
 }
 

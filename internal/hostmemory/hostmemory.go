@@ -2,7 +2,10 @@
 // holds and could have, where the system tells (Linux does). Start at [Available].
 package hostmemory
 
-import "os"
+import (
+	"os"
+	"runtime"
+)
 
 // Available is how many more bytes of memory the process can have without swapping,
 // within the limits of the machine, of control groups and of the process; not ok where
@@ -34,4 +37,21 @@ func Attainable() (int64, bool) {
 func Resident() (now, peak int64) {
 	status := fields(os.DirFS("/proc"), "self/status", ":")
 	return status["VmRSS"], status["VmHWM"]
+}
+
+// AddressRoom is how many addresses a limit on them (ulimit -v) leaves the process, and
+// the limit; not ok where there is none. More than that counts against it: Go and C
+// libraries take addresses in large pieces that nothing lies at.
+func AddressRoom() (room, limit int64, ok bool) {
+	l := linux{os.DirFS("/proc"), os.DirFS("/sys/fs/cgroup")}
+	if limit, ok = l.addressSpace(); !ok {
+		return 0, 0, false
+	}
+	return limit - fields(l.proc, "self/status", ":")["VmSize"], limit, true
+}
+
+// AddressesForThreads is how many addresses the threads of a run take.
+func AddressesForThreads() int64 {
+	const stack = 8 << 20
+	return int64(runtime.GOMAXPROCS(0)+threads) * (addresses + stack)
 }
