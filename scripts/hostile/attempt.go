@@ -47,6 +47,9 @@ type attempt struct {
 	signalled   bool            // it may end by a signal
 	mute        bool            // its messages may be lost
 	refused     bool            // it must not succeed
+	must        bool            // it must succeed
+	want        []byte          // the picture's bytes, nil if any will do
+	batch       int             // so many photos of a batch are good
 	deaf        bool            // its output does not come back
 	startup     bool            // the runtime of Go may find no way to begin
 	leaves      bool            // a killed process may leave a hidden file
@@ -142,7 +145,7 @@ func (a *attempt) run() error {
 
 // check holds a case against what must be.
 func (a *attempt) check() error {
-	for _, part := range []func() error{a.checkEnd, a.checkText, a.checkMemory, a.checkPicture, a.checkFiles} {
+	for _, part := range []func() error{a.checkEnd, a.checkText, a.checkMemory, a.checkPicture, a.checkBatch, a.checkFiles} {
 		if err := part(); err != nil {
 			return err
 		}
@@ -159,6 +162,9 @@ func (a *attempt) checkEnd() error {
 	}
 	if a.refused && a.status == 0 {
 		return errors.New("success, though nobody could read what was asked for")
+	}
+	if a.must && a.status != 0 {
+		return fmt.Errorf("status %d, though it could be done: %s", a.status, a.tail())
 	}
 	if a.startup && a.status == 127 { // the system's loader did not get as far as the program
 		return nil
@@ -210,7 +216,7 @@ func (a *attempt) checkText() error {
 			said++
 		}
 	}
-	if said != 1 {
+	if said < 1 || said > 1 && !a.own["out"] { // a batch says why of each photo
 		return fmt.Errorf("status %d, and %d lines say why: %s", a.status, said, a.tail())
 	}
 	return nil
@@ -251,12 +257,45 @@ func (a *attempt) checkPicture() error {
 	if a.own[filepath.Base(a.picture)] && a.status != 0 {
 		return nil // it was there before
 	}
-	if _, err := imgio.ReadRGB16(a.picture); err != nil {
-		return fmt.Errorf("status %d, and a picture that is not whole: %w", a.status, err)
+	if err := a.checkWhole(a.picture); err != nil {
+		return err
 	}
 	a.made = true
 	if a.status != 0 && a.status != 8 && a.signal == 0 && a.status != 130 && a.status != 4 {
 		return fmt.Errorf("status %d, and a picture is there", a.status)
+	}
+	return nil
+}
+
+func (a *attempt) checkWhole(path string) error {
+	if _, err := imgio.ReadRGB16(path); err != nil {
+		return fmt.Errorf("status %d, and a picture that is not whole: %w", a.status, err)
+	}
+	if a.want == nil {
+		return nil
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, a.want) {
+		return fmt.Errorf("the picture is not that of a run without damage (%v)", err)
+	}
+	return nil
+}
+
+// checkBatch wants whole pictures, one for every good photo at least, and status 0 only
+// with one for every photo.
+func (a *attempt) checkBatch() error {
+	out := filepath.Join(a.dir, "out")
+	pictures, err := os.ReadDir(out)
+	if err != nil || !a.own["out"] {
+		return nil // no batch
+	}
+	for _, p := range pictures {
+		if err := a.checkWhole(filepath.Join(out, p.Name())); err != nil {
+			return err
+		}
+	}
+	photos := len(a.own) - 2 // beside the folders out and cache
+	if a.made = len(pictures) > 0; len(pictures) < a.batch || (a.status == 0) != (len(pictures) == photos) {
+		return fmt.Errorf("status %d, and %d pictures of %d photos, of which %d at least are good", a.status, len(pictures), photos, a.batch)
 	}
 	return nil
 }

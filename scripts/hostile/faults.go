@@ -18,7 +18,7 @@ var faultKinds = []kind{
 	{name: "descriptors", weight: 2, make: descriptors, lacks: withoutShell},
 	{name: "limits", weight: 2, make: limits, lacks: withoutShell},
 	{name: "system calls", weight: 4, make: systemCalls, lacks: withoutStrace},
-	{name: "disk", weight: 2, make: disk, lacks: withoutMounts},
+	{name: "disk", weight: 3, make: disk, lacks: withoutMounts},
 }
 
 // larger is a photo that takes a moment.
@@ -52,20 +52,36 @@ func killed(c *campaign, a *attempt) error {
 func changing(c *campaign, a *attempt) error {
 	s := c.files.photos[a.IntN(len(c.files.photos))]
 	var path string
-	switch a.IntN(3) {
+	switch a.IntN(6) {
 	case 0:
 		a.develop(a.larger(c)...)
 		path = filepath.Join(a.dir, "photo.raw")
-	case 1:
+	case 1: // read by another process
+		s = c.files.kodak()
+		path = a.file(s.name, s.data)
+		a.develop(path)
+		a.maybe("--dry-run")
+		a.extra += 64 << 20
+	case 2:
+		s = c.files.references[a.IntN(len(c.files.references))]
+		a.develop(a.headerless(c)...)
+		path = a.file(s.name, s.data)
+		a.args = append(a.args, "--reference", path)
+	case 3:
+		s = c.files.profiles[a.IntN(len(c.files.profiles))]
+		path = a.file(s.name, s.data)
+		a.args = append(a.headerless(c), "--dry-run", "--device-profile", path)
+		a.extra = 64 << 20
+	case 4:
 		path = a.file(s.name, s.data)
 		a.develop(path, "--cfa", "RGGB")
-	case 2:
+	default:
 		w := c.files.weights[0]
 		path = a.file(w.name, w.data)
 		a.develop(a.headerless(c)...)
 		a.args = append(a.args, "-m", path)
 	}
-	how, wait, size := a.IntN(5), time.Duration(a.IntN(150))*time.Millisecond, a.Int64N(a.bytes)
+	how, wait, size := a.IntN(7), time.Duration(a.IntN(150))*time.Millisecond, a.Int64N(a.bytes)
 	over := make([]byte, size)
 	a.beside = func(*os.Process) {
 		time.Sleep(wait)
@@ -83,12 +99,25 @@ func changing(c *campaign, a *attempt) error {
 				_, _ = f.Write(over)
 				f.Close()
 			}
+		case 5:
+			a.replace(path, func(other string) error { return os.WriteFile(other, over, 0o644) })
+		case 6:
+			a.replace(path, makePipe)
 		}
 	}
 	return nil
 }
 
-func withoutShell() string {
+// replace puts what is made under the name of path at once. The case may be over.
+func (a *attempt) replace(path string, how func(string) error) {
+	other := filepath.Join(a.dir, "cache", "other")
+	_ = os.Mkdir(filepath.Dir(other), 0o755)
+	if how(other) == nil && os.Rename(other, path) != nil {
+		_ = os.Remove(other)
+	}
+}
+
+func withoutShell(*campaign) string {
 	if _, err := exec.LookPath("sh"); err != nil {
 		return "there is no sh"
 	}
@@ -105,11 +134,20 @@ func descriptors(c *campaign, a *attempt) error {
 	a.mute = strings.Contains(line, "2>")
 	a.shell(line)
 	a.deaf = true
-	switch a.IntN(4) {
+	switch a.IntN(7) {
 	case 0:
 		a.args = []string{"--help"}
 	case 1:
 		a.args = []string{"model", "info", "--json"}
+	case 2:
+		s := c.files.photos[0]
+		a.args = []string{"inspect", a.file(s.name, s.data)}
+		a.maybe("--json")
+	case 3:
+		s := c.files.kodak()
+		a.args = []string{"-g", "host", a.file(s.name, s.data), "--dry-run"}
+		a.extra = 256 << 20
+		a.maybe("--json")
 	default:
 		a.develop(a.headerless(c)...)
 		a.maybe("--json")
@@ -132,7 +170,7 @@ func limits(c *campaign, a *attempt) error {
 	return nil
 }
 
-func withoutStrace() string {
+func withoutStrace(*campaign) string {
 	if runtime.GOOS != "linux" {
 		return "needs Linux"
 	}
@@ -166,7 +204,7 @@ func systemCalls(c *campaign, a *attempt) error {
 	return nil
 }
 
-func withoutMounts() string {
+func withoutMounts(*campaign) string {
 	if runtime.GOOS != "linux" {
 		return "needs Linux"
 	}
@@ -194,6 +232,18 @@ func disk(c *campaign, a *attempt) error {
 		return err
 	}
 	a.after = append(a.after, func() { unmount(dir) })
+	switch {
+	case a.IntN(3) == 0 && c.cache != nil: // what is kept has no room, which is no reason to fail
+		a.onDevice(c)
+		a.env = append(a.env, "ENHANCE_CACHE_DIR="+dir)
+		a.must = true
+		return nil
+	case a.IntN(3) == 0: // nor has a process of its own for a photo a need of it
+		s := c.files.kodak()
+		a.develop(a.file(s.name, s.data))
+		a.env = append(a.env, "TMPDIR="+dir)
+		return nil
+	}
 	a.develop(a.headerless(c)...)
 	a.picture = filepath.Join(dir, "out.png")
 	a.args[len(a.args)-1] = a.picture

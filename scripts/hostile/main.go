@@ -13,12 +13,15 @@
 //	attempt.go   one process, and what is checked of it
 //	seeds.go     good files of every kind; mutate.go damages them
 //	files.go     the kinds of cases that are files; bombs.go: small files that claim much
+//	inputs.go    opcode lists, camera makers' photos, batches, pipes in place of files
+//	cache.go     files of the program's cache, on an OpenCL device
 //	faults.go    the kinds that are surroundings: kills, system calls, disks, limits
 package main
 
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -33,12 +36,12 @@ import (
 // kind is one way to harm.
 type kind struct {
 	name   string
-	weight int           // cases of it in a round
-	lacks  func() string // why it cannot be had here, "" if it can; nil: it can
+	weight int                      // cases of it in a round
+	lacks  func(c *campaign) string // why it cannot be had here, "" if it can; nil: it can
 	make   func(c *campaign, a *attempt) error
 }
 
-var kinds = slices.Concat(fileKinds, bombKinds, faultKinds)
+var kinds = slices.Concat(fileKinds, inputKinds, bombKinds, faultKinds, cacheKinds)
 
 // campaign is what the cases share.
 type campaign struct {
@@ -49,6 +52,11 @@ type campaign struct {
 	files  seeds
 	rounds []*kind // by case number, again and again
 	base   int64   // resident bytes of a run that does nothing
+
+	noDevice string   // why there is no OpenCL device, "" if there is one
+	cache    fs.FS    // of the program, filled; nil without a device
+	cached   []string // its files
+	kept     []byte   // the picture that was made meanwhile
 
 	mu      sync.Mutex
 	figures map[string]*figures
@@ -108,13 +116,14 @@ func newCampaign(binary, keep string, seed uint64, only string) (*campaign, erro
 	if c.files, err = makeSeeds(); err != nil {
 		return nil, err
 	}
+	c.noDevice = c.fillCache()
 	for i := range kinds {
 		k := &kinds[i]
 		if only != "" && k.name != only {
 			continue
 		}
 		if k.lacks != nil {
-			if why := k.lacks(); why != "" {
+			if why := k.lacks(c); why != "" {
 				fmt.Printf("SKIPPED: %s: %s\n", k.name, why)
 				continue
 			}

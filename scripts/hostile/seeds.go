@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
+	"errors"
 	"image"
 	"image/color"
 	"image/jpeg"
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/image/tiff"
 
@@ -29,6 +32,7 @@ type seeds struct {
 	references []seed
 	weights    []seed
 	profiles   []seed
+	samples    []seed // of testdata/raw
 }
 
 type seed struct {
@@ -37,7 +41,7 @@ type seed struct {
 }
 
 func makeSeeds() (s seeds, err error) {
-	for _, part := range []func() error{s.makePhotos, s.makeReferences, s.makeWeights, s.makeProfiles} {
+	for _, part := range []func() error{s.makePhotos, s.makeReferences, s.makeWeights, s.makeProfiles, s.readSamples} {
 		if err = part(); err != nil {
 			return s, err
 		}
@@ -153,6 +157,28 @@ func (s *seeds) makeWeights() error {
 		s.weights = append(s.weights, seed{"net.pth", b})
 	}
 	return nil
+}
+
+func (s *seeds) readSamples() error {
+	names, err := filepath.Glob("testdata/raw/*.[a-zA-Z][a-zA-Z][a-zA-Z]")
+	for _, name := range names {
+		b, readErr := os.ReadFile(name)
+		if readErr != nil {
+			return readErr
+		}
+		if len(b) < 3<<20 || strings.HasSuffix(name, ".dng") {
+			s.samples = append(s.samples, seed{filepath.Base(name), b})
+		}
+	}
+	if err == nil && len(s.samples) == 0 {
+		err = errors.New("testdata/raw is empty: run this in the root of the repository")
+	}
+	return err
+}
+
+// kodak is a small photo that LibRaw reads, in a process of its own.
+func (s *seeds) kodak() seed {
+	return s.samples[slices.IndexFunc(s.samples, func(s seed) bool { return s.name == "DC50.kdc" })]
 }
 
 func (s *seeds) makeProfiles() error {
