@@ -5,9 +5,9 @@ package archtest
 // test compares them.
 var layers = [][]string{
 	{"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/buffers", "internal/bytesize", "internal/hostmemory", "internal/printable", "internal/regularfile", "internal/suggest", "internal/usage", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
-	{"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/pickle", "internal/profile", "raw/noise", "raw/opcode", "raw/tiff"},
+	{"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/onnx", "model/pickle", "internal/profile", "raw/noise", "raw/opcode", "raw/tiff"},
 	{"internal/imgio", "model", "raw/libraw", "raw/ljpeg", "raw/warp"},
-	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng"},
+	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
 	{"internal/fusetest", "memplan", "internal/planar", "raw"},
 	{"conv", "internal/plantest", "internal/tensorfile"},
 	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
@@ -31,6 +31,7 @@ var external = map[string][]string{
 	"github.com/spf13/pflag":            {"cmd/enhance"},
 	"golang.org/x/image":                {"internal/imgio", "scripts/hostile", "scripts/quality-crops"}, // there: files to damage, letters
 	"golang.org/x/sys":                  {"internal/atomicfile", "clrt"},                                // unnamed files, memory of the system
+	"google.golang.org/protobuf":        {"model/onnx"},                                                 // the wire format, without generated code
 	"golang.org/x/term":                 {"cmd/enhance"},
 	"gonum.org/v1/gonum":                {"bench/papers", "model/ref"}, // its product of matrices
 }
@@ -38,7 +39,7 @@ var external = map[string][]string{
 // hostOnly lists packages that must not reach OpenCL, however indirectly: they
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
-	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/hostmemory", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
+	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/hostmemory", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/onnx", "model/onnximport", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
 	"raw", "raw/dng", "raw/libraw", "raw/ljpeg", "raw/mosaic", "raw/noise", "raw/opcode", "raw/rawerr", "raw/tiff", "raw/warp", "internal/trace",
 }
 

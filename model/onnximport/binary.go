@@ -1,0 +1,202 @@
+package onnximport
+
+import (
+	"slices"
+
+	"enhance/model"
+)
+
+var binaries = map[string]model.Binary{"Add": model.BinaryAdd, "Sum": model.BinaryAdd, "Sub": model.BinarySub, "Mul": model.BinaryMul,
+	"Div": model.BinaryDiv, "Pow": model.BinaryPow, "Min": model.BinaryMin, "Max": model.BinaryMax, "Mean": model.BinaryAdd}
+
+// arithmetic imports functions of two operands, or of any number where ONNX allows it, taken from left to right.
+func (c *call) arithmetic() error {
+	if len(c.in) == 0 || slices.Contains(c.in, nil) {
+		return refuse("an input is missing")
+	}
+	v := c.in[0]
+	if err := c.oldBroadcast(); err != nil {
+		return err
+	}
+	for i, w := range c.in[1:] {
+		var err error
+		switch {
+		case v.con != nil && w.con != nil:
+			var k *constant
+			if k, err = c.foldPair(v.con, w.con); err == nil {
+				v = &value{con: k, dims: k.Dims}
+			}
+		case w.con != nil:
+			v, err = c.withConstant(v, w.con, false)
+		case v.con != nil:
+			v, err = c.withConstant(w, v.con, true)
+		default:
+			v, err = c.two(v, w)
+		}
+		if err != nil {
+			return err
+		}
+		if i+2 < len(c.in) { // a step between: no other node reads it
+			v.sole = true
+		}
+	}
+	if n := len(c.in); c.n.Op == "Mean" && n > 1 {
+		s := c.shapeOf(v)
+		return c.result(c.affine(v, repeat(1/float32(n), s.C), make([]float32, s.C)))
+	}
+	return c.set(0, v)
+}
+
+// withConstant is the operation on plane v and a constant, which stands left if swapped.
+func (c *call) withConstant(v *value, k *constant, swapped bool) (*value, error) {
+	v, err := c.widened(v, k)
+	if err != nil {
+		return nil, err
+	}
+	values, err := c.perChannel(k, v)
+	if err != nil {
+		return nil, err
+	}
+	n, b := len(values), binaries[c.n.Op]
+	ones, zeros := repeat(1, n), make([]float32, n)
+	switch {
+	case b == model.BinaryAdd:
+		return c.affine(v, ones, values)
+	case b == model.BinarySub && swapped:
+		return c.affine(v, repeat(-1, n), values)
+	case b == model.BinarySub:
+		return c.affine(v, ones, apply(values, func(x float32) float32 { return -x }))
+	case b == model.BinaryMul:
+		return c.affine(v, values, zeros)
+	case b == model.BinaryDiv && !swapped && !slices.Contains(values, 0):
+		return c.affine(v, apply(values, func(x float32) float32 { return 1 / x }), zeros)
+	case b == model.BinaryPow && !swapped:
+		if f, ok := powers[values[0]]; ok && slices.Max(values) == slices.Min(values) {
+			return c.emit(model.Node{Op: model.OpMap, Func: f, In: []int{v.node}}, "", v)
+		}
+	}
+	name := c.name("")
+	return c.emit(model.Node{Name: name, Op: model.OpBinary, Binary: b, In: []int{v.node}, Swapped: swapped, Weight: c.param(name, "weight", values, n)}, "", v)
+}
+
+// powers are functions for powers that are met often.
+var powers = map[float32]model.Func{2: model.FuncSquare, 0.5: model.FuncSqrt, -1: model.FuncReciprocal}
+
+func apply(values []float32, f func(float32) float32) []float32 {
+	out := make([]float32, len(values))
+	for i, v := range values {
+		out[i] = f(v)
+	}
+	return out
+}
+
+// widened lets a plane have the dimensions that it has beside a constant of more of them, and the constant's
+// channels if it has one.
+func (c *call) widened(v *value, k *constant) (*value, error) {
+	if v.flat {
+		return nil, refuse("it meets a plane that was flattened with a constant")
+	}
+	v = c.deepened(v, len(k.Dims))
+	a := v.axes[axisC]
+	if a < 0 || c.shapeOf(v).C != 1 {
+		return v, nil
+	}
+	n := dimFromEnd(k.Dims, len(v.dims)-1-a)
+	if n <= 1 {
+		return v, nil
+	}
+	name := c.name(".channels")
+	if n > 1<<20 {
+		return nil, refuse("%d channels", n)
+	}
+	return c.emit(model.Node{Name: name, Op: model.OpConv, K: 1, C: int(n), Pad: model.PadZero, In: []int{v.node},
+		Weight: c.param(name, "weight", repeat(1, int(n)), int(n), 1, 1, 1), Bias: c.param(name, "bias", make([]float32, n), int(n))}, "", v)
+}
+
+// deepened gives a plane at least so many dimensions, the new ones first.
+func (c *call) deepened(v *value, rank int) *value {
+	more := rank - len(v.dims)
+	if more <= 0 {
+		return v
+	}
+	axes := v.axes
+	for k := range axes {
+		if axes[k] >= 0 {
+			axes[k] += more
+		}
+	}
+	return v.alias(append(repeatInt(1, more), v.dims...), axes)
+}
+
+// two is the operation on two planes.
+func (c *call) two(v, w *value) (*value, error) {
+	if v.flat != w.flat {
+		return nil, refuse("shapes %v and %v do not fit together: one was flattened", v.dims, w.dims)
+	}
+	rank := max(len(v.dims), len(w.dims))
+	v, w = c.deepened(v, rank), c.deepened(w, rank)
+	dims, err := broadcast(v.dims, w.dims)
+	if err != nil {
+		return nil, err
+	}
+	a, b := extents(c.shapeOf(v)), extents(c.shapeOf(w))
+	like := v.alias(dims, v.axes)
+	for k := range like.axes {
+		x, y := v.axes[k], w.axes[k]
+		if a[k] != 1 && b[k] != 1 && x != y {
+			return nil, refuse("shapes %v and %v have their channels, rows and columns in different places", v.dims, w.dims)
+		}
+		if a[k] == 1 && b[k] != 1 {
+			like.axes[k] = y
+		}
+	}
+	for k, x := range like.axes { // a dimension is one of the plane's only once
+		for l := range k {
+			if x >= 0 && x == like.axes[l] {
+				return nil, refuse("shapes %v and %v have their channels, rows and columns in different places", v.dims, w.dims)
+			}
+		}
+	}
+	n := model.Node{Op: model.OpBinary, Binary: binaries[c.n.Op], In: []int{v.node, w.node}}
+	switch {
+	case a == b && n.Binary == model.BinarySub && c.negated(w):
+		fallthrough
+	case a == b && n.Binary == model.BinaryAdd:
+		n = model.Node{Op: model.OpAdd, In: n.In}
+	case n.Binary == model.BinaryDiv:
+		if x, eps, ok := c.layerNormed(v.node, w.node); ok {
+			return c.normalised(x, eps, like)
+		}
+	}
+	return c.emit(n, "", like)
+}
+
+// negated turns the sign of a convolution's value that nothing else reads, so that what subtracts it may add it: an
+// addition is part of the convolution's step.
+func (c *call) negated(v *value) bool {
+	n := c.shapeOf(v).C
+	return c.foldAffine(v, repeat(-1, n), make([]float32, n))
+}
+
+// oldBroadcast gives a constant at the right the dimensions that attributes gave it before opset 7.
+func (c *call) oldBroadcast() error {
+	if c.opset >= 7 {
+		return nil
+	}
+	a := c.int("axis", -1)
+	if c.int("broadcast", 0) == 0 || c.n.Attrs["axis"] == nil || len(c.in) != 2 || c.in[1].con == nil || c.in[0].con != nil {
+		return nil
+	}
+	first, err := axis(a, len(c.in[0].dims))
+	if err != nil {
+		return err
+	}
+	k := *c.in[1].con
+	after := len(c.in[0].dims) - first - len(k.Dims)
+	if after < 0 {
+		return refuse("shape %v from dimension %d of %v on", k.Dims, first, c.in[0].dims)
+	}
+	k.Dims = append(slices.Clone(k.Dims), repeatInt(1, after)...)
+	c.in[1] = &value{con: &k, dims: k.Dims}
+	return nil
+}

@@ -1,0 +1,330 @@
+package onnximport
+
+import (
+	"fmt"
+	"slices"
+
+	"enhance/internal/printable"
+	"enhance/model"
+	"enhance/model/onnx"
+)
+
+// Options of Import; the zero value takes the sizes that the file says.
+type Options struct {
+	// H and W are the rows and columns of the inputs, in place of the file's; 0 takes those.
+	H, W int
+	// Channels is the number of channels of inputs whose file does not say it; 0: none.
+	Channels int
+	// Constants are inputs that hold these values in every run.
+	Constants map[string]*Constant
+	// Output is the name of the result, "" the file's first.
+	Output string
+}
+
+// Port is an input or the result of a network.
+type Port struct {
+	Name string
+	Dims []int64 // in ONNX, at the imported size
+	// Axes are the dimensions that are channels, rows and columns, -1 where there is none.
+	Axes     [3]int
+	First, C int // its channels among those of the model's input
+}
+
+// Network is an imported file.
+type Network struct {
+	Model   *model.Model
+	Inputs  []Port // their channels follow each other in the model's input
+	Output  Port
+	Outputs []string // all that the file has
+	Opset   int64
+	// SizedBy is the first node that reads rows or columns of a shape, "" if none does: the graph
+	// is then the same at all sizes.
+	SizedBy string
+	// Nodes tells for every node of the model's graph which node of the file it comes from.
+	Nodes map[string]string
+}
+
+// Opsets that are understood.
+const (
+	minOpset = 6
+	maxOpset = 25
+)
+
+// Import makes a model of f. It returns an *Error, an onnx.FormatError, or the error of reading external data.
+func Import(f *onnx.File, o Options) (*Network, error) {
+	im := &importer{f: f, o: o, opset: f.Opsets[""], values: map[string]*value{}, uses: map[string]int{},
+		params: map[string]*model.Tensor{}, from: map[string]string{}, room: max(1<<24, f.Size())}
+	if im.opset < minOpset || im.opset > maxOpset {
+		return nil, refuse("the file uses opset %d of ONNX's operations: %d to %d are understood; convert it with onnx.version_converter", im.opset, minOpset, maxOpset)
+	}
+	net := &Network{Opset: im.opset}
+	for _, v := range f.Graph.Outputs {
+		net.Outputs = append(net.Outputs, v.Name)
+	}
+	if len(net.Outputs) == 0 {
+		return nil, refuse("the graph has no outputs")
+	}
+	out := net.Outputs[0]
+	if o.Output != "" {
+		if !slices.Contains(net.Outputs, o.Output) {
+			return nil, refuse("the graph has no output %q: there are %q", o.Output, net.Outputs)
+		}
+		out = o.Output
+	}
+	nodes, err := im.order(out)
+	if err != nil {
+		return nil, err
+	}
+	if err := im.inputs(nodes, net); err != nil {
+		return nil, err
+	}
+	for _, n := range nodes {
+		if err := im.node(n); err != nil {
+			return nil, err
+		}
+	}
+	return im.finish(net, out)
+}
+
+// importer is one import.
+type importer struct {
+	f      *onnx.File
+	o      Options
+	opset  int64
+	grow   *model.Grower
+	values map[string]*value
+	uses   map[string]int // readers of each name
+	params map[string]*model.Tensor
+	from   map[string]string // node of the model -> node of the file
+	now    *onnx.Node
+	sized  string
+	room   int64 // elements that folded constants may still have
+}
+
+// order sorts the nodes that the output needs so that each follows what it reads, and counts the readers of names.
+func (im *importer) order(out string) ([]*onnx.Node, error) {
+	maker := map[string]*onnx.Node{}
+	for _, n := range im.f.Graph.Nodes {
+		for _, name := range n.Out {
+			if name == "" {
+				continue
+			}
+			if maker[name] != nil {
+				return nil, refuse("%v and %v both make %q", maker[name], n, name)
+			}
+			maker[name] = n
+		}
+	}
+	im.uses[out]++
+	var list []*onnx.Node
+	const begun, done = 1, 2
+	state := make([]int, len(im.f.Graph.Nodes))
+	type frame struct {
+		n    *onnx.Node
+		next int
+	}
+	var stack []frame
+	visit := func(name string) error {
+		n := maker[name]
+		if n == nil || state[n.Index] == done {
+			return nil
+		}
+		if state[n.Index] == begun {
+			return refuse("%v needs its own result %q: the graph has a cycle", n, name)
+		}
+		state[n.Index] = begun
+		stack = append(stack, frame{n: n})
+		return nil
+	}
+	if err := visit(out); err != nil {
+		return nil, err
+	}
+	for len(stack) > 0 { // without recursion: a file's chain may be as long as it likes
+		top := &stack[len(stack)-1]
+		if top.next == len(top.n.In) {
+			state[top.n.Index] = done
+			list = append(list, top.n)
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		name := top.n.In[top.next]
+		top.next++
+		im.uses[name]++
+		if err := visit(name); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// node imports one node.
+func (im *importer) node(n *onnx.Node) error {
+	im.now = n
+	if n.Domain != "" && n.Domain != "ai.onnx" {
+		return at(n, im.f.Opsets[n.Domain], refuse("operations of the domain %q are not known; export the network with ONNX's own", n.Domain))
+	}
+	c := &call{importer: im, n: n, read: map[string]bool{}}
+	constant := true
+	for _, name := range n.In {
+		v, err := im.lookup(name)
+		if err != nil {
+			return at(n, im.opset, err)
+		}
+		c.in = append(c.in, v)
+		constant = constant && (v == nil || v.con != nil)
+	}
+	handle := handlers[n.Op]
+	if constant {
+		handle = folders[n.Op]
+	}
+	if n.Op == "Shape" || n.Op == "Size" {
+		handle = (*call).shape
+	}
+	var err error
+	switch {
+	case handle != nil:
+		err = handle(c)
+		if err == nil {
+			err = c.finish()
+		}
+	case constant && handlers[n.Op] != nil:
+		err = refuse("all that it reads is constant, and that is not computed for this operation; simplify the network (onnxsim) before")
+	default:
+		err = refuse("this operation is not known; %s", instead(n.Op))
+	}
+	return at(n, im.opset, err)
+}
+
+// instead says what would do in place of an operation.
+func instead(op string) string {
+	switch op {
+	case "If", "Loop", "Scan":
+		return "control flow that depends on data cannot be planned: export the network with it resolved (onnxsim)"
+	case "GridSample", "DeformConv", "RoiAlign", "NonMaxSuppression", "ScatterND", "GatherND":
+		return "it reads where the data says, so that rows cannot stream"
+	}
+	return "docs/onnx.md lists those that are"
+}
+
+// lookup finds the value of a name, nil for one that is left out.
+func (im *importer) lookup(name string) (*value, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if v := im.values[name]; v != nil {
+		return v, nil
+	}
+	t := im.f.Graph.Initializers[name]
+	if t == nil {
+		return nil, refuse("its input %q is neither made by a node nor given", name)
+	}
+	c, err := fromTensor(t)
+	if err != nil {
+		return nil, err
+	}
+	v := &value{con: c, dims: c.Dims}
+	if im.uses[name] > 1 {
+		im.values[name] = v
+	}
+	return v, nil
+}
+
+// finish makes the model of what was imported.
+func (im *importer) finish(net *Network, out string) (*Network, error) {
+	v, err := im.lookup(out)
+	if err != nil {
+		return nil, err
+	}
+	if v.con != nil {
+		return nil, refuse("its result %q is a constant", out)
+	}
+	name := im.grow.Node(v.node).Name
+	g, err := im.grow.Graph(v.node)
+	if err != nil {
+		return nil, refuse("%v", err)
+	}
+	m := &model.Model{Arch: "onnx", Graph: g, Params: im.params, Convention: plain(), Meta: map[string]string{}}
+	if net.Model, err = m.Until(name); err != nil {
+		return nil, err
+	}
+	if err := net.Model.Validate(); err != nil {
+		return nil, refuse("%v", err)
+	}
+	if p := im.f.Producer; p != "" {
+		net.Model.Meta["producer"] = p
+	}
+	net.Output = Port{Name: out, Dims: v.dims, Axes: v.axes, C: im.grow.Shape(v.node).C}
+	if v.flat {
+		net.Output.Axes = [3]int{v.axes[0], -1, -1}
+	}
+	net.SizedBy, net.Nodes = im.sized, im.from
+	return net, nil
+}
+
+// plain is the convention of a network that is no RAW network: nothing is done to its planes.
+func plain() model.Convention {
+	return model.Convention{Pack: [4][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}, Gamma: 1, Divisor: 1, Output: model.OutputDisplaySRGB,
+		Multiple: 1, MinSide: 1, ScaleNum: 1, ScaleDen: 1}
+}
+
+// readsSize notes that the current node depends on rows or columns.
+func (im *importer) readsSize() {
+	if im.sized == "" {
+		im.sized = im.now.String()
+	}
+}
+
+// name makes a name for a node of the model.
+func (im *importer) name(suffix string) string {
+	base := im.now.Name
+	if base == "" && len(im.now.Out) > 0 {
+		base = im.now.Out[0]
+	}
+	if base == "" {
+		base = fmt.Sprintf("%s_%d", im.now.Op, im.now.Index)
+	}
+	const longest = 120
+	if base = printable.Text(base) + suffix; len(base) > longest {
+		base = base[:longest]
+	}
+	name := base
+	for i := 2; name == "input" || im.grow.Named(name); i++ {
+		name = fmt.Sprintf("%s_%d", base, i)
+	}
+	return name
+}
+
+// param keeps a parameter of node and returns its name.
+func (im *importer) param(node, kind string, data []float32, shape ...int) string {
+	name := node + "." + kind
+	im.params[name] = &model.Tensor{Shape: shape, Data: data}
+	return name
+}
+
+// Differ names the first node by which two imports of one file differ, "" if they are the same network.
+func Differ(a, b *Network) string {
+	for i := range a.Model.Graph.Nodes {
+		if i >= len(b.Model.Graph.Nodes) {
+			return a.Nodes[a.Model.Graph.Nodes[i].Name]
+		}
+		if n, o := &a.Model.Graph.Nodes[i], &b.Model.Graph.Nodes[i]; !sameNode(n, o) {
+			return a.Nodes[n.Name]
+		}
+	}
+	if n := len(a.Model.Graph.Nodes); n < len(b.Model.Graph.Nodes) {
+		return b.Nodes[b.Model.Graph.Nodes[n].Name]
+	}
+	for _, p := range a.Model.Graph.Params() {
+		x, y := a.Model.Params[p.Name], b.Model.Params[p.Name]
+		if y == nil || !slices.Equal(x.Shape, y.Shape) || !slices.Equal(x.Data, y.Data) {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+func sameNode(a, b *model.Node) bool {
+	x, y := *a, *b
+	x.In, y.In = nil, nil
+	return fmt.Sprint(x) == fmt.Sprint(y) && slices.Equal(a.In, b.In)
+}

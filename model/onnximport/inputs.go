@@ -1,0 +1,124 @@
+package onnximport
+
+import (
+	"slices"
+
+	"enhance/model"
+	"enhance/model/onnx"
+)
+
+// inputs makes the model's input of the file's: those with planes follow each other as its channels.
+func (im *importer) inputs(nodes []*onnx.Node, net *Network) error {
+	type input struct {
+		port  Port
+		shape model.Shape
+	}
+	var list []input
+	total := 0
+	for _, v := range im.f.Graph.Inputs {
+		if im.f.Graph.Initializers[v.Name] != nil || im.uses[v.Name] == 0 {
+			continue // a constant that may be replaced, in old files; or an input that the result does not need
+		}
+		if c := im.o.Constants[v.Name]; c != nil {
+			im.values[v.Name] = &value{con: c, dims: c.Dims}
+			continue
+		}
+		port, s, err := im.port(v, nodes)
+		if err != nil {
+			return err
+		}
+		port.First, port.C = total, s.C
+		total += s.C
+		list = append(list, input{port, s})
+	}
+	if len(list) == 0 {
+		return refuse("the result depends on no input")
+	}
+	s := list[0].shape
+	for _, in := range list[1:] {
+		if in.shape.H != s.H || in.shape.W != s.W {
+			return refuse("the inputs %q of %d×%d and %q of %d×%d differ in size: inputs are read together, row by row",
+				list[0].port.Name, s.H, s.W, in.port.Name, in.shape.H, in.shape.W)
+		}
+	}
+	var err error
+	if im.grow, err = model.NewGrower(model.Shape{C: total, H: s.H, W: s.W}); err != nil {
+		return refuse("input %q: %v", list[0].port.Name, err)
+	}
+	for _, in := range list {
+		v := &value{dims: in.port.Dims, axes: in.port.Axes}
+		if len(list) > 1 {
+			im.now = &onnx.Node{Name: in.port.Name, Op: "input"}
+			if v.node, err = im.grow.Add(model.Node{Name: im.name(""), Op: model.OpSlice, In: []int{0}, First: in.port.First, C: in.port.C}); err != nil {
+				return refuse("input %q: %v", in.port.Name, err)
+			}
+		}
+		im.values[in.port.Name] = v
+		net.Inputs = append(net.Inputs, in.port)
+	}
+	return nil
+}
+
+// port finds the layout of an input and its size in this import.
+func (im *importer) port(v *onnx.Value, nodes []*onnx.Node) (Port, model.Shape, error) {
+	p := Port{Name: v.Name, Dims: slices.Clone(v.Dims)}
+	bad := func(format string, args ...any) (Port, model.Shape, error) {
+		return p, model.Shape{}, refuse("input %q: "+format, append([]any{v.Name}, args...)...)
+	}
+	if v.Type != 0 && !v.Type.Real() {
+		return bad("its samples are %v; networks that take float32, float16, bfloat16 or float64 can be run", v.Type)
+	}
+	rank := len(p.Dims)
+	switch {
+	case !v.Ranked:
+		p.Dims = []int64{1, -1, -1, -1}
+		rank = 4
+	case rank < 1 || rank > 4:
+		return bad("%d dimensions; a picture has a batch, channels, rows and columns", rank)
+	}
+	p.Axes = standard(rank)
+	switch {
+	case rank == 3 && !batched(nodes):
+		p.Axes = [3]int{0, 1, 2}
+	case rank == 4 && p.Dims[3] >= 1 && p.Dims[3] <= 4 && (p.Dims[1] < 1 || p.Dims[1] > 4):
+		p.Axes = [3]int{3, 1, 2} // channels last, as TensorFlow exports
+	}
+	sizes := [3]int64{1, 1, 1}
+	for k, a := range p.Axes {
+		if a < 0 {
+			continue
+		}
+		given := int64([...]int{im.o.Channels, im.o.H, im.o.W}[k])
+		switch {
+		case k != axisC && given > 0:
+			p.Dims[a] = given
+		case p.Dims[a] >= 0:
+		case given > 0:
+			p.Dims[a] = given
+		default:
+			return bad("the file does not say how many %s it has: give --shape C,H,W", [...]string{"channels", "rows", "columns"}[k])
+		}
+		if p.Dims[a] < 1 || p.Dims[a] > 1<<20 {
+			return bad("shape %v: want sides and channels of 1..%d", p.Dims, 1<<20)
+		}
+		sizes[k] = p.Dims[a]
+	}
+	for a := range p.Dims {
+		if !slices.Contains(p.Axes[:], a) {
+			p.Dims[a] = 1 // the batch: one picture at a time
+		}
+	}
+	return p, model.Shape{C: int(sizes[0]), H: int(sizes[1]), W: int(sizes[2])}, nil
+}
+
+// batched reports whether a node demands that the first dimension is a batch.
+func batched(nodes []*onnx.Node) bool {
+	return slices.ContainsFunc(nodes, func(n *onnx.Node) bool {
+		switch n.Op {
+		case "Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool",
+			"BatchNormalization", "InstanceNormalization", "GroupNormalization", "LRN", "DepthToSpace", "SpaceToDepth":
+			return true
+		}
+		return false
+	})
+}

@@ -1,0 +1,135 @@
+package onnximport
+
+import (
+	"enhance/model"
+)
+
+// convTranspose imports a transposed convolution of stride s as a convolution to s·s times the channels, one for each
+// place of an s×s block of outputs, followed by a shuffle of these channels to their places. Output q·s+p
+// along a line is Σ over m of kernel[p+s·m] · input[q-m]: a convolution with ⌈k/s⌉ taps in reversed order.
+func (c *call) convTranspose() error {
+	v, err := c.picture(0)
+	if err != nil {
+		return err
+	}
+	weight, in, perGroup, kh, kw, err := c.kernel(v)
+	if err != nil {
+		return err
+	}
+	if c.string("auto_pad", "NOTSET") != "NOTSET" || c.ints("output_shape") != nil {
+		return refuse("auto_pad and output_shape are not understood: export it with pads and output_padding")
+	}
+	w, err := c.window(v, kh, kw)
+	if err != nil {
+		return err
+	}
+	groups, s := c.int("group", 1), c.shapeOf(v)
+	if groups < 1 || in != int64(s.C) || in%groups != 0 || perGroup < 1 || perGroup > 1<<20/groups {
+		return refuse("its weight reads %d channels in %d groups, its input has %d", in, groups, s.C)
+	}
+	bias, err := c.vector(2, int(perGroup*groups), 0)
+	if err != nil {
+		return err
+	}
+	var more [2]int
+	if list := c.ints("output_padding"); list != nil {
+		if len(list) != len(v.dims)-2 {
+			return refuse("its output_padding is %v", list)
+		}
+		for i, p := range list {
+			if p < 0 || p > 1<<16 {
+				return refuse("its output_padding is %v", list)
+			}
+			more[2-len(list)+i] = int(p)
+		}
+	}
+	t := transposed{w: w, in: int(in), groups: int(groups), perGroup: int(perGroup)}
+	if err := t.plan(more); err != nil {
+		return err
+	}
+	return c.result(c.emitTransposed(v, &t, weight, bias))
+}
+
+// transposed is a transposed convolution and the convolution that it becomes.
+type transposed struct {
+	w                    model.Window // as the file says
+	in, groups, perGroup int
+	factor               int // the stride
+	taps                 model.Window
+	// The rows and columns of the shuffled result that are left out at the end, besides
+	// w.Top and w.Left at the start.
+	cutBottom, cutRight int
+}
+
+// plan sets the convolution's window and what is cut.
+func (t *transposed) plan(more [2]int) error {
+	w := t.w
+	if t.factor = w.StrideH; w.StrideW != w.StrideH && (w.KH != 1 || w.StrideH != 1) {
+		return refuse("strides of %d×%d: only equal ones are run", w.StrideH, w.StrideW)
+	}
+	if w.StrideW != w.StrideH {
+		return refuse("strides along columns alone are not run")
+	}
+	t.taps = model.Window{StrideH: 1, StrideW: 1, DilationH: 1, DilationW: 1}
+	line := func(k, dilation, after, more int) (taps, before, pad, cut int) {
+		extent := (k-1)*dilation + 1
+		taps = (extent + t.factor - 1) / t.factor
+		blocks := (extent - after + more + t.factor - 1) / t.factor // beyond those of all but the last input sample
+		if extent-after+more <= 0 {
+			blocks = 0
+		}
+		pad = max(0, blocks-1)
+		cut = (pad+1)*t.factor - (extent - after + more)
+		return taps, taps - 1, pad, cut
+	}
+	t.taps.KH, t.taps.Top, t.taps.Bottom, t.cutBottom = line(w.KH, w.DilationH, w.Bottom, more[0])
+	t.taps.KW, t.taps.Left, t.taps.Right, t.cutRight = line(w.KW, w.DilationW, w.Right, more[1])
+	if t.taps.KH > 1<<10 || t.taps.KW > 1<<10 {
+		return refuse("a kernel of %d×%d", w.KH, w.KW)
+	}
+	return nil
+}
+
+// weights reorders ONNX's weights (input, output of its group, row, column) for the convolution.
+func (t *transposed) weights(from []float32) []float32 {
+	w, f := t.w, t.factor
+	perIn := t.in / t.groups
+	out := make([]float32, t.groups*t.perGroup*f*f*perIn*t.taps.KH*t.taps.KW)
+	for i := range t.in {
+		g := i / perIn
+		for o := range t.perGroup {
+			for y := range w.KH {
+				for x := range w.KW {
+					ey, ex := y*w.DilationH, x*w.DilationW
+					channel := (g*t.perGroup+o)*f*f + ey%f*f + ex%f
+					ty, tx := t.taps.KH-1-ey/f, t.taps.KW-1-ex/f
+					out[((channel*perIn+i%perIn)*t.taps.KH+ty)*t.taps.KW+tx] = from[((i*t.perGroup+o)*w.KH+y)*w.KW+x]
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (c *call) emitTransposed(v *value, t *transposed, weight, bias []float32) (*value, error) {
+	f := t.factor
+	spread := make([]float32, 0, len(bias)*f*f)
+	for _, b := range bias {
+		spread = append(spread, repeat(b, f*f)...)
+	}
+	if len(spread) > 1<<20 {
+		return nil, refuse("%d channels for a stride of %d", len(bias), f)
+	}
+	suffix := ""
+	if f > 1 {
+		suffix = ".phases"
+	}
+	out, err := c.convolution(v, t.weights(weight), spread, t.taps, t.groups, suffix)
+	if err == nil && f > 1 {
+		out, err = c.shuffle(out, f, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.crop(out, [4]int{t.w.Top, t.w.Left, t.cutBottom, t.cutRight}, 1, 1)
+}
