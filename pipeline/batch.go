@@ -52,14 +52,14 @@ func NewBatch(set Settings) (b *Batch, err error) {
 			return b, err
 		}
 		if all {
-			s.choice.Why = "no OpenCL device; all were asked for"
-			if s.choice.Device != nil {
-				s.choice.Why = fmt.Sprintf("all %s devices were asked for", s.choice.Device.Info().Type)
+			s.device.choice.Why = "no OpenCL device; all were asked for"
+			if s.device.choice.Device != nil {
+				s.device.choice.Why = fmt.Sprintf("all %s devices were asked for", s.device.choice.Device.Info().Type)
 			}
 		}
 		b.sessions = append(b.sessions, s)
-		if s.info != nil {
-			kind := s.info.Platform + s.info.Name + s.info.DriverVersion
+		if s.device.info != nil {
+			kind := s.device.info.Platform + s.device.info.Name + s.device.info.DriverVersion
 			if groups[kind] == nil {
 				groups[kind] = &peers{}
 			}
@@ -123,10 +123,10 @@ func (set *Settings) serialise() {
 func (b *Batch) shareBudgets() {
 	users := map[*clrt.Device]int{}
 	for _, s := range b.sessions {
-		users[s.choice.Device]++
+		users[s.device.choice.Device]++
 	}
 	for _, s := range b.sessions {
-		s.budget = s.budget.SharedBy(users[s.choice.Device])
+		s.budget = s.budget.SharedBy(users[s.device.choice.Device])
 	}
 }
 
@@ -148,9 +148,9 @@ func (b *Batch) Abandon() {
 
 // Note says what the reader should know about the devices together, "" for nothing.
 func (b *Batch) Note() string {
-	first := b.sessions[0].deviceFacts()
+	first := b.sessions[0].device.deviceFacts()
 	for _, s := range b.sessions[1:] {
-		d := s.deviceFacts()
+		d := s.device.deviceFacts()
 		same := (first.Info == nil) == (d.Info == nil)
 		if same && d.Info != nil {
 			same = first.Info.Name == d.Info.Name && first.Info.DriverVersion == d.Info.DriverVersion

@@ -12,7 +12,7 @@ import (
 // the device has, or the profile says that it has, since a plan for more could not be run
 // there. So many sessions use the device at a time.
 func (s *Session) deviceBudget(asked Budget, sharers int) Budget {
-	if s.info == nil {
+	if s.device.info == nil {
 		if asked.Limited() {
 			return asked.SharedBy(sharers)
 		}
@@ -22,16 +22,16 @@ func (s *Session) deviceBudget(asked Budget, sharers int) Budget {
 	switch {
 	case asked.Decided():
 	case p == nil:
-		b = defaultBudget(s.info)
+		b = defaultBudget(s.device.info)
 	default: // the profile's own default; on a device that is here, no more than its
 		b = Limit(p.GlobalMem / 5 * 4).Because(fmt.Sprintf("80 %% of the %s of %s", bytesize.Text(p.GlobalMem), p.Name))
-		if s.choice.Device != nil {
-			if here := defaultBudget(s.choice.Device.Info()); here.Bytes() < b.Bytes() {
+		if s.device.choice.Device != nil {
+			if here := defaultBudget(s.device.choice.Device.Info()); here.Bytes() < b.Bytes() {
 				b = here
 			}
 		}
 	}
-	if most := s.info.GlobalMem; most > 0 && b.Bytes() > most {
+	if most := s.device.info.GlobalMem; most > 0 && b.Bytes() > most {
 		wish := "no limit was asked for"
 		switch {
 		case asked.Limited():
@@ -61,8 +61,8 @@ func defaultBudget(i *clrt.DeviceInfo) Budget {
 
 // allowed is what a plan made now may hold.
 func (s *Session) allowed() Budget {
-	if s.found.Decided() {
-		return s.found
+	if s.runner.found.Decided() {
+		return s.runner.found
 	}
 	return s.budget
 }

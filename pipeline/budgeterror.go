@@ -156,24 +156,24 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 	var large *memplan.AllocError
 	if errors.As(err, &large) {
 		return &BufferError{Bytes: large.Bytes, Max: large.Max, What: large.What, Model: s.modelName, Precision: s.precision().String(),
-			Device: s.deviceFacts().Name, Instead: s.cheaper(m, h, w, math.MaxInt64), Err: err}
+			Device: s.device.deviceFacts().Name, Instead: s.cheaper(m, h, w, math.MaxInt64), Err: err}
 	}
 	if !errors.As(err, &small) {
 		return err
 	}
 	e := &BudgetError{Budget: small.Budget, Minimum: small.Budget.ForAll(small.Minimum), Default: !s.set.Memory.Decided() && small.Budget == s.budget,
-		Model: s.modelName, Precision: s.precision().String(), Device: s.deviceFacts().Name, Err: err}
-	if s.info == nil {
+		Model: s.modelName, Precision: s.precision().String(), Device: s.device.deviceFacts().Name, Err: err}
+	if s.device.info == nil {
 		e.Precision = "fp32"
 		return e
 	}
 	if small.Kept > small.Minimum/2 {
 		e.Maps = fmt.Sprintf("%s of them for whole maps between sections (at %s)", bytesize.Text(small.Budget.ForAll(small.Kept)), small.Where)
-		if s.shared() && !s.hostRest() {
+		if s.device.shared() && !s.device.hostRest() {
 			e.Maps += ", which cannot wait in host memory because the device shares it"
 		}
 	}
-	if most := s.info.GlobalMem; most > 0 && most < e.Minimum {
+	if most := s.device.info.GlobalMem; most > 0 && most < e.Minimum {
 		e.DeviceMem = most
 	}
 	e.Lower = s.cheaper(m, h, w, small.Minimum)
@@ -182,11 +182,11 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 
 // cheaper lists what would need less than so many bytes, and no more than the device has.
 func (s *Session) cheaper(m *model.Model, h, w int, than int64) (lower []Remedy) {
-	if most := s.info.GlobalMem; most > 0 {
+	if most := s.device.info.GlobalMem; most > 0 {
 		than = min(than, most/int64(s.budget.Sharers())+1)
 	}
 	s.eachRemedy(m, func(change string, m *model.Model, opt exec.Options) {
-		if least, err := exec.Minimum(m, h, w, s.info, opt); err == nil && least < than {
+		if least, err := exec.Minimum(m, h, w, s.device.info, opt); err == nil && least < than {
 			lower = append(lower, Remedy{change, s.budget.ForAll(least)})
 		}
 	})

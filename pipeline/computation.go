@@ -35,7 +35,7 @@ func (r *runner) closeEngine() error {
 // computation is a network over one input, on the session's device or on the host: what
 // runs over photos and over tensors share.
 type computation struct {
-	*Session
+	session  *Session
 	ctx      context.Context
 	net      *model.Model // the session's, or part of it
 	h, w     int          // padded sides of the input
@@ -53,34 +53,34 @@ type computation struct {
 // computation begins one of a network over an input of h×w packed samples, whose facts go
 // to those of a report.
 func (s *Session) computation(ctx context.Context, net *model.Model, h, w int, plan *PlanFacts, memory *MemoryFacts, seconds *Seconds) computation {
-	return computation{Session: s, ctx: ctx, net: net, h: h, w: w, facts: plan, memory: memory, seconds: seconds}
+	return computation{session: s, ctx: ctx, net: net, h: h, w: w, facts: plan, memory: memory, seconds: seconds}
 }
 
 // makePlan decides how the network runs; rows are those of its result that are wanted.
 func (c *computation) makePlan(rows int) error {
 	f := c.facts
 	if !c.within.Decided() {
-		c.within = c.allowed()
+		c.within = c.session.allowed()
 	}
 	f.within(c.within)
-	f.Precision, f.Packed = c.precision().String(), [2]int{c.h, c.w}
-	if c.info == nil {
+	f.Precision, f.Packed = c.session.precision().String(), [2]int{c.h, c.w}
+	if c.session.device.info == nil {
 		return c.planHost(rows)
 	}
-	if err := c.ready(c.ctx); err != nil {
-		return c.patchTooLarge(err, c.net, c.h, c.w)
+	if err := c.session.ready(c.ctx); err != nil {
+		return c.session.patchTooLarge(err, c.net, c.h, c.w)
 	}
-	if e := c.engine; e != nil && e.Model == c.net && c.sides == f.Packed && precisionOf(e.Job) == c.precision() {
+	if e := c.session.runner.engine; e != nil && e.Model == c.net && c.session.runner.sides == f.Packed && precisionOf(e.Job) == c.session.precision() {
 		c.plan = e.Job
 	} else {
-		job, err := c.planPrecisely(c.ctx, c.net, c.h, c.w, c.within)
+		job, err := c.session.planPrecisely(c.ctx, c.net, c.h, c.w, c.within)
 		if err != nil {
 			return err
 		}
 		c.plan = job
 	}
 	f.fill(c.plan)
-	f.PrecisionWhy = c.precisionWhy()
+	f.PrecisionWhy = c.session.precisionWhy()
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (c *computation) planHost(rows int) error {
 		return err
 	}
 	if f.Peak > c.within.Bytes() {
-		return c.explainBudget(&memplan.BudgetError{Budget: c.within, Minimum: f.Peak}, c.net, c.h, c.w)
+		return c.session.explainBudget(&memplan.BudgetError{Budget: c.within, Minimum: f.Peak}, c.net, c.h, c.w)
 	}
 	return nil
 }
@@ -104,13 +104,13 @@ func (c *computation) planHost(rows int) error {
 // compute runs the network. replanned is called if the plan had to be made again, free, if
 // not nil, when the session's device is no longer used.
 func (c *computation) compute(src exec.Source, sink exec.Sink, replanned func() error, free func()) error {
-	if c.info == nil {
+	if c.session.device.info == nil {
 		start := time.Now()
 		defer func() { c.seconds.Run = time.Since(start).Seconds() }()
 		return c.onHost(src, sink)
 	}
 	start := time.Now()
-	end := c.stages().Begin("prepare")
+	end := c.session.stages().Begin("prepare")
 	err := c.openEngine(replanned)
 	end()
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *computation) compute(src exec.Source, sink exec.Sink, replanned func() 
 	}
 	c.seconds.Prepare = time.Since(start).Seconds()
 	start = time.Now()
-	e, handed := c.engine, false
+	e, handed := c.session.runner.engine, false
 	var hand func()
 	if free != nil {
 		hand = func() {
@@ -137,9 +137,9 @@ func (c *computation) compute(src exec.Source, sink exec.Sink, replanned func() 
 	}
 	c.notePeak(e)
 	if err != nil {
-		c.closeEngine() // its state is unknown
+		c.session.runner.closeEngine() // its state is unknown
 	}
-	return c.memoryError(err, c.plan, c.net, c.h, c.w)
+	return c.session.memoryError(err, c.plan, c.net, c.h, c.w)
 }
 
 // notePeak reports what an engine holds, which is all that it will hold.
@@ -153,17 +153,17 @@ func (c *computation) notePeak(e *exec.Engine) {
 
 // openEngine makes c.engine the engine of c.plan.
 func (c *computation) openEngine(replanned func() error) error {
-	if c.engine != nil && c.engine.Job == c.plan && !c.engine.Failed() {
+	if c.session.runner.engine != nil && c.session.runner.engine.Job == c.plan && !c.session.runner.engine.Failed() {
 		return nil
 	}
-	if err := c.closeEngine(); err != nil {
+	if err := c.session.runner.closeEngine(); err != nil {
 		return err
 	}
-	e, plan, err := c.openPlan(c.plan, c.net, c.h, c.w, c.warn)
+	e, plan, err := c.session.openPlan(c.plan, c.net, c.h, c.w, c.warn)
 	if err != nil {
 		return err
 	}
-	c.engine, c.sides = e, [2]int{c.h, c.w}
+	c.session.runner.engine, c.session.runner.sides = e, [2]int{c.h, c.w}
 	if plan == c.plan {
 		return nil
 	}

@@ -15,14 +15,14 @@ var errPlanOnly = optionErrorf("device-profile", "this session plans for a devic
 // describePlan puts the table of sections into the report of a dry run, and
 // draws the plan if that is asked for.
 func (r *run) describePlan(overwrite bool) error {
-	if r.plan == nil {
+	if r.network.plan == nil {
 		if r.job.PlanDrawing != "" {
 			return optionErrorf("plan-svg", "the host executor has no plan to draw: choose an OpenCL device")
 		}
 		return nil
 	}
 	if r.job.DryRun {
-		r.report.Plan.Table = sectionTable(r.plan)
+		r.report.Plan.Table = sectionTable(r.network.plan)
 	}
 	if r.job.PlanDrawing == "" {
 		return nil
@@ -36,15 +36,15 @@ func (r *run) describePlan(overwrite bool) error {
 	if i := r.report.Device.Info; i != nil { // without the platform: a title has one line
 		device = i.Name
 	}
-	title := fmt.Sprintf("%s (%s), %d × %d packed, %s, on %s", r.modelName, r.precision(), r.geo.w, r.geo.h, r.budgetTitle(), device)
-	if err := r.plan.Plan.WriteSVG(f, title); err != nil {
+	title := fmt.Sprintf("%s (%s), %d × %d packed, %s, on %s", r.session.modelName, r.session.precision(), r.geo.w, r.geo.h, r.budgetTitle(), device)
+	if err := r.network.plan.Plan.WriteSVG(f, title); err != nil {
 		return err
 	}
 	return f.Commit()
 }
 
 func (r *run) budgetTitle() string {
-	b := r.plan.Plan.Budget
+	b := r.network.plan.Plan.Budget
 	if !b.Limited() {
 		return "no budget"
 	}

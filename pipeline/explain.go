@@ -40,7 +40,7 @@ func (s *Session) ExplainSize(rows, cols int) (*Explanation, error) {
 }
 
 func (s *Session) explain(input string, h, w int) (*Explanation, error) {
-	if s.info == nil {
+	if s.device.info == nil {
 		return nil, &raw.OptionError{Option: "device", Problem: "the host executor runs layer by layer in one way: there is nothing to explain; choose an OpenCL device"}
 	}
 	ctx := context.Background()

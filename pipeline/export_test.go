@@ -6,7 +6,9 @@ import (
 )
 
 // OpenWith makes the session open engines with do, which may refuse to.
-func OpenWith(s *Session, do func(*exec.Job, *clrt.Context) (*exec.Engine, error)) { s.openJob = do }
+func OpenWith(s *Session, do func(*exec.Job, *clrt.Context) (*exec.Engine, error)) {
+	s.runner.openJob = do
+}
 
 // BoundHost bounds the host's memory of a session that knows what the process held
 // before, which another session would find changed.

@@ -18,19 +18,19 @@ type planner func(Budget) (*exec.Job, error)
 // fitHost holds the plan against the budget of the host's memory, or what there is. Where device
 // buffers lie in that memory a plan with less of them may do what the first cannot.
 func (r *run) fitHost() error {
-	if r.plan == nil {
+	if r.network.plan == nil {
 		return r.hostNeeds()
 	}
-	defer func() { r.holds.limiter.setFixed(r.fixedBytes(r.plan)) }()
-	first := r.plan
+	defer func() { r.holds.limiter.setFixed(r.fixedBytes(r.network.plan)) }()
+	first := r.network.plan
 	err := r.hostNeeds()
 	var host *HostMemoryError
-	if !errors.As(err, &host) || r.engine != nil && r.engine.Job == r.plan {
+	if !errors.As(err, &host) || r.session.runner.engine != nil && r.session.runner.engine.Job == r.network.plan {
 		return err
 	}
-	err = r.fitDevice(host, func(b Budget) (*exec.Job, error) { return r.prepare(r.model, r.geo.h, r.geo.w, b) })
-	if r.plan != first {
-		r.report.Plan.fill(r.plan)
+	err = r.fitDevice(host, func(b Budget) (*exec.Job, error) { return r.session.prepare(r.session.model, r.geo.h, r.geo.w, b) })
+	if r.network.plan != first {
+		r.report.Plan.fill(r.network.plan)
 	}
 	if errors.As(err, &host) {
 		host.Lower = r.hostRemedies()
@@ -43,17 +43,17 @@ func (r *run) fitHost() error {
 // problem is. Less for the device may be more for what waits with the host, so that the need
 // has several minima: halves of the first plan are tried, down to the smallest that works.
 func (r *run) fitDevice(host *HostMemoryError, plan planner) error {
-	if !r.sharesHost() {
+	if !r.session.device.sharesHost() {
 		return host
 	}
-	best, need := r.plan, host.Need
+	best, need := r.network.plan, host.Need
 	// try keeps a plan within so many bytes; planned is why there is none, host what it lacks.
 	try := func(bytes int64) (planned, host error) {
-		job, err := plan(r.budget.Lowered(bytes, "what the host's memory leaves"))
+		job, err := plan(r.session.budget.Lowered(bytes, "what the host's memory leaves"))
 		if err != nil {
 			return err, nil
 		}
-		r.plan = job
+		r.network.plan = job
 		err = r.hostNeeds()
 		var more *HostMemoryError
 		if errors.As(err, &more) && more.Need < need {
@@ -82,24 +82,24 @@ func (r *run) fitDevice(host *HostMemoryError, plan planner) error {
 			return lacks
 		}
 	}
-	r.plan = best
+	r.network.plan = best
 	return r.hostNeeds()
 }
 
 // hostRemedies lists what the host's memory has room for where the plan is too large for it.
 func (r *run) hostRemedies() (lower []Remedy) {
-	plan := r.plan
+	plan := r.network.plan
 	defer func() {
-		r.plan = plan
+		r.network.plan = plan
 		r.hostNeeds() // the report is of the plan that was asked for
 	}()
-	r.eachRemedy(r.model, func(change string, m *model.Model, opt exec.Options) {
+	r.session.eachRemedy(r.session.model, func(change string, m *model.Model, opt exec.Options) {
 		prepare := func(b Budget) (*exec.Job, error) {
 			opt.Budget = b
-			return exec.Prepare(m, r.geo.h, r.geo.w, r.info, opt)
+			return exec.Prepare(m, r.geo.h, r.geo.w, r.session.device.info, opt)
 		}
 		var err error
-		if r.plan, err = prepare(r.within); err != nil {
+		if r.network.plan, err = prepare(r.network.within); err != nil {
 			return
 		}
 		err = r.hostNeeds()

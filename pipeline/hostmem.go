@@ -91,8 +91,8 @@ func (e *HostMemoryError) enough() int64 {
 // against the budget.
 func (r *run) hostNeeds() error {
 	f := &r.report.Host
-	if f.Budget = 0; r.set.HostMemory.Limited() {
-		f.Budget = r.set.HostMemory.Bytes()
+	if f.Budget = 0; r.session.set.HostMemory.Limited() {
+		f.Budget = r.session.set.HostMemory.Bytes()
 	}
 	f.Planned, f.Need = nil, 0
 	add := func(purpose string, bytes int64) {
@@ -101,26 +101,26 @@ func (r *run) hostNeeds() error {
 			f.Need += bytes
 		}
 	}
-	if r.host.base == 0 { // later what runs hold is among it
+	if r.session.host.base == 0 { // later what runs hold is among it
 		debug.FreeOSMemory() // what planning left behind differs from one run to the next
-		r.host.base, _ = hostmemory.Resident()
+		r.session.host.base, _ = hostmemory.Resident()
 	}
-	f.StartRSS = r.host.base
+	f.StartRSS = r.session.host.base
 	add("of the process so far", f.StartRSS)
 	add("of rows being decoded", r.decodeBytes())
 	add("of the process that reads the photo through LibRaw", r.apartBytes())
-	if r.plan != nil {
-		u := r.plan.HostUse()
+	if r.network.plan != nil {
+		u := r.network.plan.HostUse()
 		add("for tensors spilled from the device", u.Spilled)
 		add("of rows on their way to and from the device", u.Rows)
 		add("of weights sent section by section", u.Weights)
-		if r.sharesHost() {
-			add("of device buffers, which share the host's memory", r.plan.Plan.Peak)
+		if r.session.device.sharesHost() {
+			add("of device buffers, which share the host's memory", r.network.plan.Plan.Peak)
 		}
 	} else {
 		out := int64(r.geo.out.Width()) * int64(r.geo.out.Height())
 		add("of activations", r.report.Plan.Peak)
-		add("for the network's input and result", 4*(int64(r.planes())*int64(r.geo.h)*int64(r.geo.w)+3*out))
+		add("for the network's input and result", 4*(int64(r.session.planes())*int64(r.geo.h)*int64(r.geo.w)+3*out))
 	}
 	for _, u := range r.pictureBytes() {
 		add(u.Purpose, u.Bytes)
@@ -129,7 +129,7 @@ func (r *run) hostNeeds() error {
 	if f.Budget > 0 && f.Need > f.Budget {
 		return &HostMemoryError{Budget: f.Budget, Need: f.Need, Planned: f.Planned}
 	}
-	if p := r.set.Profile; p != nil && r.choice.Device == nil && p.HostMem > 0 && r.set.HostMemory != Unlimited() && f.Need > p.HostMem {
+	if p := r.session.set.Profile; p != nil && r.session.device.choice.Device == nil && p.HostMem > 0 && r.session.set.HostMemory != Unlimited() && f.Need > p.HostMem {
 		return &HostMemoryError{Budget: p.HostMem, Owner: p.Name, Need: f.Need, Planned: f.Planned}
 	}
 	return r.hostAvailable()
@@ -141,16 +141,16 @@ func (r *run) hostNeeds() error {
 func (r *run) hostAvailable() error {
 	f := &r.report.Host
 	f.Available = 0
-	if r.set.HostMemory.Decided() || r.job.DryRun {
+	if r.session.set.HostMemory.Decided() || r.job.DryRun {
 		return nil
 	}
-	avail, ok := r.host.available()
+	avail, ok := r.session.host.available()
 	if !ok {
 		return nil
 	}
 	held, _ := hostmemory.Resident()
-	if r.engine != nil { // its memory is used again, or given back before the next one's is taken
-		held = max(held, r.fixedBytes(r.engine.Job))
+	if r.session.runner.engine != nil { // its memory is used again, or given back before the next one's is taken
+		held = max(held, r.fixedBytes(r.session.runner.engine.Job))
 	}
 	if r.photo != nil { // the process that reads it is there already
 		_, apart := r.photo.Apart()
@@ -168,20 +168,20 @@ func (r *run) hostAvailable() error {
 func (r *run) decodeBytes() int64 {
 	region, out := r.geo.region, r.geo.out
 	n := int64(blocksHeld(r.holds.blocks, r.geo.region)) * blockRows * 2 * int64(r.meta.Width)
-	n += int64(cores()) * 4 * int64(r.planes()/4*region.Width()+r.planes()*r.geo.w+3*2*out.Width())
+	n += int64(cores()) * 4 * int64(r.session.planes()/4*region.Width()+r.session.planes()*r.geo.w+3*2*out.Width())
 	n += int64(min(r.holds.batches, batchesOf(r.geo))) * outRows * 3 * 2 * int64(out.Width())
 	if strings.Contains(r.meta.Format, "JPEG") {
 		n += 32 << 20
 	}
-	return n + r.rendering.bytes()
+	return n + r.decisions.rendering.bytes()
 }
 
 // fixedBytes is what the process and a session with that plan hold whatever photos
 // are under way.
 func (r *run) fixedBytes(plan *exec.Job) int64 {
 	u := plan.HostUse()
-	n := r.host.base + u.Spilled + u.Rows + u.Weights
-	if r.sharesHost() {
+	n := r.session.host.base + u.Spilled + u.Rows + u.Weights
+	if r.session.device.sharesHost() {
 		n += plan.Plan.Peak
 	}
 	return n

@@ -35,7 +35,7 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 	r.report.warn("the photo is demosaiced already: no network is run")
 	r.report.Plan.Strategy, r.report.Plan.Precision = "no network", "fp32"
 	var err error
-	if r.balance, err = decideBalance(r.meta, statistics{r.linearHistograms, r.sampleLinear}, r.job, false, r.report); err != nil {
+	if r.decisions.balance, err = decideBalance(r.meta, statistics{r.linearHistograms, r.sampleLinear}, r.job, false, r.report); err != nil {
 		return r.photoError(err)
 	}
 	if err = r.decideRendering(&linearConvention); err != nil {
@@ -43,7 +43,7 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 	}
 	if r.job.Reference != "" {
 		_, _, uw, uh := outputSize(r.geo, r.meta.Orientation)
-		if r.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
+		if r.decisions.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
 			return err
 		}
 	}
@@ -54,18 +54,18 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 		return nil
 	}
 	var tap func([]uint16) error
-	if r.compare != nil {
-		tap = r.compare.row
+	if r.decisions.compare != nil {
+		tap = r.decisions.compare.row
 	}
 	enc, err := encoder(out, &r.job.Output, r.meta, w, h, tap, r.report)
 	if err != nil {
 		return err
 	}
-	dev := newDeveloper(r.geo, r.rendering, enc, r.holds.batches, &r.host.pictures, r.stages())
+	dev := newDeveloper(r.geo, r.decisions.rendering, enc, r.holds.batches, &r.session.host.pictures, r.session.stages())
 	defer dev.abandon()
 	start := time.Now()
 	err = r.eachLinear(func(y int, planes [][]float32) { // light is balanced as a network's is
-		gains := r.balance.networkGains()
+		gains := r.decisions.balance.networkGains()
 		for c, line := range planes {
 			gain := float32(gains[c])
 			for x := range line {
@@ -93,7 +93,7 @@ func (r *run) eachLinear(change func(y int, planes [][]float32), dev *developer)
 			return err
 		}
 		n := min(outRows, region.Height()-y)
-		end := r.stages().Begin("decode")
+		end := r.session.stages().Begin("decode")
 		start := time.Now()
 		err := r.photo.ReadLinear(region.Y0+y, n, block)
 		r.report.Seconds.Decode += time.Since(start).Seconds()

@@ -87,10 +87,10 @@ type NoiseFacts struct {
 // does not ask for them.
 func (r *run) decideNoise() (*NoiseFacts, error) {
 	j := r.job
-	if r.model.Convention.NoisePlanes == 0 {
+	if r.session.model.Convention.NoisePlanes == 0 {
 		for name, given := range map[string]bool{"denoise": j.Denoise != nil, "noise": j.Noise.Mode != NoiseDefault} {
 			if given {
-				return nil, optionErrorf(name, "model %s does not take the noise level: choose one that does", r.modelName)
+				return nil, optionErrorf(name, "model %s does not take the noise level: choose one that does", r.session.modelName)
 			}
 		}
 		return nil, nil
@@ -110,7 +110,7 @@ func (r *run) decideNoise() (*NoiseFacts, error) {
 		if err := r.measureNoise(); err != nil {
 			return nil, err
 		}
-		f.choose(r.estimate, r.meta.NoiseProfile, j.Noise.Mode, r.report.warn)
+		f.choose(r.decisions.estimate, r.meta.NoiseProfile, j.Noise.Mode, r.report.warn)
 	}
 	for _, l := range f.Levels {
 		if !(l.S >= 0 && l.O >= 0 && l.S <= 1 && l.O <= 1) {
@@ -159,16 +159,16 @@ func (f *NoiseFacts) choose(e *noise.Estimation, profile *[3][2]float64, mode No
 // ahead has begun, which would decode what lies between the bands; after that, which
 // is where the whole photo is decoded and kept anyway, it takes the rows from there.
 func (r *run) measureNoise() (err error) {
-	if r.measured {
+	if r.decisions.measured {
 		return nil
 	}
-	defer r.stages().Begin("estimate noise")()
-	r.measured = true
+	defer r.session.stages().Begin("estimate noise")()
+	r.decisions.measured = true
 	read := noise.RowReader(r.photo.ReadRows)
 	if r.ahead != nil {
 		read = r.ahead.rows
 	}
-	r.estimate, err = noise.Estimate(r.ctx, r.meta, r.sampled(read))
+	r.decisions.estimate, err = noise.Estimate(r.ctx, r.meta, r.sampled(read))
 	if errors.Is(err, noise.ErrNoFlatBlocks) {
 		err = nil
 	}

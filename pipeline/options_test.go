@@ -120,10 +120,10 @@ func TestEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.choice.Device == nil {
+	if s.device.choice.Device == nil {
 		t.Skip("needs an OpenCL device")
 	}
-	cl := s.early
+	cl := s.device.early
 	in := Tensor{Shape: model.Shape{C: 4, H: 64, W: 64}, Data: model.FormulaTensor("early", "input", 4*64*64)}
 	if _, _, err := s.RunTensor(t.Context(), TensorJob{Input: in}); err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestEarly(t *testing.T) {
 	if s, err = NewSession(Settings{DeviceOptions: DeviceOptions{Early: true}}); err != nil {
 		t.Fatal(err)
 	}
-	cl = s.early
+	cl = s.device.early
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

@@ -16,10 +16,10 @@ func (s *Session) chooseAlgos() (err error) {
 	if s.set.Algo == "" {
 		s.set.Algo = exec.Auto
 	}
-	if s.algo, err = exec.ParseAlgos(s.set.Algo); err != nil {
+	if s.choices.algo, err = exec.ParseAlgos(s.set.Algo); err != nil {
 		return optionErrorf("algo", "%v", err)
 	}
-	if s.info == nil && s.set.Algo != exec.Auto {
+	if s.device.info == nil && s.set.Algo != exec.Auto {
 		return optionErrorf("algo", "the host executor has one algorithm: choose an OpenCL device, or leave it out")
 	}
 	return nil
@@ -39,12 +39,12 @@ func (s *Session) prepare(m *model.Model, h, w int, budget Budget) (*exec.Job, e
 
 // prepareWith plans with these options. The device must have been probed.
 func (s *Session) prepareWith(m *model.Model, h, w int, opt exec.Options) (*exec.Job, error) {
-	job, err := exec.Prepare(m, h, w, s.info, opt)
+	job, err := exec.Prepare(m, h, w, s.device.info, opt)
 	if err != nil {
 		return nil, s.algoError(err)
 	}
 	if m == s.model { // part of a network need not have every layer that is named
-		if err := s.algo.Match(job.Program); err != nil {
+		if err := s.choices.algo.Match(job.Program); err != nil {
 			return nil, optionErrorf("algo", "%v", err)
 		}
 	}
@@ -59,7 +59,7 @@ func (s *Session) prepareWithin(m *model.Model, h, w int, b Budget) (*exec.Job, 
 
 // minimum is the smallest budget that works for m.
 func (s *Session) minimum(m *model.Model, h, w int) (int64, error) {
-	least, err := exec.Minimum(m, h, w, s.info, s.engineOptions(Budget{}))
+	least, err := exec.Minimum(m, h, w, s.device.info, s.engineOptions(Budget{}))
 	return least, s.algoError(err)
 }
 
@@ -73,7 +73,7 @@ func (s *Session) algoError(err error) error {
 	case cannot.Asked:
 		return optionErrorf("algo", "%v", err)
 	}
-	return &devices.Error{Selector: s.set.Device, Problem: s.deviceFacts().Name + " cannot run the network", Err: err}
+	return &devices.Error{Selector: s.set.Device, Problem: s.device.deviceFacts().Name + " cannot run the network", Err: err}
 }
 
 // engineOptions are for a plan within a budget.
@@ -84,9 +84,9 @@ func (s *Session) engineOptions(budget Budget) exec.Options {
 // optionsIn are engineOptions in a precision that need not be the session's.
 func (s *Session) optionsIn(p Precision, budget Budget) exec.Options {
 	return exec.Options{
-		Precision: p.Storage(), TF32: p == TF32, Tuned: s.table, Rates: s.rates, Budget: budget, Algo: s.algo.Algo,
+		Precision: p.Storage(), TF32: p == TF32, Tuned: s.choices.table, Rates: s.choices.rates, Budget: budget, Algo: s.choices.algo.Algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
-		Matrix: s.matrix != nil && *s.matrix, Warpgroup: s.hopper, Discrete: s.discrete(), HostRest: s.hostRest(), Profiler: s.profile,
+		Matrix: s.device.matrix != nil && *s.device.matrix, Warpgroup: s.device.hopper, Discrete: s.device.discrete(), HostRest: s.device.hostRest(), Profiler: s.profile,
 		SaveHostMemory: s.lowHostMemory(),
 	}
 }

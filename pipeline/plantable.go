@@ -19,7 +19,7 @@ var tableBudgets = []int64{64 << 20, 128 << 20, 256 << 20, 512 << 20, 1 << 30, 2
 // tableBudget is a budget of so many bytes, as far as the device has them.
 func (s *Session) tableBudget(bytes int64) Budget {
 	b := Unlimited()
-	if most := s.info.GlobalMem; most > 0 {
+	if most := s.device.info.GlobalMem; most > 0 {
 		bytes = min(bytes, most)
 	}
 	if bytes < math.MaxInt64 {
@@ -81,7 +81,7 @@ func (s *Session) PlanTableSize(rows, cols int) (*PlanTable, error) {
 }
 
 func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
-	if s.info == nil {
+	if s.device.info == nil {
 		return nil, optionErrorf("device", "the host executor has one plan: choose an OpenCL device")
 	}
 	t := &PlanTable{Input: input, Packed: [2]int{h, w}}
@@ -91,7 +91,7 @@ func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
 	if err != nil {
 		return nil, s.explainBudget(err, s.model, h, w)
 	}
-	if most := s.info.GlobalMem; most > 0 && least > most {
+	if most := s.device.info.GlobalMem; most > 0 && least > most {
 		_, err := s.prepareWithin(s.model, h, w, s.budget)
 		return nil, err
 	}
@@ -149,19 +149,19 @@ func (s *Session) measure(ctx context.Context, j Job, t *PlanTable) error {
 			return err
 		}
 	}
-	return s.closeEngine()
+	return s.runner.closeEngine()
 }
 
 // measureRow develops the photo within a row's budget, with an engine of its own.
 func (s *Session) measureRow(ctx context.Context, j Job, row *TableRow) (seconds float64, err error) {
-	if err := s.closeEngine(); err != nil {
+	if err := s.runner.closeEngine(); err != nil {
 		return 0, err
 	}
 	r, err := s.begin(ctx, j)
 	if err != nil {
 		return 0, err
 	}
-	r.within = row.PlanFacts.Full.Budget
+	r.network.within = row.PlanFacts.Full.Budget
 	rep, err := r.finish()
 	if err != nil {
 		return 0, err

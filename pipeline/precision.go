@@ -75,9 +75,9 @@ func precisionOf(j *exec.Job) Precision {
 // must have been probed.
 func (s *Session) offered() []Precision {
 	switch {
-	case s.info == nil:
+	case s.device.info == nil:
 		return []Precision{FP32}
-	case s.matrix != nil && *s.matrix:
+	case s.device.matrix != nil && *s.device.matrix:
 		return []Precision{FP32, TF32, FP16}
 	}
 	return []Precision{FP32, FP16}
@@ -91,62 +91,62 @@ func (s *Session) refusePrecision(p Precision) error {
 		can = append(can, o.String())
 	}
 	why := "has no matrix units that multiply tf32"
-	if s.info == nil {
+	if s.device.info == nil {
 		why = "computes in float32 only"
 	}
 	if s.set.Profile == nil { // auto measures on the device itself
 		can = append(can, precisionNames[AutoPrecision])
 	}
-	return optionErrorf("precision", "%s: %s %s: it offers %s", p, s.deviceFacts().Name, why, strings.Join(can, ", "))
+	return optionErrorf("precision", "%s: %s %s: it offers %s", p, s.device.deviceFacts().Name, why, strings.Join(can, ", "))
 }
 
 // checkHostPrecision refuses what the host executor does not have.
 func (s *Session) checkHostPrecision() error {
-	if s.info != nil {
+	if s.device.info != nil {
 		return nil
 	}
 	if s.set.Precision == TF32 || s.set.Precision == FP16 {
 		return s.refusePrecision(s.set.Precision)
 	}
-	s.chosen = &precisionChoice{precision: FP32}
+	s.choices.chosen = &precisionChoice{precision: FP32}
 	return nil
 }
 
 // decidePrecision settles which precision the session computes in. Whatever an earlier
 // photo had to take for want of memory does not matter to the next.
 func (s *Session) decidePrecision(ctx context.Context) error {
-	if s.decided == nil {
+	if s.choices.decided == nil {
 		if err := s.choosePrecision(ctx); err != nil {
 			return err
 		}
-		s.decided = s.chosen
+		s.choices.decided = s.choices.chosen
 	}
-	s.chosen = s.decided
+	s.choices.chosen = s.choices.decided
 	return nil
 }
 
 func (s *Session) choosePrecision(ctx context.Context) error {
-	if s.chosen != nil {
+	if s.choices.chosen != nil {
 		return nil
 	}
 	switch p := s.set.Precision; {
-	case p == TF32 && !(s.matrix != nil && *s.matrix):
+	case p == TF32 && !(s.device.matrix != nil && *s.device.matrix):
 		return s.refusePrecision(p)
 	case p != AutoPrecision:
-		s.chosen = &precisionChoice{precision: p}
+		s.choices.chosen = &precisionChoice{precision: p}
 		return nil
-	case s.choice.Device == nil || s.set.Profile != nil:
+	case s.device.choice.Device == nil || s.set.Profile != nil:
 		return optionErrorf("precision", "auto measures on the device, and a profile has none: choose one of fp32, tf32, fp16")
 	}
 	if s.preference()[0] == FP32 {
-		s.chosen = &precisionChoice{precision: FP32, why: "what CPUs are fastest in"}
+		s.choices.chosen = &precisionChoice{precision: FP32, why: "what CPUs are fastest in"}
 		return nil
 	}
 	tried, err := s.peers.try(func() ([]precisionTrial, error) { return s.selfCheck(ctx) })
 	if err != nil {
 		return err
 	}
-	s.chosen = choosePrecision(tried)
+	s.choices.chosen = choosePrecision(tried)
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (s *Session) choosePrecision(ctx context.Context) error {
 // half of the bytes and matrix units make GPUs faster, while CPUs convert every sample.
 func (s *Session) preference() []Precision {
 	p := s.offered()
-	if s.info != nil && s.info.Type != clrt.CPU {
+	if s.device.info != nil && s.device.info.Type != clrt.CPU {
 		slices.Reverse(p)
 	}
 	return p
@@ -167,12 +167,12 @@ func (s *Session) planPrecisely(ctx context.Context, m *model.Model, h, w int, b
 	if s.set.Precision != AutoPrecision || !errors.As(err, new(*BudgetError)) {
 		return job, err
 	}
-	first := s.chosen
+	first := s.choices.chosen
 	for _, p := range s.offered() {
 		if p == first.precision {
 			continue
 		}
-		s.chosen = &precisionChoice{precision: p}
+		s.choices.chosen = &precisionChoice{precision: p}
 		job, perr := s.prepare(m, h, w, b)
 		if perr != nil {
 			continue
@@ -182,11 +182,11 @@ func (s *Session) planPrecisely(ctx context.Context, m *model.Model, h, w int, b
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case terr == nil && exactEnough(tried, p):
-			s.chosen = &precisionChoice{p, tried, fmt.Sprintf("%s does not fit the budget", first.precision)}
+			s.choices.chosen = &precisionChoice{p, tried, fmt.Sprintf("%s does not fit the budget", first.precision)}
 			return job, nil
 		}
 	}
-	s.chosen = first
+	s.choices.chosen = first
 	return nil, err
 }
 
@@ -194,13 +194,13 @@ func (s *Session) planPrecisely(ctx context.Context, m *model.Model, h, w int, b
 // enough for it and for the photo in any precision. Other errors of ready it returns.
 func (s *Session) patchTooLarge(err error, m *model.Model, h, w int) error {
 	var small *memplan.BudgetError
-	if !errors.As(err, &small) || s.chosen != nil {
+	if !errors.As(err, &small) || s.choices.chosen != nil {
 		return err
 	}
-	defer func() { s.chosen = nil }()
+	defer func() { s.choices.chosen = nil }()
 	least := small.Minimum
 	for _, p := range s.offered() {
-		s.chosen = &precisionChoice{precision: p}
+		s.choices.chosen = &precisionChoice{precision: p}
 		n, merr := s.minimum(m, h, w)
 		if merr != nil {
 			return errors.Join(err, merr)
@@ -213,8 +213,8 @@ func (s *Session) patchTooLarge(err error, m *model.Model, h, w int) error {
 // precision is the one decided, or until then the one asked for, FP32 for auto.
 func (s *Session) precision() Precision {
 	switch {
-	case s.chosen != nil:
-		return s.chosen.precision
+	case s.choices.chosen != nil:
+		return s.choices.chosen.precision
 	case s.set.Precision == AutoPrecision:
 		return FP32
 	}
@@ -223,8 +223,8 @@ func (s *Session) precision() Precision {
 
 // precisionWhy says why the precision was taken, "" if it was asked for.
 func (s *Session) precisionWhy() string {
-	if s.chosen == nil || s.set.Precision != AutoPrecision {
+	if s.choices.chosen == nil || s.set.Precision != AutoPrecision {
 		return ""
 	}
-	return s.chosen.String()
+	return s.choices.chosen.String()
 }

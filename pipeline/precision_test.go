@@ -164,7 +164,7 @@ func largest(m *model.Model) string {
 func TestUnknownTF32(t *testing.T) {
 	s, _, _ := session(t, Settings{Precision: TF32})
 	err := s.ready(t.Context())
-	if s.matrix != nil && *s.matrix {
+	if s.device.matrix != nil && *s.device.matrix {
 		if err != nil || s.precision() != TF32 {
 			t.Errorf("matrix units, but %v", err)
 		}
@@ -195,7 +195,7 @@ func TestAutoPrecision(t *testing.T) {
 	set := Settings{Precision: AutoPrecision, Model: "pynet-random:auto,width=4,level=4", PlanOptions: PlanOptions{Algo: "direct-naive"}}
 	ready := func(kind clrt.DeviceType) (*Session, []string, []string) {
 		s, told, debug := session(t, set)
-		s.info.Type = kind // the algorithms stay those that the device can run
+		s.device.info.Type = kind // the algorithms stay those that the device can run
 		if err := s.ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -205,8 +205,8 @@ func TestAutoPrecision(t *testing.T) {
 		t.Errorf("a CPU: told %q, %s", told, s.precisionWhy())
 	}
 	first, told, _ := ready(clrt.Accelerator)
-	if len(told) != 1 || len(first.chosen.tried) < 2 || !math.IsInf(first.chosen.tried[0].psnr, 1) || !(first.chosen.tried[1].psnr > 20) {
-		t.Errorf("told %q, tried %+v", told, first.chosen.tried)
+	if len(told) != 1 || len(first.choices.chosen.tried) < 2 || !math.IsInf(first.choices.chosen.tried[0].psnr, 1) || !(first.choices.chosen.tried[1].psnr > 20) {
+		t.Errorf("told %q, tried %+v", told, first.choices.chosen.tried)
 	}
 	second, told, _ := ready(clrt.Accelerator)
 	if len(told) != 0 || second.precisionWhy() != first.precisionWhy() || second.precision() != first.precision() {
@@ -270,7 +270,7 @@ func TestAutoPrecisionSmallPatch(t *testing.T) {
 	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
 	explain := func(mem int64) error {
 		s, _, _ := session(t, Settings{Precision: AutoPrecision, Memory: Limit(mem), PlanOptions: PlanOptions{Algo: "direct-naive"}})
-		s.info.Type = clrt.Accelerator
+		s.device.info.Type = clrt.Accelerator
 		_, err := s.ExplainSize(64, 64)
 		return err
 	}

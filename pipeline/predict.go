@@ -26,12 +26,12 @@ func (b *Batch) deviceTimes() []*deviceTimes {
 	var kinds []string
 	for i, s := range b.sessions {
 		d := &deviceTimes{processor: 1 + i}
-		if s.info == nil || s.info.Type == clrt.CPU {
+		if s.device.info == nil || s.device.info.Type == clrt.CPU {
 			d.processor = 0
 		}
 		kind := "host executor"
-		if s.info != nil {
-			kind, d.start = s.info.Platform+"\x00"+s.info.Name+"\x00"+s.info.DriverVersion, deviceStart
+		if s.device.info != nil {
+			kind, d.start = s.device.info.Platform+"\x00"+s.device.info.Name+"\x00"+s.device.info.DriverVersion, deviceStart
 		}
 		if d.kind = slices.Index(kinds, kind); d.kind < 0 {
 			d.kind, kinds = len(kinds), append(kinds, kind)
@@ -55,15 +55,15 @@ func (b *Batch) deviceTimes() []*deviceTimes {
 // opened: what is known only by asking, matrix units for instance, is left out.
 func (s *Session) predict() float64 {
 	h, w := s.model.Convention.PaddedSides(typicalRows/2, typicalColumns/2)
-	if s.info == nil {
+	if s.device.info == nil {
 		info, err := s.model.Info(2*h, 2*w)
 		if err != nil {
 			return 0
 		}
 		return float64(info.FLOPs) / (hostRate * float64(cores()))
 	}
-	opt := exec.Options{Precision: s.set.Precision.Storage(), Algo: s.algo.Algo}
-	job, err := exec.Prepare(s.model, h, w, s.info, opt)
+	opt := exec.Options{Precision: s.set.Precision.Storage(), Algo: s.choices.algo.Algo}
+	job, err := exec.Prepare(s.model, h, w, s.device.info, opt)
 	if err != nil || !(job.Plan.Cost.Seconds > 0) || math.IsInf(job.Plan.Cost.Seconds, 0) {
 		return 0
 	}

@@ -23,17 +23,17 @@ func TestRates(t *testing.T) {
 		return s
 	}
 	a, ctx := open(), context.Background()
-	if err := a.useTuning(); err != nil || a.rates != nil {
-		t.Fatalf("before any measurement: %v, error %v", a.rates, err)
+	if err := a.useTuning(); err != nil || a.choices.rates != nil {
+		t.Fatalf("before any measurement: %v, error %v", a.choices.rates, err)
 	}
 	if err := a.measureRates(ctx); err != nil {
 		t.Fatal(err)
 	}
 	b := open()
-	if err := b.useTuning(); err != nil || b.rates == nil || b.rates.String() != a.rates.String() {
-		t.Errorf("kept %v, found %v, error %v", a.rates, b.rates, err)
+	if err := b.useTuning(); err != nil || b.choices.rates == nil || b.choices.rates.String() != a.choices.rates.String() {
+		t.Errorf("kept %v, found %v, error %v", a.choices.rates, b.choices.rates, err)
 	}
-	if got := b.engineOptions(Budget{}).Rates; got != b.rates {
+	if got := b.engineOptions(Budget{}).Rates; got != b.choices.rates {
 		t.Errorf("engines are given %v", got)
 	}
 	store := b.tuningStore()
@@ -45,12 +45,12 @@ func TestRates(t *testing.T) {
 	told := ""
 	c := open()
 	c.set.Debug = func(text string) { told = text }
-	if err := c.useTuning(); err != nil || c.rates != nil || told == "" {
-		t.Errorf("a bad note gives %v, error %v, told %q", c.rates, err, told)
+	if err := c.useTuning(); err != nil || c.choices.rates != nil || told == "" {
+		t.Errorf("a bad note gives %v, error %v, told %q", c.choices.rates, err, told)
 	}
 	d := open()
 	d.set.NoTune = true
-	if err := d.useTuning(); err != nil || d.rates != nil {
-		t.Errorf("without tuning: %v, error %v", d.rates, err)
+	if err := d.useTuning(); err != nil || d.choices.rates != nil {
+		t.Errorf("without tuning: %v, error %v", d.choices.rates, err)
 	}
 }

@@ -57,7 +57,7 @@ func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(str
 	if e, _, err = s.open(again); err != nil {
 		return nil, again, s.memoryError(err, again, m, h, w)
 	}
-	s.found = found
+	s.runner.found = found
 	return e, again, nil
 }
 
@@ -65,21 +65,21 @@ func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(str
 // bytes the device had come to hold, or was to hold if it had not begun, and
 // drops the context: what a driver makes of the rest of it is not known.
 func (s *Session) open(job *exec.Job) (e *exec.Engine, held int64, err error) {
-	if err := s.openContext(); err != nil {
+	if err := s.device.openContext(); err != nil {
 		return nil, 0, err
 	}
-	do := s.openJob
+	do := s.runner.openJob
 	if do == nil {
 		do = (*exec.Job).Open
 	}
-	if e, err = do(job, s.cl); err == nil || !clrt.OutOfMemory(err) {
+	if e, err = do(job, s.device.cl); err == nil || !clrt.OutOfMemory(err) {
 		return e, 0, err
 	}
-	if held = min(s.cl.Peak(), job.Plan.Peak); held == 0 {
+	if held = min(s.device.cl.Peak(), job.Plan.Peak); held == 0 {
 		held = job.Plan.Peak
 	}
-	err = errors.Join(err, s.cl.Close())
-	s.cl = nil
+	err = errors.Join(err, s.device.cl.Close())
+	s.device.cl = nil
 	return nil, held, err
 }
 

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"time"
@@ -13,7 +14,9 @@ import (
 
 // run is the making of one picture.
 type run struct {
-	computation
+	session *Session
+	ctx     context.Context
+	network computation
 	job     *Job
 	report  *Report
 	start   time.Time
@@ -21,11 +24,11 @@ type run struct {
 	turn    runTurn
 	holds   runHolds
 
-	photo *raw.Photo
-	meta  *raw.Meta
-	geo   geometry
-	ahead *readAhead
-	decisions
+	photo     *raw.Photo
+	meta      *raw.Meta
+	geo       geometry
+	ahead     *readAhead
+	decisions decisions
 }
 
 // runTurn is a run's turn on the device.
@@ -64,16 +67,16 @@ func (r *run) do() (err error) {
 			return err
 		}
 	} else {
-		if r.set.PlanOnly {
+		if r.session.set.PlanOnly {
 			return errPlanOnly
 		}
 		if out, err = openTarget(r.ctx, &r.job.Output, r.reads()); err != nil {
 			return err
 		}
-		r.outputs.add(out)
+		r.session.outputs.add(out)
 		defer func() {
 			out.abort() // nothing after commit
-			r.outputs.drop(out)
+			r.session.outputs.drop(out)
 		}()
 	}
 	if r.job.Reference != "" {
@@ -103,12 +106,12 @@ func (r *run) do() (err error) {
 	if r.ahead == nil {
 		r.decodeAhead()
 	}
-	display := r.model.Convention.Output == model.OutputDisplaySRGB
+	display := r.session.model.Convention.Output == model.OutputDisplaySRGB
 	count := statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight}
-	if r.balance, err = decideBalance(r.meta, count, r.job, display, r.report); err != nil {
+	if r.decisions.balance, err = decideBalance(r.meta, count, r.job, display, r.report); err != nil {
 		return r.photoError(err)
 	}
-	if err = r.decideRendering(&r.model.Convention); err != nil {
+	if err = r.decideRendering(&r.session.model.Convention); err != nil {
 		return r.photoError(err)
 	}
 	if err := r.awaitTurn(); err != nil {
@@ -118,7 +121,7 @@ func (r *run) do() (err error) {
 		return err
 	}
 	if r.job.Reference != "" {
-		if r.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
+		if r.decisions.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
 			return err
 		}
 	}
@@ -135,16 +138,16 @@ func (r *run) do() (err error) {
 
 // decideRendering lists the stages from the network's rows to the picture's.
 func (r *run) decideRendering(c *model.Convention) error {
-	l, err := newLens(r.photo.Lens(), r.geo, c, r.balance.gains, r.report)
+	l, err := newLens(r.photo.Lens(), r.geo, c, r.decisions.balance.gains, r.report)
 	if err == nil {
-		r.rendering = newRendering(r.geo, c, r.balance, l)
+		r.decisions.rendering = newRendering(r.geo, c, r.decisions.balance, l)
 	}
 	return err
 }
 
 // decodeAhead starts decoding.
 func (r *run) decodeAhead() {
-	r.ahead = newReadAhead(r.ctx, r.photo, r.geo.region, r.holds.blocks, &r.host.mosaics, r.stages())
+	r.ahead = newReadAhead(r.ctx, r.photo, r.geo.region, r.holds.blocks, &r.session.host.mosaics, r.session.stages())
 }
 
 // reads are the files that the run is made from: no output may replace them.
@@ -153,8 +156,8 @@ func (r *run) reads() []string {
 	if r.job.Reader == nil {
 		files = append(files, r.job.Input)
 	}
-	if filepath.Ext(r.set.Model) != "" { // the built-in ones are no files
-		files = append(files, r.set.Model)
+	if filepath.Ext(r.session.set.Model) != "" { // the built-in ones are no files
+		files = append(files, r.session.set.Model)
 	}
 	return files
 }
@@ -162,7 +165,7 @@ func (r *run) reads() []string {
 // awaitTurn waits until the photos before have left the device.
 func (r *run) awaitTurn() error {
 	start := time.Now()
-	defer r.stages().Begin("wait for the device")()
+	defer r.session.stages().Begin("wait for the device")()
 	err := r.turn.wait(r.ctx)
 	r.turn.waited = time.Since(start)
 	r.report.Seconds.Wait = r.turn.waited.Seconds()
@@ -187,8 +190,8 @@ func (r *run) decide() error {
 
 // planWithin makes the plan and holds it against the budgets.
 func (r *run) planWithin() error {
-	defer r.stages().Begin("plan")()
-	if err := r.makePlan(r.geo.out.Y1); err != nil {
+	defer r.session.stages().Begin("plan")()
+	if err := r.network.makePlan(r.geo.out.Y1); err != nil {
 		return err
 	}
 	r.planned = true
@@ -208,22 +211,22 @@ func (r *run) photoError(err error) error {
 // make runs the network and writes the picture.
 func (r *run) make(out *target, w, h int) error {
 	var tap func([]uint16) error
-	if r.compare != nil {
-		tap = r.compare.row
+	if r.decisions.compare != nil {
+		tap = r.decisions.compare.row
 	}
 	enc, err := encoder(out, &r.job.Output, r.meta, w, h, tap, r.report)
 	if err != nil {
 		return err
 	}
-	conv := &r.model.Convention
-	lev := newLevels(r.meta, conv, r.balance.networkGains(), r.report.Noise)
+	conv := &r.session.model.Convention
+	lev := newLevels(r.meta, conv, r.decisions.balance.networkGains(), r.report.Noise)
 	if r.report.Noise != nil && r.report.Noise.Source == noiseFile {
 		lev.shading = r.photo.Gains()
 	}
 	src := newSource(r.ahead, r.geo, conv, lev)
-	dev := newDeveloper(r.geo, r.rendering, enc, r.holds.batches, &r.host.pictures, r.stages())
+	dev := newDeveloper(r.geo, r.decisions.rendering, enc, r.holds.batches, &r.session.host.pictures, r.session.stages())
 	defer dev.abandon()
-	err = r.compute(src, dev, r.replanned, r.turn.leave)
+	err = r.network.compute(src, dev, r.replanned, r.turn.leave)
 	r.turn.leave()
 	sec := &r.report.Seconds
 	sec.Decode, sec.Pack = r.ahead.busy().Seconds(), src.busy.sum.Seconds()
@@ -243,11 +246,11 @@ func (r *run) make(out *target, w, h int) error {
 // deliver finishes the picture and its file.
 func (r *run) deliver(dev *developer, out *target) error {
 	finish := time.Now()
-	defer r.stages().Begin("finish")()
+	defer r.session.stages().Begin("finish")()
 	if err := dev.finish(); err != nil {
 		return err
 	}
-	end := r.stages().Begin("flush")
+	end := r.session.stages().Begin("flush")
 	err := out.commit()
 	end()
 	if err != nil {
@@ -261,10 +264,10 @@ func (r *run) deliver(dev *developer, out *target) error {
 
 // judge finishes the comparison with the reference.
 func (r *run) judge() (err error) {
-	if r.compare == nil {
+	if r.decisions.compare == nil {
 		return nil
 	}
-	if r.report.Reference, err = r.compare.result(); err != nil {
+	if r.report.Reference, err = r.decisions.compare.result(); err != nil {
 		return err
 	}
 	got := float64(r.report.Reference.CPSNR)
@@ -277,7 +280,7 @@ func (r *run) judge() (err error) {
 // replanned holds another plan than the one that was shown against the host's memory.
 func (r *run) replanned() error {
 	err := r.hostNeeds() // more may be spilled now
-	r.holds.limiter.setFixed(r.fixedBytes(r.plan))
+	r.holds.limiter.setFixed(r.fixedBytes(r.network.plan))
 	if err != nil {
 		return err
 	}

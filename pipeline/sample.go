@@ -106,8 +106,8 @@ func (s *lightSample) brightness(gains [3]float64) colour.Brightness {
 // sampleLight reads the sample, once: in the bands that the noise estimate reads, when it
 // reads them.
 func (r *run) sampleLight() (*lightSample, error) {
-	if r.light != nil {
-		return r.light, nil
+	if r.decisions.light != nil {
+		return r.decisions.light, nil
 	}
 	s := newLightSample(r.meta)
 	read := noise.RowReader(r.photo.ReadRows)
@@ -124,17 +124,17 @@ func (r *run) sampleLight() (*lightSample, error) {
 		}
 		s.band(y, noise.BandRows, rows)
 	}
-	r.light = s
+	r.decisions.light = s
 	return s, nil
 }
 
 // sampled adds the bands that the noise estimate reads to the light sample.
 func (r *run) sampled(read noise.RowReader) noise.RowReader {
-	r.light = newLightSample(r.meta)
+	r.decisions.light = newLightSample(r.meta)
 	return func(y, n int, stored []uint16) error {
 		err := read(y, n, stored)
 		if err == nil {
-			r.light.band(y, n, stored)
+			r.decisions.light.band(y, n, stored)
 		}
 		return err
 	}

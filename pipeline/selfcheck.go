@@ -201,20 +201,20 @@ func (s *Session) tryPrecisions(ctx context.Context) ([]precisionTrial, error) {
 // tryPrecision runs the patch in one precision, with the algorithms that a photo
 // would have, within the budget.
 func (s *Session) tryPrecision(ctx context.Context, p Precision) (out []float32, err error) {
-	if err := s.closeEngine(); err != nil {
+	if err := s.runner.closeEngine(); err != nil {
 		return nil, err
 	}
 	h, w := s.model.Convention.PaddedSides(patchH, patchW)
 	opt := s.engineOptions(s.allowed())
 	opt.Precision, opt.TF32, opt.Profiler = p.Storage(), p == TF32, nil
-	job, err := exec.Prepare(s.model, h, w, s.info, opt)
+	job, err := exec.Prepare(s.model, h, w, s.device.info, opt)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.openContext(); err != nil {
+	if err := s.device.openContext(); err != nil {
 		return nil, err
 	}
-	e, err := job.Open(s.cl)
+	e, err := job.Open(s.device.cl)
 	if err != nil {
 		return nil, err
 	}

@@ -29,15 +29,15 @@ type Session struct {
 	set       Settings
 	model     *model.Model
 	modelName string
-	device
-	choices
-	runner
-	budget  Budget      // what plans may hold
-	peers   *peers      // sessions on devices of the same kind, nil: none
-	queue   deviceQueue // for the device and all that depends on it
-	host    hostMemory
-	outputs outputs
-	profile *exec.Profile // where the time goes; nil: not asked
+	device    device
+	choices   choices
+	runner    runner
+	budget    Budget      // what plans may hold
+	peers     *peers      // sessions on devices of the same kind, nil: none
+	queue     deviceQueue // for the device and all that depends on it
+	host      hostMemory
+	outputs   outputs
+	profile   *exec.Profile // where the time goes; nil: not asked
 }
 
 // choices are how a session computes: each is made once, before the first plan that
@@ -82,7 +82,7 @@ func newSession(set Settings, n int, loaded *model.Model) (*Session, error) {
 		return nil, err
 	}
 	if set.Profiler != nil {
-		s.profile = set.Profiler(n, s.deviceFacts().Name, s.choice.Device)
+		s.profile = set.Profiler(n, s.device.deviceFacts().Name, s.device.choice.Device)
 	}
 	return s, nil
 }
@@ -96,11 +96,11 @@ func (s *Session) settle() (err error) {
 	if s.set.Level != nil {
 		level = *s.set.Level
 	}
-	if err = s.chooseDevice(); err != nil {
+	if err = s.device.chooseDevice(); err != nil {
 		return err
 	}
-	if s.set.Early && !s.set.PlanOnly && s.choice.Device != nil {
-		s.openEarly()
+	if s.set.Early && !s.set.PlanOnly && s.device.choice.Device != nil {
+		s.device.openEarly()
 	}
 	if s.model == nil {
 		if s.model, err = model.LoadLevel(s.set.Model, level); err != nil {
@@ -122,7 +122,7 @@ func (s *Session) settle() (err error) {
 
 // Close releases the device.
 func (s *Session) Close() error {
-	err := errors.Join(s.closeEngine(), s.device.close())
+	err := errors.Join(s.runner.closeEngine(), s.device.close())
 	if s.set.Compiler != nil {
 		s.set.Compiler.Rest(true)
 	}
@@ -131,7 +131,7 @@ func (s *Session) Close() error {
 
 // Context is the OpenCL context, nil before the first run and on the host
 // executor. For accounts and tests.
-func (s *Session) Context() *clrt.Context { return s.cl }
+func (s *Session) Context() *clrt.Context { return s.device.cl }
 
 // Abandon removes the unfinished files of runs that do not return, so that the
 // process can end. It may be called at any time, from any goroutine.
@@ -173,7 +173,7 @@ func (s *Session) Enhance(ctx context.Context, j Job) (*Report, error) {
 
 // begin opens the photo. The run must be finished.
 func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
-	r := &run{job: &j, start: time.Now(), holds: runHolds{batches: outBatches}}
+	r := &run{session: s, ctx: ctx, job: &j, start: time.Now(), holds: runHolds{batches: outBatches}}
 	if !j.DryRun || j.Output.Path != "" || j.Output.Writer != nil {
 		if err := j.Output.complete(); err != nil {
 			return nil, err
@@ -193,8 +193,8 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 		r.geo = linearLayout(r.meta)
 	}
 	r.report = s.newReport(&j, r.meta)
-	r.computation = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
-	r.progress, r.warn = j.Progress, r.say
+	r.network = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
+	r.network.progress, r.network.warn = j.Progress, r.say
 	r.turn.queueEntry = s.queue.join()
 	return r, nil
 }

@@ -74,7 +74,7 @@ func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorR
 		err = r.decide()
 	}
 	if err != nil {
-		return nil, r.report, withoutPhoto(err, r.h, r.w)
+		return nil, r.report, withoutPhoto(err, r.network.h, r.network.w)
 	}
 	r.report.Seconds.Plan = time.Since(start).Seconds()
 	if j.Planned != nil {
@@ -87,8 +87,8 @@ func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorR
 		return nil, r.report, errPlanOnly
 	}
 	r.out.Data = make([]float32, r.out.Elems())
-	err = r.compute(r, tensorSink{r.out}, func() error { return nil }, nil)
-	err = errors.Join(err, r.closeEngine())
+	err = r.network.compute(r, tensorSink{r.out}, func() error { return nil }, nil)
+	err = errors.Join(err, r.session.runner.closeEngine())
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
@@ -114,20 +114,21 @@ func (s *Session) newTensorReport(j *TensorJob) *TensorReport {
 // facts name the session's model and device.
 func (s *Session) facts() (ModelFacts, DeviceFacts) {
 	m := ModelFacts{Name: s.modelName, Arch: s.model.Arch, Output: s.model.Convention.Output.String()}
-	return m, s.deviceFacts()
+	return m, s.device.deviceFacts()
 }
 
 // tensorRun is one run on a tensor: an exec.Source.
 type tensorRun struct {
-	computation
-	job    *TensorJob
-	report *TensorReport
-	out    *Tensor
+	session *Session
+	network computation
+	job     *TensorJob
+	report  *TensorReport
+	out     *Tensor
 }
 
 // newTensorRun checks the input. Its result has a report even if there is an error.
 func (s *Session) newTensorRun(ctx context.Context, j *TensorJob) (*tensorRun, error) {
-	r := &tensorRun{job: j, report: s.newTensorReport(j)}
+	r := &tensorRun{session: s, job: j, report: s.newTensorReport(j)}
 	in, g, part := &j.Input, s.model.Graph, s.model
 	if in.C != g.Nodes[0].C || in.H < 1 || in.W < 1 {
 		return r, optionErrorf("input", "a tensor of shape %d,%d,%d: the network wants %d,H,W", in.C, in.H, in.W, g.Nodes[0].C)
@@ -143,25 +144,25 @@ func (s *Session) newTensorRun(ctx context.Context, j *TensorJob) (*tensorRun, e
 	}
 	h, w := s.model.Convention.PaddedSides(in.H, in.W)
 	r.report.Node = part.Graph.Nodes[part.Graph.Out].Name
-	r.computation = s.computation(ctx, part, h, w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
-	r.progress = j.Progress
-	r.warn = func(text string) { r.report.Warnings = append(r.report.Warnings, text) }
+	r.network = s.computation(ctx, part, h, w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
+	r.network.progress = j.Progress
+	r.network.warn = func(text string) { r.report.Warnings = append(r.report.Warnings, text) }
 	return r, nil
 }
 
 // decide plans the run.
 func (r *tensorRun) decide() error {
-	shapes, err := r.net.Graph.Shapes(r.h, r.w)
+	shapes, err := r.network.net.Graph.Shapes(r.network.h, r.network.w)
 	if err != nil {
 		return err
 	}
-	in, o := &r.job.Input, shapes[r.net.Graph.Out]
-	r.out = &Tensor{Shape: model.Shape{C: o.C, H: (in.H*o.H + r.h - 1) / r.h, W: (in.W*o.W + r.w - 1) / r.w}}
+	in, o := &r.job.Input, shapes[r.network.net.Graph.Out]
+	r.out = &Tensor{Shape: model.Shape{C: o.C, H: (in.H*o.H + r.network.h - 1) / r.network.h, W: (in.W*o.W + r.network.w - 1) / r.network.w}}
 	r.report.Output = [3]int{r.out.C, r.out.H, r.out.W}
-	if err := r.makePlan(r.out.H); err != nil || r.plan == nil {
+	if err := r.network.makePlan(r.out.H); err != nil || r.network.plan == nil {
 		return err
 	}
-	r.report.Algos = exec.SumAlgos(r.plan.Explain())
+	r.report.Algos = exec.SumAlgos(r.network.plan.Explain())
 	return nil
 }
 

@@ -25,24 +25,24 @@ func (s *Session) debug(text string) {
 
 // tuningStore is where the device's measurements are kept.
 func (s *Session) tuningStore() tune.Store {
-	return tune.In(clrt.CacheDir("tuning"), exec.TuningDevice(s.info))
+	return tune.In(clrt.CacheDir("tuning"), exec.TuningDevice(s.device.info))
 }
 
 // useTuning takes what [Session.Tune] has measured on the device: algorithms, and rates
 // for the prices of plans. It reads the file once, so that photos of a session have one
 // table.
 func (s *Session) useTuning() error {
-	if s.set.NoTune || s.set.Profile != nil || s.info == nil || s.choice.Device == nil || s.table != nil {
+	if s.set.NoTune || s.set.Profile != nil || s.device.info == nil || s.device.choice.Device == nil || s.choices.table != nil {
 		return nil
 	}
 	table, dropped := s.tuningStore().Load()
 	if dropped != "" {
 		s.debug("tuning results are not used: " + dropped)
 	}
-	s.table = table
+	s.choices.table = table
 	if text := table.Notes[s.ratesNote()]; text != "" {
 		var err error
-		if s.rates, err = exec.ParseRates(text); err != nil {
+		if s.choices.rates, err = exec.ParseRates(text); err != nil {
 			s.debug(err.Error())
 		}
 	}
@@ -53,7 +53,7 @@ func (s *Session) useTuning() error {
 // finds to the device's table, which it returns too. If ctx ends first, what was measured
 // until then is kept for later all the same.
 func (s *Session) measureInto(ctx context.Context, tasks []tune.Task, opt exec.Options, until time.Time) ([]tune.Outcome, *tune.Table, error) {
-	if err := s.closeEngine(); err != nil { // its memory counts too
+	if err := s.runner.closeEngine(); err != nil { // its memory counts too
 		return nil, nil, err
 	}
 	store := s.tuningStore()
@@ -106,12 +106,12 @@ func tuningSummary(found []tune.Outcome) string {
 // measureTasks measures in a context of its own, within the budget. What it finds
 // is kept as it comes.
 func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, opt exec.Options, until time.Time, saver *tuningSaver) (found []tune.Outcome, err error) {
-	cl, err := s.newContext()
+	cl, err := s.device.newContext()
 	if err != nil {
 		return nil, err
 	}
 	defer cl.Close()
-	m, err := tune.NewMeter(cl, opt.Caps(s.info), opt.Precision, tune.Defaults(s.info, s.budget.Bytes()))
+	m, err := tune.NewMeter(cl, opt.Caps(s.device.info), opt.Precision, tune.Defaults(s.device.info, s.budget.Bytes()))
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ type PrecisionFinding struct {
 // before are replaced.
 func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration) (*TuneReport, error) {
 	start := time.Now()
-	if s.info == nil || s.choice.Device == nil || s.set.Profile != nil {
+	if s.device.info == nil || s.device.choice.Device == nil || s.set.Profile != nil {
 		return nil, optionErrorf("device", "tuning measures on an OpenCL device itself: choose one that is here, without a profile")
 	}
 	if err := s.probe(); err != nil {
@@ -179,13 +179,13 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 		if err := s.decidePrecision(ctx); err != nil {
 			return nil, err
 		}
-		precisions = []Precision{s.chosen.precision}
+		precisions = []Precision{s.choices.chosen.precision}
 	}
-	table := s.table
+	table := s.choices.table
 	for _, p := range precisions {
 		opt := s.optionsIn(p, s.budget)
 		opt.Tuned = table
-		tasks, err := exec.TuneTasks(s.model, h, w, s.info, opt)
+		tasks, err := exec.TuneTasks(s.model, h, w, s.device.info, opt)
 		if err != nil {
 			return r, err
 		}
@@ -205,29 +205,29 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 		}
 		r.Findings = append(r.Findings, PrecisionFinding{p.String(), job.Tuning().Hash, found})
 	}
-	s.table = table
+	s.choices.table = table
 	err := s.measureRates(ctx)
 	r.Seconds = time.Since(start).Seconds()
 	return r, err
 }
 
 // ratesNote is the key of a device's rates among the notes of its tuning table.
-func (s *Session) ratesNote() string { return fmt.Sprintf("rates shared=%v", s.shared()) }
+func (s *Session) ratesNote() string { return fmt.Sprintf("rates shared=%v", s.device.shared()) }
 
 // measureRates measures the device, uses what it finds and keeps it for later runs.
 func (s *Session) measureRates(ctx context.Context) error {
-	if err := s.closeEngine(); err != nil { // its memory counts too
+	if err := s.runner.closeEngine(); err != nil { // its memory counts too
 		return err
 	}
-	cl, err := s.newContext()
+	cl, err := s.device.newContext()
 	if err != nil {
 		return err
 	}
-	r, err := exec.MeasureRates(cl, s.shared(), s.budget.Bytes())
+	r, err := exec.MeasureRates(cl, s.device.shared(), s.budget.Bytes())
 	if err = errors.Join(err, cl.Close()); err != nil {
 		return err
 	}
-	s.rates = r
+	s.choices.rates = r
 	store := s.tuningStore()
 	release, err := store.Lock(ctx, nil)
 	if err != nil {
