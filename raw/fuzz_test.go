@@ -11,6 +11,7 @@ import (
 	"io"
 	"testing"
 
+	"enhance/internal/boundtest"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
 	"enhance/raw/opcode"
@@ -26,35 +27,42 @@ const maxFuzzSamples = 1 << 22
 // tryPhoto opens b and reads all of it: it must not panic, and errors must be
 // of the documented kinds.
 func tryPhoto(t *testing.T, b []byte, opt Options) {
-	p, err := openBytes(b, opt)
+	var p *Photo
+	var err error
+	boundtest.Run(t, len(b), 4<<20, 300, func() { p, err = openBytes(b, opt) })
 	if err == nil {
-		m := p.Meta()
-		if m.Width < 1 || m.Height < 1 || m.Width*m.Height > 8*1032*len(b) {
-			t.Fatalf("%dx%d samples from %d bytes", m.Width, m.Height, len(b))
-		}
-		if m.Crop.X0 < 0 || m.Crop.Y0 < 0 || m.Crop.Width() < 1 || m.Crop.Height() < 1 || m.Crop.X1 > m.Width || m.Crop.Y1 > m.Height {
-			t.Fatalf("crop %v of %dx%d", m.Crop, m.Width, m.Height)
-		}
-		if m.Width*m.Height > maxFuzzSamples {
-			return
-		}
-		if m.Linear {
-			checkKind(t, tryLinear(t, p))
-			return
-		}
-		dst := make([]uint16, m.Width*m.Height)
-		out := make([]float32, m.Width)
-		if err = p.ReadRows(0, m.Height, dst); err == nil {
-			for y := range m.Height {
-				p.Normalise(y, 0, dst[y*m.Width:][:m.Width], out)
-			}
-			last := make([]uint16, m.Width)
-			if err = p.ReadRows(m.Height-1, 1, last); err == nil && m.Width > 0 && last[0] != dst[len(dst)-m.Width] {
-				t.Fatal("the last row read alone differs")
-			}
-		}
+		boundtest.Run(t, len(b), 64<<20, 64*1032, func() { err = tryRows(t, p, b) })
 	}
 	checkKind(t, err)
+}
+
+// tryRows reads all of an open photo.
+func tryRows(t *testing.T, p *Photo, b []byte) (err error) {
+	m := p.Meta()
+	if m.Width < 1 || m.Height < 1 || m.Width*m.Height > 8*1032*len(b) {
+		t.Fatalf("%dx%d samples from %d bytes", m.Width, m.Height, len(b))
+	}
+	if m.Crop.X0 < 0 || m.Crop.Y0 < 0 || m.Crop.Width() < 1 || m.Crop.Height() < 1 || m.Crop.X1 > m.Width || m.Crop.Y1 > m.Height {
+		t.Fatalf("crop %v of %dx%d", m.Crop, m.Width, m.Height)
+	}
+	if m.Width*m.Height > maxFuzzSamples {
+		return nil
+	}
+	if m.Linear {
+		return tryLinear(t, p)
+	}
+	dst := make([]uint16, m.Width*m.Height)
+	out := make([]float32, m.Width)
+	if err = p.ReadRows(0, m.Height, dst); err == nil {
+		for y := range m.Height {
+			p.Normalise(y, 0, dst[y*m.Width:][:m.Width], out)
+		}
+		last := make([]uint16, m.Width)
+		if err = p.ReadRows(m.Height-1, 1, last); err == nil && m.Width > 0 && last[0] != dst[len(dst)-m.Width] {
+			t.Fatal("the last row read alone differs")
+		}
+	}
+	return err
 }
 
 func checkKind(t *testing.T, err error) {

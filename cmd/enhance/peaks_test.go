@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/internal/boundtest"
 	"enhance/internal/exec"
 	"enhance/internal/peak"
 )
@@ -71,7 +72,8 @@ func FuzzPeaks(f *testing.F) {
 	f.Add(`{"fma": 2, "bytes": 3, "mma_warpgroup": 4}`)
 	f.Add(`{"fma": 1e308, "bytes": 1e-320}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		p := parsePeaks([]byte(text))
+		var p *exec.Peaks
+		boundtest.Run(t, len(text), 1<<20, 100, func() { p = parsePeaks([]byte(text)) })
 		if p == nil {
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"enhance/internal/boundtest"
 	"enhance/raw/tiff"
 )
 
@@ -105,7 +106,9 @@ func FuzzCleanExif(f *testing.F) {
 	f.Add(testExif())
 	f.Add(bigEndianExif())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		e, err := cleanExif(b)
+		var e *exifBlock
+		var err error
+		boundtest.Run(t, len(b), 1<<20, 100, func() { e, err = cleanExif(b) })
 		if err != nil {
 			if !errors.Is(err, ErrExif) {
 				t.Fatal(err)

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"golang.org/x/image/tiff"
+
+	"enhance/internal/boundtest"
 )
 
 func encodePNG(t testing.TB, im image.Image) []byte {
@@ -141,7 +143,9 @@ func FuzzReadRGB16(f *testing.F) {
 	f.Add(encodePNG(f, image.NewGray16(image.Rect(0, 0, 3, 3))))
 	f.Add(hugePNG(1<<20, 1<<10))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := DecodeRGB16(bytes.NewReader(data), int64(len(data)))
+		var m *RGB16
+		var err error
+		boundtest.Run(t, len(data), 8<<20, 20*maxExpansion, func() { m, err = DecodeRGB16(bytes.NewReader(data), int64(len(data))) })
 		if err != nil {
 			for _, known := range []error{ErrFormat, ErrCorrupt, ErrTooLarge, ErrUnsupported} {
 				if errors.Is(err, known) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/internal/boundtest"
 	"enhance/internal/profile"
 )
 
@@ -185,7 +186,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"name": 3`))
 	f.Add([]byte("{\n\"global_mem\": -1}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := profile.Parse(text, "fuzz")
+		var p *profile.Profile
+		var err error
+		boundtest.Run(t, len(text), 1<<20, 200, func() { p, err = profile.Parse(text, "fuzz") })
 		var e *profile.FormatError
 		switch {
 		case err == nil && (p.GlobalMem < 1 || p.MaxAlloc < 1 || p.BaseAlign < 1):

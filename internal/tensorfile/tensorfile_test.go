@@ -3,12 +3,14 @@ package tensorfile_test
 import (
 	"errors"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
 
 	"enhance/internal/atomicfile"
+	"enhance/internal/boundtest"
 	"enhance/internal/tensorfile"
 	"enhance/model"
 	"enhance/raw"
@@ -48,6 +50,30 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s of %v: %v, want %T", c.spec, c.shape, err, c.want)
 		}
 	}
+}
+
+// FuzzRead: a file is read if it has as many samples as were asked for, and no other.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte{0, 0, 128, 63, 1, 2, 3, 4}, uint32(2))
+	f.Add([]byte{0, 0, 128, 63, 1}, uint32(1))
+	f.Add([]byte{}, uint32(math.MaxUint32))
+	f.Fuzz(func(t *testing.T, b []byte, n uint32) {
+		path := filepath.Join(t.TempDir(), "x.f32")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int64{int64(n), int64(len(b) / 4), int64(n) << 28} {
+			var v []float32
+			var err error
+			boundtest.Run(t, len(b), 1<<20, 10, func() { v, err = tensorfile.Read(path, n) })
+			if fits := 4*n == int64(len(b)) && n < 1<<40; fits != (err == nil) || fits && int64(len(v)) != n {
+				t.Errorf("%d samples of %d bytes: %d read, %v", n, len(b), len(v), err)
+			}
+			if err != nil && !errors.As(err, new(*raw.FormatError)) {
+				t.Errorf("error of another kind: %v", err)
+			}
+		}
+	})
 }
 
 func FuzzParseShape(f *testing.F) {

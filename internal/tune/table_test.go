@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"enhance/conv"
+	"enhance/internal/boundtest"
 	"enhance/internal/fuse"
 )
 
@@ -75,7 +76,9 @@ func FuzzParse(f *testing.F) {
 		if sum { // so that the lines themselves are reached
 			text = summed(text)
 		}
-		table, err := Parse([]byte(text))
+		var table *Table
+		var err error
+		boundtest.Run(t, len(text), 1<<20, 100, func() { table, err = Parse([]byte(text)) })
 		if err != nil {
 			return
 		}

@@ -6,10 +6,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"enhance/internal/boundtest"
 )
 
 // formats are the endings of the two containers.
@@ -169,13 +170,9 @@ func FuzzPickle(f *testing.F) {
 		f.Add(zipFile(f, c.pickle, c.storages))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		tensors, err := read(b)
-		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20+1000*uint64(len(b)) {
-			t.Fatalf("%d bytes were allocated for a file of %d", n, len(b))
-		}
+		var tensors map[string]*Tensor
+		var err error
+		boundtest.Run(t, len(b), 4<<20, 1000, func() { tensors, err = read(b) })
 		if err != nil {
 			return
 		}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"enhance/internal/boundtest"
 )
 
 // raw puts a header and data together.
@@ -172,7 +174,9 @@ func FuzzSafetensors(f *testing.F) {
 	}
 	f.Add(raw(`{"__metadata__":{"a":"b"},"a":{"dtype":"F16","shape":[2,1],"data_offsets":[0,4]},"b":{"dtype":"F64","shape":[],"data_offsets":[4,12]}}`, make([]byte, 12)))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		file, err := read(b)
+		var file *File
+		var err error
+		boundtest.Run(t, len(b), 1<<20, 200, func() { file, err = read(b) })
 		if err != nil {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"enhance/internal/boundtest"
 	"enhance/raw/rawerr"
 	"enhance/raw/tiff"
 )
@@ -50,12 +51,14 @@ func FuzzDirectories(f *testing.F) {
 		f.Add(write(f, s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		_, err := Directories(bytes.NewReader(b), int64(len(b)))
+		var err error
+		boundtest.Run(t, len(b), 4<<20, 1000, func() { _, err = Directories(bytes.NewReader(b), int64(len(b))) })
 		var fe *rawerr.FormatError
 		if err != nil && !errors.As(err, &fe) {
 			t.Fatalf("error of no documented kind: %v", err)
 		}
-		if _, err := Open(bytes.NewReader(b), int64(len(b))); err != nil {
+		boundtest.Run(t, len(b), 4<<20, 1000, func() { _, err = Open(bytes.NewReader(b), int64(len(b))) })
+		if err != nil {
 			var ue *rawerr.UnsupportedError
 			if !errors.As(err, &fe) && !errors.As(err, &ue) {
 				t.Fatalf("error of no documented kind: %v", err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"enhance/internal/boundtest"
 	"enhance/raw/mosaic"
 	"enhance/raw/rawerr"
 )
@@ -114,7 +115,9 @@ func FuzzFacts(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := parseFacts(text, 10000)
+		var p *facts
+		var err error
+		boundtest.Run(t, len(text), 1<<20, 200, func() { p, err = parseFacts(text, 10000) })
 		if err != nil {
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"enhance/internal/boundtest"
 	"enhance/raw/rawerr"
 )
 
@@ -275,7 +276,10 @@ func FuzzLJPEG(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		h, samples, err := decodeAll(b)
+		var h Header
+		var samples []uint16
+		var err error
+		boundtest.Run(t, len(b), 16<<20, 1<<16, func() { h, samples, err = decodeAll(b) })
 		if err != nil {
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"enhance/internal/boundtest"
 	"enhance/raw/rawerr"
 )
 
@@ -189,7 +190,9 @@ func FuzzList(f *testing.F) {
 		f.Add(b, uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, stage uint8) {
-		list, err := Parse(b, "OpcodeList")
+		var list []Operation
+		var err error
+		boundtest.Run(t, len(b), 1<<20, 200, func() { list, err = Parse(b, "OpcodeList") })
 		if err != nil {
 			checkKind(t, err)
 			return
@@ -205,13 +208,15 @@ func FuzzList(f *testing.F) {
 			}
 			return nil
 		})
-		if err := c.Add(list, Stage(stage%3+1)); err != nil {
+		dst := make([]float32, h*planes*w)
+		boundtest.Run(t, len(b), 1<<20, 2000, func() {
+			if err = c.Add(list, Stage(stage%3+1)); err == nil {
+				err = c.Rows(0, h, dst)
+			}
+		})
+		if err != nil {
 			checkKind(t, err)
 			return
-		}
-		dst := make([]float32, h*planes*w)
-		if err := c.Rows(0, h, dst); err != nil {
-			t.Fatal(err)
 		}
 		last := make([]float32, planes*w)
 		if err := c.Rows(h-1, 1, last); err != nil {

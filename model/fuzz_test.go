@@ -1,0 +1,59 @@
+package model
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"enhance/internal/boundtest"
+	"enhance/model/safetensors"
+)
+
+// FuzzWeights is safetensors files from their bytes to a network: whatever metadata, shapes
+// and names say, a file is refused, or is a network whose shapes can be computed. Its values
+// are zeros behind the header, so that damage to a header leaves the file whole.
+func FuzzWeights(f *testing.F) {
+	for _, spec := range []string{"pynet-m-random:1", "pynet-random:1,width=2,level=5", "pynet-s"} {
+		m, err := Load(spec)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := Write(&b, m); err != nil {
+			f.Fatal(err)
+		}
+		n := binary.LittleEndian.Uint64(b.Bytes())
+		f.Add(b.Bytes()[8:8+n], uint32(b.Len()-8-int(n)))
+	}
+	f.Fuzz(func(t *testing.T, header []byte, values uint32) {
+		values %= 1 << 20
+		file := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+		file = append(append(file, header...), make([]byte, values)...)
+		var m *Model
+		var err error
+		boundtest.Run(t, len(file), 64<<20, 200, func() {
+			weights, readErr := safetensors.Read(bytes.NewReader(file), int64(len(file)))
+			m, err = assembleFrom("fuzz", weights, readErr, AnyLevel)
+		})
+		var refused *WeightsError
+		if err != nil {
+			if !errors.As(err, &refused) {
+				t.Fatalf("error of another kind: %v", err)
+			}
+			return
+		}
+		h, w := m.Convention.PaddedSides(1, 5)
+		if _, err := m.Graph.Shapes(h, w); err != nil {
+			t.Fatalf("a network without shapes: %v", err)
+		}
+		var out bytes.Buffer
+		if err := Write(&out, m); err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+		if !json.Valid(out.Bytes()[8 : 8+binary.LittleEndian.Uint64(out.Bytes())]) {
+			t.Fatal("what was written has no header")
+		}
+	})
+}
