@@ -80,8 +80,21 @@ func badMatrices(err error) error {
 	return &raw.FormatError{Where: "colour", Problem: "the camera's matrices cannot be used", Err: err}
 }
 
-// natural makes the tone curve.
+// maxHeadroom bounds the headroom: under tungsten light blue has gains of 3 and more, and
+// what the network sees should not become too dark.
+const maxHeadroom = 4
+
+// clipping is the light at which each colour is clipped.
+func (b *balance) clipping() (clip [3]float64) {
+	for c, g := range b.gains {
+		clip[c] = min(g, b.headroom)
+	}
+	return clip
+}
+
+// natural makes room for the light of colours that saturate late, and the tone curve.
 func (b *balance) natural(m *raw.Meta) error {
+	b.headroom = min(max(b.gains[0], b.gains[1], b.gains[2]), maxHeadroom)
 	wide, _, err := colour.CameraTo(colour.Rec2020, cameraFacts(m), b.gains)
 	if err != nil {
 		return badMatrices(err)

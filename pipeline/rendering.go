@@ -6,6 +6,7 @@ import (
 
 	"enhance/internal/buffers"
 	"enhance/internal/colour"
+	"enhance/internal/highlights"
 	"enhance/internal/workers"
 	"enhance/model"
 	"enhance/raw"
@@ -93,6 +94,12 @@ func newRendering(g geometry, c *model.Convention, b *balance, l *lens) *renderi
 	s := &rendering{frame: g.out, light: b.light(c)}
 	if l.warps() {
 		s.frame = g.view
+	}
+	if b.tone != nil {
+		clip := b.clipping()
+		h := highlights.New(s.frame.Width(), s.frame.Height(), clip, b.headroom)
+		s.then(func(_ int, row []float32, _ [3][]float32) { h.Measure(row) })
+		s.add(h, s.frame.Width(), h.Extra())
 	}
 	l.stages(s, g)
 	s.code = b.code(c)
