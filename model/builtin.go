@@ -25,6 +25,7 @@ type Builtin struct {
 var builtins = []Builtin{
 	{"best", "noise-aware, 1.25 M parameters", "weights/best.safetensors"},
 	{"fast", "noise-aware, 0.2 M parameters", "weights/fast.safetensors"},
+	{"max", "noise-aware, 4.0 M parameters", "weights/max.safetensors"},
 	{"pynet-s", "the starter model, 1.1 M parameters", "weights/pynet-s.safetensors"},
 }
 
@@ -34,7 +35,7 @@ const Default = "fast"
 // Builtins lists the models that come with the program.
 func Builtins() []Builtin { return append([]Builtin(nil), builtins...) }
 
-// BuiltinNames joins their names for messages: "best, fast or pynet-s".
+// BuiltinNames joins their names for messages: "best, fast, max or pynet-s".
 func BuiltinNames() string {
 	names := builtinNames()
 	last := len(names) - 1

@@ -37,6 +37,8 @@ var pynetmConfigs = map[string]PyNETMConfig{
 		DownKernel: 3, UpKernel: 1, HeadKernel: 3, SkipKernel: 5},
 	"best": {Widths: []int{48, 64, 96, 128}, Encoder: []int{1, 1, 1, 1}, Decoder: []int{5, 1, 1},
 		DownKernel: 3, UpKernel: 1, HeadKernel: 3, SkipKernel: 5},
+	"max": {Widths: []int{96, 128, 160, 160}, Encoder: []int{1, 1, 1, 1}, Decoder: []int{6, 2, 1},
+		DownKernel: 3, UpKernel: 1, HeadKernel: 3, SkipKernel: 5},
 }
 
 // loadRandomM reads what follows "pynet-m-random:".

@@ -26,6 +26,7 @@ func TestPyNETMCost(t *testing.T) {
 	}{
 		"fast": {0.388, 206280},
 		"best": {1.917, 1251096},
+		"max":  {8.653, 4035736},
 	} {
 		m, err := Load("pynet-m-random:x,size=" + size)
 		if err != nil {
