@@ -3,8 +3,8 @@ package memplan
 import (
 	"math"
 	"slices"
-	"sync"
 
+	"enhance/internal/buffers"
 	"enhance/internal/fuse"
 )
 
@@ -64,7 +64,7 @@ func (fr *frame) simulate(p pace) *flow {
 	for k := range s.leaving {
 		s.leaving[k] = -1
 	}
-	spare := spareMoves.Get().(*[]Move)
+	spare := spareMoves.Get()
 	s.moves, s.work = (*spare)[:0], make([]float64, 0, fr.highest/p.rows+2*rampSteps)
 	s.run()
 	*spare, s.moves = s.moves, slices.Clone(s.moves)
@@ -74,7 +74,7 @@ func (fr *frame) simulate(p pace) *flow {
 
 // spareMoves is room for the moves of a section while nobody knows how many they are: a
 // search simulates thousands, which would otherwise leave most of its garbage.
-var spareMoves = sync.Pool{New: func() any { return new([]Move) }}
+var spareMoves = buffers.Values[[]Move]{New: func() *[]Move { return new([]Move) }}
 
 func (s *simulation) run() {
 	front := s.firstFront()

@@ -56,7 +56,7 @@ type encoding struct {
 	w, h   int // pixels of a row, and rows
 	stages *trace.Stages
 	pool   *buffers.Slices[uint16]
-	free   chan []uint16
+	room   chan struct{} // one for each batch that may still be begun
 	queue  chan batchOfRows
 	ended  chan struct{}
 	encode time.Duration
@@ -74,9 +74,9 @@ type batchOfRows struct {
 func newDeveloper(g geometry, stages *rendering, next imgio.RowWriter, batches int, pool *buffers.Slices[uint16], timeline *trace.Stages) *developer {
 	d := &developer{out: g.out, frame: stages.frame, rendering: stages, light: stages.light()}
 	d.next, d.w, d.h, d.pool, d.stages, d.ended = next, g.out.Width(), g.out.Height(), pool, timeline, make(chan struct{})
-	d.queue, d.free = make(chan batchOfRows, batches), make(chan []uint16, batches)
+	d.queue, d.room = make(chan batchOfRows, batches), make(chan struct{}, batches)
 	for range batches {
-		d.free <- nil
+		d.room <- struct{}{}
 	}
 	go d.write()
 	return d
@@ -135,11 +135,14 @@ func (noRows) End() error           { return nil }
 
 // codesOf is room for the codes of n rows. It waits for the encoder.
 func (e *encoding) codesOf(n int) []uint16 {
-	codes := <-e.free
-	if len(codes) < 3*e.w*n { // the first, or larger chunks than before
-		codes = e.pool.Get(3 * e.w * max(n, min(outRows, e.h)))
-	}
-	return codes
+	<-e.room
+	return e.pool.Get(3 * e.w * max(n, min(outRows, e.h)))
+}
+
+// giveBack takes back what codesOf gave.
+func (e *encoding) giveBack(codes []uint16) {
+	e.pool.Put(codes)
+	e.room <- struct{}{}
 }
 
 // developRows are rows that are being developed.
@@ -195,7 +198,7 @@ func (r *directRows) Row(y int, planes [][]float32) {
 
 func (r *directRows) End() error {
 	if err := r.ended(); err != nil {
-		r.free <- r.codes // abandon waits for all of them
+		r.giveBack(r.codes)
 		return err
 	}
 	r.queue <- batchOfRows{r.last - r.first, r.codes}
@@ -274,7 +277,7 @@ func (e *encoding) write() {
 		if e.failed.Load() == nil {
 			e.put(b)
 		}
-		e.free <- b.codes
+		e.giveBack(b.codes)
 	}
 }
 
@@ -307,8 +310,8 @@ func (e *encoding) abandon() {
 		close(e.queue)
 		<-e.ended
 		e.queue = nil
-		for range cap(e.free) {
-			e.pool.Put(<-e.free)
+		for range cap(e.room) { // until all that codesOf gave is back
+			<-e.room
 		}
 	}
 }

@@ -43,7 +43,6 @@ type blockWindow struct {
 	held      map[int][]uint16
 	users     map[int]int // of those blocks that somebody uses
 	from      int         // what was asked for last
-	free      [][]uint16  // blocks to be used again
 	pool      *buffers.Slices[uint16]
 }
 
@@ -160,7 +159,7 @@ func (a *readAhead) wake() {
 // drop gives up the blocks before n.
 func (w *blockWindow) drop(n int) {
 	for ; w.low < min(n, w.next); w.low++ {
-		w.free = append(w.free, w.held[w.low])
+		w.pool.Put(w.held[w.low])
 		delete(w.held, w.low)
 	}
 	if w.low < n && w.low == w.next { // nothing held: go on from there
@@ -181,7 +180,7 @@ func (a *readAhead) work() {
 			return
 		}
 		n := a.window.next
-		b := a.window.room(min(blockRows, a.region.Height()) * a.photo.Meta().Width)
+		b := a.window.pool.Get(min(blockRows, a.region.Height()) * a.photo.Meta().Width)
 		a.mu.Unlock()
 		start := time.Now()
 		err := a.decode(n, b)
@@ -189,7 +188,7 @@ func (a *readAhead) work() {
 		a.took += time.Since(start)
 		switch {
 		case a.window.next != n: // somebody went back meanwhile
-			a.window.free = append(a.window.free, b)
+			a.window.pool.Put(b)
 		case err != nil:
 			a.err = err
 		default:
@@ -198,16 +197,6 @@ func (a *readAhead) work() {
 		}
 		a.changed.Broadcast()
 	}
-}
-
-// room is memory for a block of so many samples.
-func (w *blockWindow) room(samples int) []uint16 {
-	if n := len(w.free); n > 0 {
-		b := w.free[n-1]
-		w.free = w.free[:n-1]
-		return b
-	}
-	return w.pool.Get(samples)
 }
 
 func (a *readAhead) decode(n int, b []uint16) error {
@@ -234,10 +223,7 @@ func (w *blockWindow) release() {
 	for _, b := range w.held {
 		w.pool.Put(b)
 	}
-	for _, b := range w.free {
-		w.pool.Put(b)
-	}
-	w.held, w.free = nil, nil
+	w.held = nil
 }
 
 // errClosed is what asking a closed readAhead for blocks gives.

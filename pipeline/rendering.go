@@ -237,7 +237,7 @@ func (d *developer) toEncoder(w *windowed, first, n int) error {
 		}
 	})
 	if err := firstError(errs); err != nil {
-		d.free <- codes // abandon waits for all of them
+		d.giveBack(codes)
 		return err
 	}
 	d.queue <- batchOfRows{n, codes}

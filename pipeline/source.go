@@ -1,8 +1,7 @@
 package pipeline
 
 import (
-	"sync"
-
+	"enhance/internal/buffers"
 	"enhance/internal/exec"
 	"enhance/model"
 	"enhance/raw"
@@ -16,7 +15,7 @@ type source struct {
 	pack   [4][2]int
 	cols   [2][]int32
 	meta   *raw.Meta
-	work   sync.Pool // *packing
+	lines  buffers.Slices[float32]
 	busy   busyTime
 	err    error // the first; the engine may report only that it was stopped
 }
@@ -29,7 +28,6 @@ type packing struct {
 
 func newSource(a *readAhead, g geometry, c *model.Convention, l *levels) *source {
 	s := &source{ahead: a, geo: g, levels: l, pack: c.Pack, meta: a.photo.Meta()}
-	s.work.New = func() any { return s.newPacking() }
 	s.cols = [2][]int32{g.sampleColumns(0), g.sampleColumns(1)}
 	return s
 }
@@ -62,12 +60,13 @@ type sourceRows struct {
 }
 
 func (s *sourceRows) Row(y int, planes [][]float32) {
-	w := s.work.Get().(*packing)
+	w := s.newPacking()
 	for r := range 2 {
 		at := s.geo.sampleRow(y, r)
 		s.half(w, planes, r, at, s.blocks[at/blockRows-s.first])
 	}
-	s.work.Put(w)
+	s.lines.Put(w.line)
+	s.lines.Put(w.noise)
 }
 
 func (s *sourceRows) End() error {
@@ -76,17 +75,17 @@ func (s *sourceRows) End() error {
 	return nil
 }
 
-func (s *source) newPacking() *packing {
-	w := &packing{line: make([]float32, s.geo.region.Width())}
+func (s *source) newPacking() (w packing) {
+	w.line = s.lines.Get(s.geo.region.Width())
 	if s.levels.noise != nil {
-		w.noise = make([]float32, len(w.line))
+		w.noise = s.lines.Get(len(w.line))
 	}
 	return w
 }
 
 // half fills the planes that row r (0 or 1) of the quads gives, from row at of the
 // region, which is in block b.
-func (s *source) half(w *packing, planes [][]float32, r, at int, b []uint16) {
+func (s *source) half(w packing, planes [][]float32, r, at int, b []uint16) {
 	region, stride := s.geo.region, s.meta.Width
 	stored := b[at%blockRows*stride+region.X0:][:region.Width()]
 	s.levels.row(region.Y0+at, region.X0, stored, w.line, w.noise)

@@ -24,3 +24,21 @@ func (s *Slices[T]) Put(b []T) {
 		s.pool.Put(&b)
 	}
 }
+
+// Values keeps values of one type that were put back until the garbage collector wants
+// their memory, for use from several goroutines. New makes a value where none is kept.
+type Values[T any] struct {
+	New  func() *T
+	pool sync.Pool
+}
+
+// Get returns a value of any content.
+func (s *Values[T]) Get() *T {
+	if v, ok := s.pool.Get().(*T); ok {
+		return v
+	}
+	return s.New()
+}
+
+// Put gives a value back, which the caller does not use any more.
+func (s *Values[T]) Put(v *T) { s.pool.Put(v) }

@@ -17,3 +17,16 @@ func TestSlices(t *testing.T) {
 		}
 	}
 }
+
+func TestValues(t *testing.T) {
+	made := 0
+	s := Values[int]{New: func() *int { made++; return new(int) }}
+	a, b := s.Get(), s.Get()
+	if a == b || made != 2 {
+		t.Errorf("two values in use are %p and %p, %d made", a, b, made)
+	}
+	s.Put(a)
+	if c := s.Get(); c == b {
+		t.Error("a value in use was given out again")
+	}
+}

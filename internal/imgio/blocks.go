@@ -3,10 +3,10 @@ package imgio
 import (
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/klauspost/compress/flate"
 
+	"enhance/internal/buffers"
 	"enhance/internal/workers"
 )
 
@@ -43,7 +43,7 @@ type deflater struct {
 
 // deflaters serve one picture after another: new ones for each would make most of the
 // garbage of many pictures. They come by borrowDeflater.
-var deflaters = sync.Pool{New: func() any {
+var deflaters = buffers.Values[deflater]{New: func() *deflater {
 	d := &deflater{}
 	d.codes = d.writer(flate.HuffmanOnly)
 	return d
@@ -52,7 +52,7 @@ var deflaters = sync.Pool{New: func() any {
 // borrowDeflater returns a deflater for samples of that many bits, with nothing in it and
 // room for about n bytes that come out. Who is done with it gives it back to deflaters.
 func borrowDeflater(bits, n int) *deflater {
-	d := deflaters.Get().(*deflater)
+	d := deflaters.Get()
 	d.search, d.out = plainShare[bits/16], slices.Grow(d.out[:0], n)
 	return d
 }

@@ -7,7 +7,6 @@ import (
 	"image"
 	"image/jpeg"
 	"io"
-	"sync"
 
 	"enhance/internal/buffers"
 	"enhance/internal/workers"
@@ -128,13 +127,13 @@ func (j *jpegWriter) WriteRow(rgb []uint16) error {
 }
 
 // jpegBuffers hold bands, of one picture after another.
-var jpegBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+var jpegBuffers = buffers.Values[bytes.Buffer]{New: func() *bytes.Buffer { return new(bytes.Buffer) }}
 
 // encode runs beside the caller.
 func (j *jpegWriter) encode(number int, pix []byte) jpegBand {
 	stride := 4 * j.h.Width
 	m := &image.RGBA{Pix: pix, Stride: stride, Rect: image.Rect(0, 0, j.h.Width, len(pix)/stride)}
-	out := jpegBuffers.Get().(*bytes.Buffer)
+	out := jpegBuffers.Get()
 	out.Reset()
 	err := jpeg.Encode(out, m, &jpeg.Options{Quality: j.quality})
 	return jpegBand{number, out, pix, err}

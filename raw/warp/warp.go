@@ -17,9 +17,9 @@ package warp
 import (
 	"fmt"
 	"math"
-	"sync"
 	"time"
 
+	"enhance/internal/buffers"
 	"enhance/internal/workers"
 	"enhance/raw/opcode"
 	"enhance/raw/rawerr"
@@ -57,7 +57,7 @@ type Warper struct {
 
 	base int // source row rows[0]
 	rows [][]float32
-	work sync.Pool
+	work buffers.Slices[float64]
 }
 
 // New returns a Warper. Warps that lead to no place are an error.
@@ -67,10 +67,6 @@ func New(s Spec) (*Warper, error) {
 		cx, cy := p.Center()
 		w.centres = append(w.centres, opcode.NewCentre(s.Frame, cx, cy))
 		w.separate = w.separate || p.Separate()
-	}
-	w.work.New = func() any {
-		n := s.Right - s.Left
-		return &places{x: make([]float64, n), y: make([]float64, n)}
 	}
 	return w, w.plan()
 }
@@ -186,8 +182,10 @@ func (w *Warper) Drop() [][]float32 {
 
 // Make makes row y of the result, which Ready gave. dst has its planes.
 func (w *Warper) Make(y int, dst [][]float32) error {
-	at := w.work.Get().(*places)
-	defer w.work.Put(at)
+	n := w.spec.Right - w.spec.Left
+	both := w.work.Get(2 * n)
+	defer w.work.Put(both)
+	at := &places{x: both[:n], y: both[n:]}
 	for p := range planes {
 		if p > 0 && !w.separate {
 			break
