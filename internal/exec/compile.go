@@ -38,7 +38,7 @@ func (e *Engine) compile() (err error) {
 	if err != nil {
 		return err
 	}
-	if e.ops, err = ops.New(e.progs[0], e.q, e.caps); err != nil {
+	if e.ops, err = ops.New(e.progs[0], e.queues.compute, e.caps); err != nil {
 		return err
 	}
 	return e.makeKernels(of)

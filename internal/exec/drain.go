@@ -80,7 +80,7 @@ func (d *drain) finish(cancel context.CancelCauseFunc) (first error) {
 			d.failed.Store(true)
 			cancel(first)
 		}
-		d.e.out.give(c.bytes)
+		d.e.host.out.give(c.bytes)
 	}
 	return first
 }
@@ -93,17 +93,17 @@ func (d *drain) download(ring planar.Ring, rowBytes int64, y0, y1 int) error {
 func (d *drain) chunk(ring planar.Ring, rowBytes int64, y0, y1 int) error {
 	c := &chunk{y0: y0, y1: y1}
 	// The goroutines give back whatever happens: no need to look at a context.
-	c.bytes, _ = d.e.out.take(context.Background(), rowBytes*int64(y1-y0))
+	c.bytes, _ = d.e.host.out.take(context.Background(), rowBytes*int64(y1-y0))
 	c.err = slots(ring, rowBytes, y0, y1, func(off int64, y, n int) error {
 		at := int64(y-y0) * rowBytes
-		ev, err := d.e.download.ReadAsync(ring.Buf, off, c.bytes[at:at+int64(n)*rowBytes])
+		ev, err := d.e.queues.download.ReadAsync(ring.Buf, off, c.bytes[at:at+int64(n)*rowBytes])
 		if err == nil {
 			c.events = append(c.events, ev)
 		}
 		return err
 	})
 	if c.err == nil {
-		c.err = d.e.download.Flush()
+		c.err = d.e.queues.download.Flush()
 	}
 	err := c.err
 	d.queue <- c // from here on it is the goroutines'

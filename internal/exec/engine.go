@@ -18,24 +18,33 @@ import (
 // at a time, but the next may begin before the last has ended (see RunAhead).
 type Engine struct {
 	*Job
-	ctx         *clrt.Context
-	q           *clrt.Queue
-	progs       []*clrt.Program
-	ops         *ops.Ops
-	arenas      []*clrt.Buffer
-	weights     segments         // parameters that stay
-	loaded      segments         // room for those that are loaded section by section
-	resources   []stepResources  // as Program.Steps
-	hostWeights *clrt.HostMemory // the parameters that are loaded
-	rings       []planar.Ring
-	scratch     *clrt.Buffer
-	queues
-	spill   *hostSegments // rows of spilled tensors
-	in, out *staging      // rows of the input and the output on their way
+	ctx       *clrt.Context
+	queues    queues
+	progs     []*clrt.Program
+	ops       *ops.Ops
+	resources []stepResources // as Program.Steps
+	device    deviceMemory
+	host      lockedMemory
 
 	running sync.WaitGroup
 	failed  atomic.Bool
 	left    chan struct{} // closed when the last run's downloads are queued; nil: none was
+}
+
+// deviceMemory is the plan's buffers.
+type deviceMemory struct {
+	arenas  []*clrt.Buffer
+	rings   []planar.Ring // in the arenas, as Plan.Rings
+	weights segments      // parameters that stay
+	loaded  segments      // room for those that are loaded section by section
+	scratch *clrt.Buffer
+}
+
+// lockedMemory is memory of the host that the device copies from and to.
+type lockedMemory struct {
+	weights *clrt.HostMemory // the parameters that are loaded
+	spill   *hostSegments    // rows of spilled tensors
+	in, out *staging         // rows of the input and the output on their way
 }
 
 // stepResources are what an engine holds for one step.
@@ -63,10 +72,7 @@ func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
 	if j.opt.Profiler != nil {
 		newQueue = ctx.NewQueue
 	}
-	if e.q, err = newQueue(); err != nil {
-		return
-	}
-	if e.queues, err = newQueues(e.q, j.Shared(), newQueue); err != nil {
+	if e.queues, err = newQueues(j.Shared(), newQueue); err != nil {
 		return
 	}
 	for _, part := range []struct {
@@ -93,7 +99,7 @@ func (e *Engine) newBuffer(n int64, purpose string) (*clrt.Buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.Touch(e.q); err != nil {
+	if err := b.Touch(e.queues.compute); err != nil {
 		b.Close()
 		return nil, err
 	}
@@ -108,18 +114,18 @@ func (e *Engine) allocate() error {
 		if err != nil {
 			return err
 		}
-		e.arenas = append(e.arenas, b)
+		e.device.arenas = append(e.device.arenas, b)
 	}
 	for _, r := range e.Plan.Rings {
-		e.rings = append(e.rings, planar.NewRing(e.arenas[r.Arena], r.Offset, e.Program.Tensors[r.Tensor], r.Rows))
+		e.device.rings = append(e.device.rings, planar.NewRing(e.device.arenas[r.Arena], r.Offset, e.Program.Tensors[r.Tensor], r.Rows))
 	}
 	if e.Plan.Scratch > 0 {
-		if e.scratch, err = e.newBuffer(e.Plan.Scratch, "scratch"); err != nil {
+		if e.device.scratch, err = e.newBuffer(e.Plan.Scratch, "scratch"); err != nil {
 			return err
 		}
 	}
 	if e.Plan.HostBytes > 0 {
-		e.spill, err = e.newHostSegments(e.Plan.HostBytes, "spilled activations")
+		e.host.spill, err = e.newHostSegments(e.Plan.HostBytes, "spilled activations")
 	}
 	return err
 }
@@ -140,9 +146,9 @@ func (e *Engine) Close() error {
 			first = err
 		}
 	}
-	if e.q != nil {
+	if e.queues.compute != nil {
 		note(e.queues.finish())
-		note(errors.Join(e.spill.close(), e.hostWeights.Close(), e.in.close(), e.out.close()))
+		note(errors.Join(e.host.spill.close(), e.host.weights.Close(), e.host.in.close(), e.host.out.close()))
 		note(e.queues.close())
 	}
 	closed := map[*clrt.Kernel]bool{}
@@ -160,26 +166,26 @@ func (e *Engine) Close() error {
 	for _, p := range e.progs {
 		note(p.Close())
 	}
-	for _, a := range slices.Concat(e.arenas, e.weights, e.loaded, segments{e.scratch}) {
+	for _, a := range slices.Concat(e.device.arenas, e.device.weights, e.device.loaded, segments{e.device.scratch}) {
 		if a != nil {
 			note(a.Close())
 		}
 	}
-	if e.q != nil {
-		note(e.q.Close())
+	if e.queues.compute != nil {
+		note(e.queues.compute.Close())
 	}
 	return first
 }
 
 // ring is the ring that holds a view of a tensor read by step i.
 func (e *Engine) source(i int, v fuse.View) planar.Ring {
-	return e.rings[e.Plan.ReadRing(i, v.Tensor)].Slice(v.C0, v.C)
+	return e.device.rings[e.Plan.ReadRing(i, v.Tensor)].Slice(v.C0, v.C)
 }
 
 // launch enqueues step i over rows [y0,y1) of its destination.
 func (e *Engine) launch(i, y0, y1 int) error {
 	s := &e.Program.Steps[i]
-	dst := e.rings[e.Plan.WriteRing(i)].Slice(s.Dst.C0, s.Dst.C)
+	dst := e.device.rings[e.Plan.WriteRing(i)].Slice(s.Dst.C0, s.Dst.C)
 	src := make([]planar.Ring, len(s.Src))
 	for k, v := range s.Src {
 		src[k] = e.source(i, v)
@@ -190,14 +196,14 @@ func (e *Engine) launch(i, y0, y1 int) error {
 	}
 	switch s.Kind {
 	case fuse.Conv:
-		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Slope: s.Slope, Scratch: e.scratch, PreSlope: s.PreSlope}
+		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Slope: s.Slope, Scratch: e.device.scratch, PreSlope: s.PreSlope}
 		if s.Affine != fuse.None {
 			a.Scales = e.source(i, fuse.View{Tensor: s.Affine, C0: s.Src[0].C0, C: s.Src[0].C})
 		}
 		if e.steps[i].groups > 0 {
 			return e.launchGroups(i, a)
 		}
-		return e.steps[i].conv.Launch(e.q, e.resources[i].kernels, e.resources[i].params[0], a)
+		return e.steps[i].conv.Launch(e.queues.compute, e.resources[i].kernels, e.resources[i].params[0], a)
 	case fuse.MaxPool:
 		return e.ops.MaxPool(src[0], dst, y0, y1)
 	case fuse.Upsample:
@@ -207,12 +213,12 @@ func (e *Engine) launch(i, y0, y1 int) error {
 	case fuse.Pointwise:
 		var scales planar.Ring
 		if s.Affine != fuse.None {
-			scales = e.rings[e.Plan.ReadRing(i, s.Affine)]
+			scales = e.device.rings[e.Plan.ReadRing(i, s.Affine)]
 		}
 		return e.ops.Pointwise(src[0], scales, s.Src[0].C0, res, dst, y0, y1, s.Act, s.Slope)
 	case fuse.RowStats:
 		if e.summed(i) {
-			return e.ops.MergeStats(e.scratch, e.steps[i-1].sums, dst, y0, y1)
+			return e.ops.MergeStats(e.device.scratch, e.steps[i-1].sums, dst, y0, y1)
 		}
 		return e.ops.RowStats(src[0], dst, y0, y1)
 	case fuse.Affine:

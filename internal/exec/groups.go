@@ -65,7 +65,7 @@ func (e *Engine) launchGroups(i int, a *conv.Args) error {
 	of, step := &e.resources[i], &e.steps[i]
 	outs, size, dst, res := a.Dst.C/step.groups, len(of.streamed)/step.groups, a.Dst, a.Res
 	for g := range step.groups {
-		ev, err := e.q.WriteAsync(of.params[0], 0, of.streamed[g*size:(g+1)*size])
+		ev, err := e.queues.compute.WriteAsync(of.params[0], 0, of.streamed[g*size:(g+1)*size])
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (e *Engine) launchGroups(i int, a *conv.Args) error {
 		if a.Dst = dst.Slice(g*outs, outs); res.Buf != (*clrt.Buffer)(nil) {
 			a.Res = res.Slice(g*outs, outs)
 		}
-		if err := step.conv.Launch(e.q, of.kernels, of.params[0], a); err != nil {
+		if err := step.conv.Launch(e.queues.compute, of.kernels, of.params[0], a); err != nil {
 			return err
 		}
 	}

@@ -23,18 +23,18 @@ func slots(ring planar.Ring, rowBytes int64, y0, y1 int, do func(off int64, y, n
 }
 
 func (r *run) uploadRows(m memplan.Move) error {
-	t := r.Plan.Rings[m.Index].Tensor
-	ring := r.rings[m.Index]
-	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
-	r.opt.Profiler.tag(uploadQueue, t)
-	after, err := r.beginUploads()
+	t := r.plan.Rings[m.Index].Tensor
+	ring := r.engine.device.rings[m.Index]
+	rowBytes := planar.RowBytes(r.engine.Program.Tensors[t], r.engine.opt.Precision)
+	r.engine.opt.Profiler.tag(uploadQueue, t)
+	after, err := r.queues.beginUploads()
 	if err != nil {
 		return err
 	}
-	if t != r.Program.Input {
+	if t != r.engine.Program.Input {
 		return r.reload(t, ring, rowBytes, m, after)
 	}
-	defer r.uploadQueued(nil)
+	defer r.queues.uploadQueued(nil)
 	return chunks(int(m.Y0), int(m.Y1), func(y0, y1 int) error {
 		chunk, err := r.feed.next(y0, y1)
 		if err != nil {
@@ -42,7 +42,7 @@ func (r *run) uploadRows(m memplan.Move) error {
 		}
 		return slots(ring, rowBytes, y0, y1, func(off int64, y, n int) error {
 			at := int64(y-y0) * rowBytes
-			ev, err := r.upload.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes], after...)
+			ev, err := r.queues.upload.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes], after...)
 			if err != nil {
 				return err
 			}
@@ -55,54 +55,54 @@ func (r *run) uploadRows(m memplan.Move) error {
 
 // reload copies rows of a spilled tensor back to the device.
 func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move, after []*clrt.Event) error {
-	local := r.madeIn[t] && r.Plan.Rings[m.Index].Last == r.section // not for the next one
+	local := r.madeIn[t] && r.plan.Rings[m.Index].Last == r.section // not for the next one
 	if local {                                                      // made in this section: its rows may still be on their way down
-		r.downloaded = true
+		r.queues.downloaded = true
 		ev, err := r.downloadNow()
 		ev.Close()
-		if err := errors.Join(err, r.await(r.upload, r.download), r.await(r.upload, r.compute)); err != nil {
+		if err := errors.Join(err, r.queues.await(r.queues.upload, r.queues.download), r.queues.await(r.queues.upload, r.queues.compute)); err != nil {
 			return err
 		}
 	}
 	err := slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
-		return r.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
-			ev, err := r.upload.WriteAsync(ring.Buf, off+before, rows, after...)
+		return r.engine.host.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
+			ev, err := r.queues.upload.WriteAsync(ring.Buf, off+before, rows, after...)
 			if err == nil {
 				after = nil
-				r.uploadQueued(ev)
+				r.queues.uploadQueued(ev)
 			}
 			return err
 		})
 	})
 	if err == nil && local {
-		err = r.await(r.compute, r.upload)
+		err = r.queues.await(r.queues.compute, r.queues.upload)
 	}
 	return err
 }
 
 // spilled is the place of row y of tensor t on the host.
 func (r *run) spilled(t, y int, rowBytes int64) int64 {
-	return r.Plan.HostOffset[t] + int64(y)*rowBytes
+	return r.plan.HostOffset[t] + int64(y)*rowBytes
 }
 
 // downloadRows starts a download. It gives the event of its end, or nil if somebody else
 // needs that.
 func (r *run) downloadRows(m memplan.Move, after []*clrt.Event) (last *clrt.Event, err error) {
-	t := r.Plan.Rings[m.Index].Tensor
-	ring := r.rings[m.Index]
-	rowBytes := planar.RowBytes(r.Program.Tensors[t], r.opt.Precision)
-	r.opt.Profiler.tag(downloadQueue, t)
-	if t == r.Program.Output {
+	t := r.plan.Rings[m.Index].Tensor
+	ring := r.engine.device.rings[m.Index]
+	rowBytes := planar.RowBytes(r.engine.Program.Tensors[t], r.engine.opt.Precision)
+	r.engine.opt.Profiler.tag(downloadQueue, t)
+	if t == r.engine.Program.Output {
 		if len(after) > 0 {
-			if err := r.download.Barrier(after...); err != nil {
+			if err := r.queues.download.Barrier(after...); err != nil {
 				return nil, err
 			}
 		}
 		return nil, r.drain.download(ring, rowBytes, int(m.Y0), int(m.Y1))
 	}
 	err = slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
-		return r.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
-			ev, err := r.download.ReadAsync(ring.Buf, off+before, rows, after...)
+		return r.engine.host.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
+			ev, err := r.queues.download.ReadAsync(ring.Buf, off+before, rows, after...)
 			if err == nil {
 				after = nil
 				last.Close()

@@ -21,14 +21,26 @@ import (
 // whose runs may overlap; those of several, of pictures of several sizes for
 // example, add up.
 type Profile struct {
-	life    sync.Mutex // held while a run begins or ends
-	mu      sync.Mutex
-	device  string
-	process int
-	tr      *trace.Writer
-	stages  *trace.Stages
-
+	device   string
+	stages   *trace.Stages
+	life     sync.Mutex // held while a run begins or ends
+	mu       sync.Mutex // of all that follows
 	paused   bool
+	active   activeRuns
+	sums     profileSums
+	timeline timeline
+}
+
+// activeRuns are those under way, all of one engine.
+type activeRuns struct {
+	job     *Job
+	users   int // their number
+	watched [queueCount]*watchedQueue
+	from    time.Time
+}
+
+// profileSums are over all runs.
+type profileSums struct {
 	runs     int
 	planned  int // launches, by the plans of the runs
 	commands int // that the queues took
@@ -37,15 +49,16 @@ type Profile struct {
 	steps    map[string]*StepProfile
 	order    []string
 	queues   [queueCount]QueueProfile
-	named    bool
+}
 
-	job     *Job // of the runs under way
-	users   int  // their number
-	watched [queueCount]*watchedQueue
+// timeline is where commands are drawn.
+type timeline struct {
+	tr      *trace.Writer // nil: nowhere
+	process int
+	named   bool
 	zero    time.Time // host time of the device clock's 0, once known
 	related bool
 	early   []timedCommand // commands from before the clocks were related
-	from    time.Time
 }
 
 // Queues of an engine by number; on a device that shares the host's memory all
@@ -74,7 +87,7 @@ type timedCommand struct {
 // go to tr (nil: nowhere) as a process of that number, what the host does to
 // stages (nil: nowhere).
 func NewProfile(device string, tr *trace.Writer, process int, stages *trace.Stages) *Profile {
-	return &Profile{device: device, tr: tr, process: process, stages: stages, steps: map[string]*StepProfile{}}
+	return &Profile{device: device, stages: stages, timeline: timeline{tr: tr, process: process}, sums: profileSums{steps: map[string]*StepProfile{}}}
 }
 
 // Stages are the host's; nil of a nil Profile.
@@ -106,17 +119,17 @@ func (p *Profile) begin(e *Engine) (end func() error, err error) {
 	switch {
 	case p.paused:
 		return nothing, nil
-	case p.job == nil:
+	case p.active.job == nil:
 		err = p.watch(e)
-	case p.job != e.Job:
+	case p.active.job != e.Job:
 		err = errors.New("exec: a profile takes the runs of one engine at a time")
 	}
 	if err != nil {
 		return nothing, err
 	}
-	p.users++
-	p.runs++
-	p.planned += e.Plan.Cost.Launches
+	p.active.users++
+	p.sums.runs++
+	p.sums.planned += e.Plan.Cost.Launches
 	for i := range e.Program.Steps {
 		p.declare(i)
 	}
@@ -125,10 +138,10 @@ func (p *Profile) begin(e *Engine) (end func() error, err error) {
 
 // watch watches the queues of an engine.
 func (p *Profile) watch(e *Engine) (err error) {
-	p.job, p.related, p.early = e.Job, false, nil
-	p.nameTracks(e.upload != e.compute)
-	for i, q := range []*clrt.Queue{e.compute, e.upload, e.download} {
-		if i > 0 && q == e.compute {
+	p.active.job, p.timeline.related, p.timeline.early = e.Job, false, nil
+	p.nameTracks(e.queues.upload != e.queues.compute)
+	for i, q := range []*clrt.Queue{e.queues.compute, e.queues.upload, e.queues.download} {
+		if i > 0 && q == e.queues.compute {
 			continue
 		}
 		l := &watchedQueue{}
@@ -136,9 +149,9 @@ func (p *Profile) watch(e *Engine) (err error) {
 			p.abandon()
 			return err
 		}
-		p.watched[i] = l
+		p.active.watched[i] = l
 	}
-	p.from = time.Now()
+	p.active.from = time.Now()
 	return nil
 }
 
@@ -148,15 +161,15 @@ func (p *Profile) end() error {
 	p.life.Lock()
 	defer p.life.Unlock()
 	p.mu.Lock()
-	wall := time.Since(p.from)
-	p.users--
-	last := p.users == 0
+	wall := time.Since(p.active.from)
+	p.active.users--
+	last := p.active.users == 0
 	p.mu.Unlock()
 	if !last {
 		return nil
 	}
 	var errs []error
-	for _, l := range p.watched {
+	for _, l := range p.active.watched {
 		if l != nil {
 			errs = append(errs, l.watch.Close()) // tells of commands: the lock must be free
 		}
@@ -164,39 +177,39 @@ func (p *Profile) end() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.flushEarly()
-	for _, l := range p.watched {
+	for _, l := range p.active.watched {
 		if l != nil {
-			p.commands += l.watch.Queued()
+			p.sums.commands += l.watch.Queued()
 		}
 	}
-	c := p.watched[computeQueue]
-	p.wall += wall
-	p.edges += max(0, wall-time.Duration(c.last-c.first))
-	p.job, p.watched = nil, [queueCount]*watchedQueue{}
+	c := p.active.watched[computeQueue]
+	p.sums.wall += wall
+	p.sums.edges += max(0, wall-time.Duration(c.last-c.first))
+	p.active.job, p.active.watched = nil, [queueCount]*watchedQueue{}
 	return errors.Join(errs...)
 }
 
 // abandon drops a run that could not be watched.
 func (p *Profile) abandon() {
-	for _, l := range p.watched {
+	for _, l := range p.active.watched {
 		if l != nil {
 			l.watch.Close()
 		}
 	}
-	p.job, p.watched = nil, [queueCount]*watchedQueue{}
+	p.active.job, p.active.watched = nil, [queueCount]*watchedQueue{}
 }
 
 func (p *Profile) nameTracks(discrete bool) {
-	if p.named {
+	if p.timeline.named {
 		return
 	}
-	p.named = true
-	p.tr.Process(p.process, p.device)
+	p.timeline.named = true
+	p.timeline.tr.Process(p.timeline.process, p.device)
 	for i, name := range queueNames {
 		if i > 0 && !discrete {
 			break
 		}
-		p.tr.Name(trace.Track{Process: p.process, Line: i}, name+" queue")
+		p.timeline.tr.Name(trace.Track{Process: p.timeline.process, Line: i}, name+" queue")
 	}
 }
 
@@ -206,9 +219,9 @@ func (p *Profile) tag(queue, n int) {
 	if p == nil {
 		return
 	}
-	l := p.watched[queue]
+	l := p.active.watched[queue]
 	if l == nil {
-		l = p.watched[computeQueue]
+		l = p.active.watched[computeQueue]
 	}
 	if l != nil {
 		l.watch.Tag(n)
@@ -220,15 +233,15 @@ const weightsTag = -1
 
 // declare makes the sums of step i, or adds a run to them.
 func (p *Profile) declare(i int) {
-	s := &p.job.Program.Steps[i]
-	sum := p.steps[s.Name]
+	s := &p.active.job.Program.Steps[i]
+	sum := p.sums.steps[s.Name]
 	if sum == nil {
-		sum = &StepProfile{Name: s.Name, Kind: s.Kind.String(), Algo: p.job.steps[i].algo}
-		p.steps[s.Name] = sum
-		p.order = append(p.order, s.Name)
+		sum = &StepProfile{Name: s.Name, Kind: s.Kind.String(), Algo: p.active.job.steps[i].algo}
+		p.sums.steps[s.Name] = sum
+		p.sums.order = append(p.sums.order, s.Name)
 	}
-	sum.FLOPs += p.job.Program.FLOPs(s, p.job.Program.Tensors[s.Dst.Tensor].H)
-	sum.Bytes += p.job.leastBytes(i)
+	sum.FLOPs += p.active.job.Program.FLOPs(s, p.active.job.Program.Tensors[s.Dst.Tensor].H)
+	sum.Bytes += p.active.job.leastBytes(i)
 }
 
 // leastBytes is what step i cannot help moving: what it reads, once, its
@@ -255,15 +268,15 @@ func (p *Profile) add(queue int, c *clrt.Command) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.relate(c)
-	if p.tr != nil && !p.related {
-		p.early = append(p.early, timedCommand{queue, *c})
-		if len(p.early) >= relateAfter {
+	if p.timeline.tr != nil && !p.timeline.related {
+		p.timeline.early = append(p.timeline.early, timedCommand{queue, *c})
+		if len(p.timeline.early) >= relateAfter {
 			p.flushEarly()
 		}
 	} else {
 		p.draw(queue, c)
 	}
-	l := p.watched[queue]
+	l := p.active.watched[queue]
 	start := c.Started
 	gap := uint64(0)
 	switch {
@@ -275,11 +288,11 @@ func (p *Profile) add(queue int, c *clrt.Command) {
 		start = min(l.last, c.Ended) // what overlaps is counted once
 	}
 	l.last = max(l.last, c.Ended)
-	p.queues[queue].add(c, start, gap)
+	p.sums.queues[queue].add(c, start, gap)
 	if c.Kind != clrt.KernelCommand {
 		return
 	}
-	p.steps[p.job.Program.Steps[c.Tag].Name].add(c.Name, c.Ended-start, gap)
+	p.sums.steps[p.active.job.Program.Steps[c.Tag].Name].add(c.Name, c.Ended-start, gap)
 }
 
 // relateAfter is how many commands the relation of the clocks is found from.
@@ -289,38 +302,38 @@ const relateAfter = 64
 // by the device's clock, no later than c.Host, so that the latest of all answers
 // is the nearest.
 func (p *Profile) relate(c *clrt.Command) {
-	if p.tr == nil || p.related {
+	if p.timeline.tr == nil || p.timeline.related {
 		return
 	}
-	if zero := c.Host.Add(-time.Duration(c.Queued)); p.zero.IsZero() || zero.Before(p.zero) {
-		p.zero = zero
+	if zero := c.Host.Add(-time.Duration(c.Queued)); p.timeline.zero.IsZero() || zero.Before(p.timeline.zero) {
+		p.timeline.zero = zero
 	}
 }
 
 // flushEarly draws the commands that waited for the relation of the clocks.
 func (p *Profile) flushEarly() {
-	p.related = true
-	for i := range p.early {
-		p.draw(p.early[i].queue, &p.early[i].Command)
+	p.timeline.related = true
+	for i := range p.timeline.early {
+		p.draw(p.timeline.early[i].queue, &p.timeline.early[i].Command)
 	}
-	p.early = nil
+	p.timeline.early = nil
 }
 
 // draw puts a command on the timeline.
 func (p *Profile) draw(queue int, c *clrt.Command) {
-	if p.tr == nil {
+	if p.timeline.tr == nil {
 		return
 	}
-	at := trace.Track{Process: p.process, Line: queue}
-	start, end := p.zero.Add(time.Duration(c.Started)), p.zero.Add(time.Duration(c.Ended))
+	at := trace.Track{Process: p.timeline.process, Line: queue}
+	start, end := p.timeline.zero.Add(time.Duration(c.Started)), p.timeline.zero.Add(time.Duration(c.Ended))
 	if c.Kind == clrt.KernelCommand {
-		s := &p.job.Program.Steps[c.Tag]
-		p.tr.Span(at, s.Name, s.Kind.String(), start, end, trace.Arg{Name: "kernel", Value: c.Name}, trace.Arg{Name: "queued_us", Value: float64(c.Started-c.Queued) / 1e3})
+		s := &p.active.job.Program.Steps[c.Tag]
+		p.timeline.tr.Span(at, s.Name, s.Kind.String(), start, end, trace.Arg{Name: "kernel", Value: c.Name}, trace.Arg{Name: "queued_us", Value: float64(c.Started-c.Queued) / 1e3})
 		return
 	}
 	what := "weights"
-	if c.Tag >= 0 && c.Tag < len(p.job.Program.Tensors) {
-		what = p.job.Program.Tensors[c.Tag].Name
+	if c.Tag >= 0 && c.Tag < len(p.active.job.Program.Tensors) {
+		what = p.active.job.Program.Tensors[c.Tag].Name
 	}
-	p.tr.Span(at, fmt.Sprintf("%s %s", c.Kind, what), c.Kind.String(), start, end, trace.Arg{Name: "bytes", Value: c.Bytes})
+	p.timeline.tr.Span(at, fmt.Sprintf("%s %s", c.Kind, what), c.Kind.String(), start, end, trace.Arg{Name: "bytes", Value: c.Bytes})
 }

@@ -113,9 +113,9 @@ type Peaks struct {
 func (p *Profile) Report(peaks *Peaks) *ProfileReport {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := &ProfileReport{Device: p.device, Runs: p.runs, Wall: p.wall.Seconds(), Edges: p.edges.Seconds(), Peaks: peaks, Planned: p.planned, Commands: p.commands, Host: p.stages.Sums()}
-	for _, name := range p.order {
-		s := *p.steps[name]
+	r := &ProfileReport{Device: p.device, Runs: p.sums.runs, Wall: p.sums.wall.Seconds(), Edges: p.sums.edges.Seconds(), Peaks: peaks, Planned: p.sums.planned, Commands: p.sums.commands, Host: p.stages.Sums()}
+	for _, name := range p.sums.order {
+		s := *p.sums.steps[name]
 		s.Seconds, s.Gaps = seconds(s.ns), seconds(s.gap)
 		s.Kernels = slices.Clone(s.Kernels)
 		for i := range s.Kernels {
@@ -129,9 +129,9 @@ func (p *Profile) Report(peaks *Peaks) *ProfileReport {
 		r.Steps = append(r.Steps, s)
 	}
 	slices.SortStableFunc(r.Steps, func(a, b StepProfile) int { return cmp.Compare(b.ns, a.ns) })
-	for i := range p.queues {
+	for i := range p.sums.queues {
 		q := QueueProfile{Name: queueNames[i]}
-		for k, s := range p.queues[i].sums {
+		for k, s := range p.sums.queues[i].sums {
 			if s.Count == 0 {
 				continue
 			}
@@ -145,7 +145,7 @@ func (p *Profile) Report(peaks *Peaks) *ProfileReport {
 			r.Queues = append(r.Queues, q)
 		}
 	}
-	r.Gaps = seconds(p.queues[computeQueue].gap)
+	r.Gaps = seconds(p.sums.queues[computeQueue].gap)
 	return r
 }
 

@@ -26,13 +26,15 @@ type queues struct {
 	downloaded    bool        // downloads were queued since the section began
 }
 
-func newQueues(q *clrt.Queue, shared bool, newQueue func() (*clrt.Queue, error)) (l queues, err error) {
+func newQueues(shared bool, newQueue func() (*clrt.Queue, error)) (l queues, err error) {
+	q, err := newQueue()
 	l = queues{compute: q, upload: q, download: q}
-	if shared {
-		return l, nil
+	if shared || err != nil {
+		return l, err
 	}
 	if l.upload, err = newQueue(); err != nil {
-		return queues{compute: q, upload: q, download: q}, err
+		l.upload = q
+		return l, err
 	}
 	if l.download, err = newQueue(); err != nil {
 		l.upload.Close()

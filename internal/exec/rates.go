@@ -78,13 +78,11 @@ type rateMeter struct {
 }
 
 func (m *rateMeter) open(ctx *clrt.Context) error {
-	q, err := ctx.NewUntimedQueue()
-	if err != nil {
+	var err error
+	if m.queues, err = newQueues(m.shared, ctx.NewUntimedQueue); err != nil {
 		return err
 	}
-	if m.queues, err = newQueues(q, m.shared, ctx.NewUntimedQueue); err != nil {
-		return err
-	}
+	q := m.compute
 	for i := range m.dev {
 		if m.dev[i], err = ctx.NewBuffer(m.n, "measurement of rates"); err != nil {
 			return err

@@ -42,7 +42,8 @@ func (e *Engine) RunAhead(ctx context.Context, src Source, sink Sink, progress P
 	defer func() { err = errors.Join(err, end()) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{Engine: e, ctx: ctx, cancel: cancel, progress: progress, total: e.Plan.Cost.FLOPs, free: free, left: make(chan struct{})}
+	r := &run{engine: e, plan: e.Plan, queues: &e.queues, ctx: ctx, cancel: cancel,
+		pace: pace{progress: progress, total: e.Plan.Cost.FLOPs}, next: handOver{free: free, left: make(chan struct{})}}
 	pool := workers.NewPool(runtime.GOMAXPROCS(0), inChunks+outChunks)
 	defer pool.Close()
 	r.feed = newFeeder(ctx, e, pool, src)
@@ -50,23 +51,23 @@ func (e *Engine) RunAhead(ctx context.Context, src Source, sink Sink, progress P
 	if before := e.left; before != nil {
 		<-before
 	}
-	e.left = r.left
+	e.left = r.next.left
 	return r.finish(r.moves())
 }
 
 // finish ends a run whose moves ended with err.
 func (r *run) finish(err error) error {
-	for _, k := range r.marks {
+	for _, k := range r.pace.marks {
 		k.ev.Close() // of those that an error left behind
 	}
-	if !r.handed {
-		close(r.left)
+	if !r.next.done {
+		close(r.next.left)
 	}
-	<-r.left
+	<-r.next.left
 	if derr := r.drain.close(); err == nil {
 		err = derr
 	}
-	if !r.handed || r.free == nil { // else the queues are the next run's
+	if !r.next.done || r.next.free == nil { // else the queues are the next run's
 		ferr := r.queues.finish() // also after an error: memory handed to the device must be free of it
 		if err == nil {
 			err = ferr
@@ -77,30 +78,41 @@ func (r *run) finish(err error) error {
 	if cause := context.Cause(r.ctx); err == nil && cause != nil && cause != context.Canceled {
 		err = cause
 	}
-	if err == nil && r.progress != nil {
-		r.progress(r.total, r.total)
+	if err == nil && r.pace.progress != nil {
+		r.pace.progress(r.pace.total, r.pace.total)
 	}
 	return err
 }
 
 // run is the state of one Run.
 type run struct {
-	*Engine
-	ctx         context.Context
-	cancel      context.CancelCauseFunc
-	feed        *feeder
-	drain       *drain
+	engine    *Engine
+	plan      *memplan.Plan
+	queues    *queues
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	feed      *feeder
+	drain     *drain
+	pace      pace
+	section   int
+	madeIn    map[int]bool   // tensors of the current section
+	downloads []memplan.Move // downloads of the current strip, which start together at its end
+	next      handOver
+}
+
+// handOver is what a run does for the next one.
+type handOver struct {
+	free func()        // called when it may begin; nil: nobody waits
+	done bool          // all is queued but the last downloads, and the next run may begin
+	left chan struct{} // closed when those are queued too
+}
+
+// pace keeps the host a few marks ahead of the device, and tells of progress.
+type pace struct {
 	progress    Progress
 	done, total int64 // operations queued, all
 	launched    int
 	marks       []mark
-	section     int
-	madeIn      map[int]bool   // tensors of the current section
-	downloads   []memplan.Move // downloads of the current strip, which start together at its end
-
-	free   func()
-	handed bool          // all is queued but the last downloads, and the next run may begin
-	left   chan struct{} // closed when those are queued too
 }
 
 // mark is a point in the queue and the operations queued before it.
@@ -113,14 +125,14 @@ func (r *run) moves() error {
 	if err := r.poison(); err != nil {
 		return err
 	}
-	for s := range r.Plan.Sections {
-		if !r.Plan.Sections[s].Overlaps {
+	for s := range r.plan.Sections {
+		if !r.plan.Sections[s].Overlaps {
 			if err := errors.Join(r.endSection(), r.queues.section()); err != nil {
 				return err
 			}
 		}
 		r.enter(s)
-		for _, m := range r.Plan.Sections[s].Moves {
+		for _, m := range r.plan.Sections[s].Moves {
 			if err := context.Cause(r.ctx); err != nil {
 				return err
 			}
@@ -145,10 +157,8 @@ func (r *run) moves() error {
 	if err := r.handOver(); err != nil {
 		return err
 	}
-	for len(r.marks) > 0 {
-		k := r.marks[0]
-		r.marks = r.marks[1:]
-		if err := r.reach(k); err != nil {
+	for len(r.pace.marks) > 0 {
+		if err := r.pace.reach(); err != nil {
 			return err
 		}
 	}
@@ -159,42 +169,42 @@ func (r *run) moves() error {
 // room on the host, so that on queues of their own a goroutine starts them; the next
 // run queues nothing before it has.
 func (r *run) handOver() error {
-	if r.download == r.compute {
-		if err := errors.Join(r.endSection(), r.compute.Flush()); err != nil {
+	if r.queues.download == r.queues.compute {
+		if err := errors.Join(r.endSection(), r.queues.compute.Flush()); err != nil {
 			return err
 		}
-		close(r.left)
+		close(r.next.left)
 	} else {
-		r.downloaded = true
-		if err := errors.Join(r.await(r.download, r.compute), r.upload.Flush()); err != nil {
+		r.queues.downloaded = true
+		if err := errors.Join(r.queues.await(r.queues.download, r.queues.compute), r.queues.upload.Flush()); err != nil {
 			return err
 		}
 		go func() {
-			defer close(r.left)
+			defer close(r.next.left)
 			ev, err := r.startDownloads()
 			if err = errors.Join(err, ev.Close()); err != nil {
 				r.cancel(err)
 			}
 		}()
 	}
-	r.handed = true
+	r.next.done = true
 	r.feed.wait() // all that it made was taken
-	if r.free != nil {
-		r.free()
+	if r.next.free != nil {
+		r.next.free()
 	}
 	return nil
 }
 
 // poison fills the device's memory with NaN, if that is asked for.
 func (r *run) poison() error {
-	if !r.opt.Poison {
+	if !r.engine.opt.Poison {
 		return nil
 	}
 	if err := r.queues.section(); err != nil {
 		return err
 	}
-	for _, a := range r.arenas {
-		if err := r.q.Fill(a, 0, a.Size(), []byte{0xff, 0xff, 0xff, 0xff}); err != nil {
+	for _, a := range r.engine.device.arenas {
+		if err := r.queues.compute.Fill(a, 0, a.Size(), []byte{0xff, 0xff, 0xff, 0xff}); err != nil {
 			return err
 		}
 	}
@@ -206,7 +216,7 @@ func (r *run) endSection() error {
 	if len(r.downloads) == 0 {
 		return nil
 	}
-	r.downloaded = true
+	r.queues.downloaded = true
 	ev, err := r.downloadNow()
 	ev.Close()
 	return err
@@ -214,7 +224,7 @@ func (r *run) endSection() error {
 
 // downloadNow starts downloads behind all kernels so far.
 func (r *run) downloadNow() (*clrt.Event, error) {
-	if err := r.await(r.download, r.compute); err != nil {
+	if err := r.queues.await(r.queues.download, r.queues.compute); err != nil {
 		return nil, err
 	}
 	return r.startDownloads()
@@ -238,45 +248,49 @@ func (r *run) startDownloads(after ...*clrt.Event) (last *clrt.Event, err error)
 func (r *run) enter(s int) {
 	r.section = s
 	r.madeIn = map[int]bool{}
-	for i := r.Plan.Sections[s].First; i <= r.Plan.Sections[s].Last; i++ {
-		r.madeIn[r.Program.Steps[i].Dst.Tensor] = true
+	for i := r.plan.Sections[s].First; i <= r.plan.Sections[s].Last; i++ {
+		r.madeIn[r.engine.Program.Steps[i].Dst.Tensor] = true
 	}
 }
 
 func (r *run) step(m memplan.Move) error {
-	r.opt.Profiler.tag(computeQueue, int(m.Index))
-	err := r.launch(int(m.Index), int(m.Y0), int(m.Y1))
+	r.engine.opt.Profiler.tag(computeQueue, int(m.Index))
+	err := r.engine.launch(int(m.Index), int(m.Y0), int(m.Y1))
 	if err != nil {
-		return fmt.Errorf("step %s, rows %d to %d: %w", r.Program.Steps[m.Index].Name, m.Y0, m.Y1, err)
+		return fmt.Errorf("step %s, rows %d to %d: %w", r.engine.Program.Steps[m.Index].Name, m.Y0, m.Y1, err)
 	}
-	r.done += r.Program.FLOPs(&r.Program.Steps[m.Index], int(m.Y1-m.Y0))
-	if r.launched++; r.launched%paceLaunches != 0 {
+	return r.pace.launch(r.queues.compute, r.engine.Program.FLOPs(&r.engine.Program.Steps[m.Index], int(m.Y1-m.Y0)))
+}
+
+// launch notes a launch of so many operations and, now and then, waits for the device.
+func (p *pace) launch(q *clrt.Queue, flops int64) error {
+	p.done += flops
+	if p.launched++; p.launched%paceLaunches != 0 {
 		return nil
 	}
-	ev, err := r.q.Marker()
+	ev, err := q.Marker()
 	if err != nil {
 		return err
 	}
-	if err := r.q.Flush(); err != nil {
+	if err := q.Flush(); err != nil {
 		return err
 	}
-	r.marks = append(r.marks, mark{ev, r.done})
-	if len(r.marks) > 2 {
-		k := r.marks[0]
-		r.marks = r.marks[1:]
-		return r.reach(k)
+	if p.marks = append(p.marks, mark{ev, p.done}); len(p.marks) > 2 {
+		return p.reach()
 	}
 	return nil
 }
 
-// reach waits until the device has come to a mark.
-func (r *run) reach(k mark) error {
+// reach waits until the device has come to the oldest mark.
+func (p *pace) reach() error {
+	k := p.marks[0]
+	p.marks = p.marks[1:]
 	defer k.ev.Close()
 	if err := k.ev.Wait(); err != nil {
 		return err
 	}
-	if r.progress != nil {
-		r.progress(k.done, r.total)
+	if p.progress != nil {
+		p.progress(k.done, p.total)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (e *Engine) hostMemory(n int64, purpose string) (*clrt.HostMemory, error) {
 	if e.Shared() {
 		return e.ctx.NewPlainMemory(n)
 	}
-	return e.ctx.NewHostMemory(e.q, n, purpose)
+	return e.ctx.NewHostMemory(e.queues.compute, n, purpose)
 }
 
 // each calls do for the pieces of n bytes from off on, in order, with how many bytes precede it.

@@ -69,7 +69,7 @@ func (e *Engine) newStaging(n int, size int64, purpose string) (*staging, error)
 		return s, nil
 	}
 	var err error
-	if s.mem, err = e.ctx.NewHostMemory(e.q, int64(n)*size, purpose); err != nil {
+	if s.mem, err = e.ctx.NewHostMemory(e.queues.compute, int64(n)*size, purpose); err != nil {
 		return nil, err
 	}
 	for i := range int64(n) {
@@ -108,11 +108,11 @@ func (s *staging) close() error {
 // stage makes the engine's staging memory.
 func (e *Engine) stage() (err error) {
 	n, size := e.chunkSize(memplan.Upload, e.Program.Input, inChunks)
-	if e.in, err = e.newStaging(n, size, "rows for the device"); err != nil {
+	if e.host.in, err = e.newStaging(n, size, "rows for the device"); err != nil {
 		return err
 	}
 	n, size = e.chunkSize(memplan.Download, e.Program.Output, outChunks)
-	e.out, err = e.newStaging(n, size, "rows from the device")
+	e.host.out, err = e.newStaging(n, size, "rows from the device")
 	return err
 }
 

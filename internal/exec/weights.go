@@ -140,10 +140,10 @@ func (j *Job) packingRoom() (ahead, garbage int64) {
 // stays there and keeps on the host what is loaded section by section.
 func (e *Engine) loadWeights() error {
 	var err error
-	if e.weights, err = e.newSegments(e.Plan.ResidentParts, "weights"); err != nil {
+	if e.device.weights, err = e.newSegments(e.Plan.ResidentParts, "weights"); err != nil {
 		return err
 	}
-	if e.loaded, err = e.newSegments(e.Plan.LoadedParts, "weights of a section"); err != nil {
+	if e.device.loaded, err = e.newSegments(e.Plan.LoadedParts, "weights of a section"); err != nil {
 		return err
 	}
 	slots, host, err := e.slots()
@@ -165,7 +165,7 @@ func (e *Engine) loadWeights() error {
 		}
 		for _, p := range parts {
 			off := e.alignUp(next)
-			whole, at, err := e.weights.at(off, int64(len(p)))
+			whole, at, err := e.device.weights.at(off, int64(len(p)))
 			if err != nil {
 				return err
 			}
@@ -174,7 +174,7 @@ func (e *Engine) loadWeights() error {
 				return err
 			}
 			of.params = append(of.params, b)
-			if err := e.q.Write(whole, at, p); err != nil {
+			if err := e.queues.compute.Write(whole, at, p); err != nil {
 				return err
 			}
 			next = off + int64(len(p))
@@ -200,7 +200,7 @@ func (e *Engine) slots() (at map[int64]*clrt.Buffer, host []byte, err error) {
 		if from < 0 || from == ends[k+1] {
 			continue
 		}
-		whole, off, err := e.loaded.at(from, ends[k+1]-from)
+		whole, off, err := e.device.loaded.at(from, ends[k+1]-from)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -212,17 +212,17 @@ func (e *Engine) slots() (at map[int64]*clrt.Buffer, host []byte, err error) {
 	if total > e.hostUnit(total) { // the driver does not lock so much in one piece
 		return at, make([]byte, total), nil
 	}
-	if e.hostWeights, err = e.hostMemory(total, "weights for sections"); err != nil {
+	if e.host.weights, err = e.hostMemory(total, "weights for sections"); err != nil {
 		return nil, nil, err
 	}
-	return at, e.hostWeights.Bytes(), nil
+	return at, e.host.weights.Bytes(), nil
 }
 
 // sendWeights loads the parameters of a step to their place.
 func (r *run) sendWeights(m memplan.Move) error {
-	r.opt.Profiler.tag(computeQueue, weightsTag)
-	of := &r.resources[m.Index]
-	ev, err := r.q.WriteAsync(of.params[0], 0, of.streamed)
+	r.engine.opt.Profiler.tag(computeQueue, weightsTag)
+	of := &r.engine.resources[m.Index]
+	ev, err := r.queues.compute.WriteAsync(of.params[0], 0, of.streamed)
 	if err != nil {
 		return err
 	}
