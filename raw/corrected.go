@@ -28,6 +28,9 @@ func (p *Photo) correct() error {
 	m := &p.meta
 	c := &corrected{next: p.rows, stored: *m, meta: m}
 	c.chain = opcode.NewChain(m.Width, m.Height, 1, c.normalised)
+	if !m.CFA.Bayer() {
+		c.chain.WithoutRepairs()
+	}
 	if err := c.chain.Add(p.opcodes[1], opcode.Mosaic); err != nil {
 		return err
 	}
@@ -114,13 +117,18 @@ type onMosaic struct {
 
 // Row implements opcode.Pointwise.
 func (o *onMosaic) Row(f opcode.Frame, y, x0, _ int, row []float32) {
-	line := make([]float32, len(row))
-	first, second := o.cfa.At(y+f.Y0, x0+f.X0), o.cfa.At(y+f.Y0, x0+f.X0+1)
-	for k, plane := range []mosaic.Colour{first, second} {
-		copy(line, row)
-		o.op.Row(f, y, x0, int(plane), line)
-		for i := k; i < len(row); i += 2 {
-			// The other half of row is still to be read by the second turn.
+	line, stored := make([]float32, len(row)), append([]float32(nil), row...)
+	for plane := range mosaic.Blue + 1 {
+		copy(line, stored)
+		done := false
+		for i := range row {
+			if o.cfa.At(y+f.Y0, x0+f.X0+i) != plane {
+				continue
+			}
+			if !done {
+				o.op.Row(f, y, x0, int(plane), line)
+				done = true
+			}
 			row[i] = line[i]
 		}
 	}
@@ -192,13 +200,14 @@ func (c *corrected) ReadRows(y0, n int, dst []uint16) error {
 	}
 	black := c.meta.Black[0]
 	for y := range n {
-		span := [2]float32{}
+		var room [mosaic.MaxPeriod]float32
+		span := room[:c.meta.CFA.Cols()]
 		for k := range span {
 			span[k] = c.meta.White[c.meta.CFA.At(y0+y, k)] - black
 		}
 		out := dst[y*w:][:w]
 		for x, v := range rows[y*w:][:w] {
-			out[x] = uint16(min(max(float32(v*span[x&1])+black, 0), math.MaxUint16) + 0.5)
+			out[x] = uint16(min(max(float32(v*span[x%len(span)])+black, 0), math.MaxUint16) + 0.5)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"enhance/raw/mosaic"
 	"enhance/raw/rawerr"
 )
 
@@ -13,7 +14,7 @@ func (o *Options) check() error {
 		return &OptionError{Option: "raw-size", Problem: fmt.Sprintf("size %dx%d: both must be at least 1", o.Width, o.Height)}
 	}
 	if o.CFA != nil && !o.CFA.Valid() {
-		return &OptionError{Option: "cfa", Problem: "pattern " + o.CFA.String() + " is not one of RGGB, BGGR, GBRG, GRBG"}
+		return &OptionError{Option: "cfa", Problem: "the pattern is unknown: want " + mosaic.PatternForms}
 	}
 	for _, c := range []struct {
 		name string

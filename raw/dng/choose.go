@@ -25,9 +25,9 @@ func (s *source) choose(dirs []*tiff.IFD) error {
 	if err := s.checkVersion(); err != nil {
 		return err
 	}
-	// Preferred is the largest mosaic among the full-resolution images
-	// (NewSubFileType 0), then the largest linear image; failing both, some main
-	// image, to say what it is.
+	// Preferred is the largest mosaic or monochrome image among the full-resolution
+	// images (NewSubFileType 0), then the largest linear image; failing both, some
+	// main image, to say what it is.
 	var best, linear, other *tiff.IFD
 	var bestArea, linearArea uint64
 	for _, d := range dirs {
@@ -42,11 +42,15 @@ func (s *source) choose(dirs []*tiff.IFD) error {
 		if err != nil {
 			return err
 		}
-		if photo == photoCFA && (best == nil || area > bestArea) {
-			best, bestArea = d, area
+		mono, err := isMono(d, photo)
+		if err != nil {
+			return err
+		}
+		if (photo == photoCFA || mono) && (best == nil || area > bestArea) {
+			best, bestArea, s.mono = d, area, mono
 		}
 		switch {
-		case photo == photoLinearRaw && area > linearArea:
+		case photo == photoLinearRaw && !mono && area > linearArea:
 			linear, linearArea = d, area
 		case other == nil:
 			other = d
@@ -61,6 +65,20 @@ func (s *source) choose(dirs []*tiff.IFD) error {
 		return nil
 	}
 	return s.noMosaic(other)
+}
+
+// isMono reports whether an image has one linear sample a pixel: that of a sensor
+// without filters. Some writers call it gray.
+func isMono(d *tiff.IFD, photo uint64) (bool, error) {
+	if photo != photoLinearRaw && photo != photoBlackIsZero {
+		return false, nil
+	}
+	spp, err := d.Uint(tagSamplesPerPixel, 1)
+	if err != nil || spp != 1 {
+		return false, err
+	}
+	bits, err := d.Uint(tagBitsPerSample, 1)
+	return photo == photoLinearRaw || bits > 8, err // a gray preview has 8
 }
 
 func photoAndArea(d *tiff.IFD) (photo, area uint64, err error) {

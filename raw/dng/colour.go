@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"enhance/raw/mosaic"
 	"enhance/raw/rawerr"
 	"enhance/raw/tiff"
 )
@@ -74,6 +75,9 @@ func (s *source) colour(im *Image, _ *layout) error {
 	if !s.isDNG() {
 		return nil
 	}
+	if s.mono {
+		return s.brightness(m)
+	}
 	planes, err := s.planes()
 	if err != nil {
 		return err
@@ -109,15 +113,22 @@ func (s *source) colour(im *Image, _ *layout) error {
 		}
 		*dst = int(min(v, math.MaxUint16))
 	}
-	if v, err := s.numbers(tagBaselineExposure, 1); err != nil {
+	if err := s.brightness(m); err != nil {
 		return err
-	} else if v != nil {
-		m.BaselineExposure = v[0]
 	}
 	if m.NoiseProfile, err = s.noiseProfile(planes); err != nil {
 		return err
 	}
 	return s.asShot(im, planes)
+}
+
+// brightness reads what a sensor without colours has of them too.
+func (s *source) brightness(m *mosaic.Meta) error {
+	v, err := s.numbers(tagBaselineExposure, 1)
+	if v != nil {
+		m.BaselineExposure = v[0]
+	}
+	return err
 }
 
 // noiseProfile reads pairs S, O of every plane, or one pair for all. Pairs that

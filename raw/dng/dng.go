@@ -73,6 +73,7 @@ type source struct {
 	first   *tiff.IFD // camera and colour facts
 	raw     *tiff.IFD // the mosaic
 	linear  bool      // raw is demosaiced
+	mono    bool      // raw has one sample a pixel and no filters
 	version [4]byte   // DNGVersion; zero for plain TIFF
 
 	warnings []string
@@ -105,7 +106,7 @@ func (s *source) open() (*Image, error) {
 	im.Meta.Format = s.name() + ", " + codec
 	im.Meta.BitDepth = l.bits
 	for _, step := range []func(*Image, *layout) error{
-		s.area, s.opcodes, s.linearization, s.levels, s.maskedBlack, s.cfa, s.camera, s.colour, s.exif,
+		s.cfa, s.area, s.opcodes, s.linearization, s.levels, s.maskedBlack, s.camera, s.colour, s.exif,
 	} {
 		if err := step(im, l); err != nil {
 			return nil, err

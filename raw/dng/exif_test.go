@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"enhance/raw/mosaic"
 	"enhance/raw/tiff"
 )
 
@@ -133,7 +134,7 @@ func TestWriteRefuses(t *testing.T) {
 		"no samples":       func(s *Spec) { s.Samples = nil },
 		"17 bits":          func(s *Spec) { s.Bits = 17 },
 		"too bright":       func(s *Spec) { s.Bits = 8 },
-		"no CFA":           func(s *Spec) { s.Meta.CFA[0][0] = s.Meta.CFA[0][1] },
+		"no CFA":           func(s *Spec) { s.Meta.CFA = mosaic.Pattern{} },
 		"half a tile":      func(s *Spec) { s.TileWidth = 16 },
 		"components":       func(s *Spec) { s.JPEG = &JPEG{Components: 3} },
 		"predictor":        func(s *Spec) { s.JPEG = &JPEG{Predictor: 8} },

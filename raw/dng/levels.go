@@ -1,7 +1,6 @@
 package dng
 
 import (
-	"fmt"
 	"math"
 
 	"enhance/raw/mosaic"
@@ -168,65 +167,4 @@ func (l *layout) fullScale() float32 {
 		return 1
 	}
 	return float32(uint(1)<<l.bits - 1)
-}
-
-// quadBayer reports whether a pattern is Bayer's with four samples for each filter.
-func quadBayer(v []uint64, rows, cols int) bool {
-	if rows != 4 || cols != 4 {
-		return false
-	}
-	for i, c := range v {
-		if c != v[i/8*8+i%4/2*2] {
-			return false
-		}
-	}
-	return v[0] != v[2] || v[0] != v[8]
-}
-
-// cfa reads the filter pattern, whose origin is the active area's corner.
-func (s *source) cfa(im *Image, _ *layout) error {
-	if !s.isDNG() || s.linear {
-		return nil
-	}
-	dim, err := s.raw.Uints(tagCFARepeatPatternDim, 2)
-	if err != nil {
-		return err
-	}
-	if len(dim) != 2 || dim[0] < 1 || dim[1] < 1 || dim[0] > 64 || dim[1] > 64 {
-		return rawerr.Formatf("dng", "CFARepeatPatternDim %v", dim)
-	}
-	if dim[0] == 6 && dim[1] == 6 {
-		return &rawerr.UnsupportedError{Feature: "X-Trans sensor (6x6 CFA)", Advice: "only 2x2 Bayer sensors are read"}
-	}
-	n := int(dim[0] * dim[1])
-	v, err := s.raw.Uints(tagCFAPattern, int64(n))
-	if err != nil {
-		return err
-	}
-	if len(v) != n {
-		return rawerr.Formatf("dng", "CFAPattern has %d values, want %d", len(v), n)
-	}
-	rows, cols := int(dim[0]), int(dim[1])
-	if quadBayer(v, rows, cols) {
-		return &rawerr.UnsupportedError{Feature: "quad-Bayer sensor (4x4 CFA)", Advice: "set the camera to its binned resolution, or convert the photo to a 2x2 Bayer DNG"}
-	}
-	var p mosaic.Pattern
-	for y := range 2 * rows {
-		for x := range 2 * cols {
-			c := v[y%rows*cols+x%cols]
-			if c > 2 {
-				return &rawerr.UnsupportedError{Feature: fmt.Sprintf("CFA with a filter colour other than red, green and blue (code %d)", c)}
-			}
-			if y < 2 && x < 2 {
-				p[y][x] = mosaic.Colour(c)
-			} else if p.At(y, x) != mosaic.Colour(c) {
-				return &rawerr.UnsupportedError{Feature: fmt.Sprintf("CFA pattern of %dx%d", rows, cols), Advice: "only 2x2 Bayer sensors are read"}
-			}
-		}
-	}
-	if !p.Valid() {
-		return &rawerr.UnsupportedError{Feature: "CFA pattern " + p.String(), Advice: "only the Bayer patterns RGGB, BGGR, GBRG and GRBG are read"}
-	}
-	im.Meta.CFA = p
-	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"enhance/raw/tiff"
+
+	"enhance/raw/mosaic"
 )
 
 // TestMemoryIsBounded opens small files that claim 60000x60000 samples.
@@ -52,7 +54,7 @@ func TestStreamingMemory(t *testing.T) {
 	}
 	const side, rows, halo = 3000, 64, 32
 	s := Spec{Width: side, Height: side, Bits: 14, Samples: make([]uint16, side*side), JPEG: &JPEG{Components: 2}}
-	s.Meta.CFA[0][1], s.Meta.CFA[1][0], s.Meta.CFA[1][1] = 1, 1, 2
+	s.Meta.CFA = mosaic.RGGB
 	for i := range s.Samples {
 		s.Samples[i] = uint16(i*i>>7) & 0xFF
 	}

@@ -46,6 +46,9 @@ func (s *source) firstList(im *Image, l *layout) error {
 	}
 	r := &listedRows{next: im.rows, width: l.w, height: l.h}
 	c := opcode.NewChain(l.w, l.h, 1, r.stored)
+	if !im.Meta.CFA.Bayer() {
+		c.WithoutRepairs()
+	}
 	if err := c.Add(im.Opcodes[0], opcode.Stored); err != nil {
 		return err
 	}

@@ -85,11 +85,17 @@ func (s *Spec) writeImage(d *tiff.Dir) {
 	if s.Linear {
 		d.Shorts(tagBitsPerSample, uint16(s.Bits), uint16(s.Bits), uint16(s.Bits))
 		d.Shorts(tagPhotometric, photoLinearRaw)
+	} else if s.Meta.CFA == mosaic.Mono {
+		d.Shorts(tagPhotometric, photoLinearRaw)
 	} else {
 		d.Shorts(tagPhotometric, photoCFA)
-		d.Shorts(tagCFARepeatPatternDim, 2, 2)
 		p := s.Meta.CFA
-		d.Bytes(tagCFAPattern, byte(p[0][0]), byte(p[0][1]), byte(p[1][0]), byte(p[1][1]))
+		d.Shorts(tagCFARepeatPatternDim, uint16(p.Rows()), uint16(p.Cols()))
+		var filters []byte
+		for i := range p.Rows() * p.Cols() {
+			filters = append(filters, byte(p.At(i/p.Cols(), i%p.Cols())))
+		}
+		d.Bytes(tagCFAPattern, filters...)
 	}
 	if s.Compression != 0 {
 		d.Shorts(tagCompression, s.Compression)

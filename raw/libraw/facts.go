@@ -26,11 +26,12 @@ type facts struct {
 	FujiWidth   int     `json:"fuji_width"` // not 0: the sensor is turned by 45 degrees
 	Images      int     `json:"images"`
 
-	Foveon  bool   `json:"foveon"`
-	DNG     bool   `json:"dng"`
-	Colors  int    `json:"colors"`
-	Filters uint32 `json:"filters"` // two bits a filter, 8 rows of 2; 0, 1 and 9 are special
-	Letters string `json:"letters"` // of the colours that filters number
+	Foveon  bool      `json:"foveon"`
+	DNG     bool      `json:"dng"`
+	Colors  int       `json:"colors"`
+	Filters uint32    `json:"filters"` // two bits a filter, 8 rows of 2; 0, 1 and 9 are special
+	Letters string    `json:"letters"` // of the colours that filters number
+	XTrans  [36]uint8 `json:"xtrans"`  // 6 rows of 6, if Filters says so
 
 	Black     uint32   `json:"black"`
 	CellBlack []uint32 `json:"cell_black"` // LibRaw's cblack: by colour, rows, columns, cells
@@ -97,54 +98,66 @@ func (f *facts) check(size int64) error {
 	if n := len(f.CellBlack); n > maxCellBlack || n >= 6 && uint64(n) != 6+uint64(f.CellBlack[4])*uint64(f.CellBlack[5]) || n < 6 && n != 4 {
 		return &nonsense{fmt.Sprintf("%d black levels", n)}
 	}
+	for _, c := range f.XTrans {
+		if f.Filters == filtersXTrans && c > 3 {
+			return &nonsense{fmt.Sprintf("an X-Trans array with a filter of number %d", c)}
+		}
+	}
 	return nil
 }
 
 // maxCellBlack is LibRaw's bound.
 const maxCellBlack = 4104
 
-// pattern is the filter array as seen from the first visible sample. What is no 2x2
-// Bayer array of red, green and blue is refused by name.
+// The values of Filters that stand for something else than filters.
+const (
+	filtersNone   = 0
+	filtersLeaf   = 1
+	filtersXTrans = 9
+)
+
+// pattern is the filter array as seen from the first visible sample. Sensors of
+// another kind are refused by name.
 func (f *facts) pattern() (p mosaic.Pattern, err error) {
 	refuse := func(what, advice string) (mosaic.Pattern, error) {
 		return p, &rawerr.UnsupportedError{Feature: what, Advice: advice}
 	}
-	const original = "only sensors with a 2x2 Bayer filter array are read"
+	const original = "only sensors with a filter array of up to 8x8 in rows and columns are read, and monochrome ones"
+	rows, cols := 8, 2
 	switch {
 	case f.Foveon:
 		return refuse("Foveon sensor", original)
 	case f.FujiWidth != 0:
 		return refuse("Fujifilm Super CCD sensor, which is turned by 45 degrees", original)
-	case f.Filters == 9:
-		return refuse("Fujifilm X-Trans sensor", original)
-	case f.Filters == 1:
+	case f.Filters == filtersLeaf:
 		return refuse("Leaf sensor with a 16x16 filter array", original)
-	case f.Filters == 0 && f.Colors == 1:
-		return refuse("monochrome sensor", original)
-	case f.Filters == 0:
+	case f.Filters == filtersNone && f.Colors == 1:
+		return mosaic.Mono, nil
+	case f.Filters == filtersNone:
 		return refuse("RAW file without a mosaic (sRAW, linear or scanned)", "take the camera's full RAW")
+	case f.Filters == filtersXTrans:
+		rows, cols = 6, 6
 	}
-	for row := range 8 {
-		for col := range 2 {
-			c, err := f.colour(row, col)
-			if err != nil {
-				return p, err
-			}
-			if row < 2 {
-				p[row][col] = c
-			} else if p[row&1][col] != c {
-				return refuse("filter array that is not 2x2", original)
-			}
+	filters := make([]mosaic.Colour, rows*cols)
+	for i := range filters {
+		if filters[i], err = f.colour(i/cols, i%cols); err != nil {
+			return p, err
 		}
 	}
-	if !p.Valid() {
-		return refuse(fmt.Sprintf("filter array %v that is no Bayer array", p), original)
+	if p, err = mosaic.NewPattern(rows, cols, filters); err != nil || p == mosaic.Mono {
+		return refuse(fmt.Sprintf("filter array %#x that has not red, green and blue", f.Filters), original)
 	}
 	return p, nil
 }
 
 // index numbers the filter over a visible sample, as in LibRaw's vectors.
 func (f *facts) index(row, col int) int {
+	switch f.Filters {
+	case filtersNone:
+		return 0
+	case filtersXTrans:
+		return int(f.XTrans[row%6*6+col%6])
+	}
 	return int(f.Filters >> ((row<<1&14 + col&1) << 1) & 3)
 }
 

@@ -53,18 +53,54 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestRefusedByName: sensors that are not 2x2 Bayer.
+// TestSensors: arrays that are not Bayer's, and none.
+func TestSensors(t *testing.T) {
+	xtrans := func(f *facts) {
+		f.Filters = 9
+		for i := range f.XTrans {
+			f.XTrans[i] = uint8(mosaic.XTrans.Shift(1, 2).At(i/6, i%6))
+		}
+	}
+	for name, c := range map[string]struct {
+		edit func(f *facts)
+		want mosaic.Pattern
+	}{
+		"X-Trans":    {xtrans, mosaic.XTrans.Shift(1, 2)},
+		"monochrome": {func(f *facts) { f.Filters, f.Colors = 0, 1 }, mosaic.Mono},
+	} {
+		f := someFacts()
+		c.edit(&f)
+		m, err := f.meta()
+		if err != nil || m.CFA != c.want {
+			t.Errorf("%s: %v, %v", name, m.CFA, err)
+			continue
+		}
+		for y := range 12 {
+			for x := range 12 {
+				want := float32(60 + f.CellBlack[f.index(y, x)])
+				if got := m.BlackAt(y, x); got != want {
+					t.Fatalf("%s: black at %d, %d is %g, want %g", name, y, x, got, want)
+				}
+			}
+		}
+	}
+	f := someFacts()
+	xtrans(&f)
+	f.XTrans[7] = 4
+	if err := f.check(1 << 20); err == nil {
+		t.Error("a filter of number 4 is believed")
+	}
+}
+
+// TestRefusedByName: sensors that are not read.
 func TestRefusedByName(t *testing.T) {
 	for want, edit := range map[string]func(f *facts){
 		"Foveon":         func(f *facts) { f.Foveon = true },
-		"X-Trans":        func(f *facts) { f.Filters = 9 },
 		"Super CCD":      func(f *facts) { f.FujiWidth = 10 },
 		"16x16":          func(f *facts) { f.Filters = 1 },
-		"monochrome":     func(f *facts) { f.Filters, f.Colors = 0, 1 },
 		"sRAW":           func(f *facts) { f.Filters = 0 },
 		`"GMCY"`:         func(f *facts) { f.Letters = "GMCY" },
-		"not 2x2":        func(f *facts) { f.Filters = 0xb4b4b44b },
-		"no Bayer":       func(f *facts) { f.Filters = math.MaxUint32 },
+		"has not red":    func(f *facts) { f.Filters = math.MaxUint32 },
 		`filters ""`:     func(f *facts) { f.Letters = "" },
 		"filters \"RG\"": func(f *facts) { f.Letters = "RG" },
 	} {
@@ -105,7 +141,8 @@ func TestImpossibleFacts(t *testing.T) {
 
 // FuzzFacts: whatever a process says is refused or can be used.
 func FuzzFacts(f *testing.F) {
-	for _, edit := range []func(*facts){func(*facts) {}, func(f *facts) { f.DNG = true }, func(f *facts) { f.CellBlack = []uint32{0, 0, 0, 0, 1, 1, 9} }} {
+	for _, edit := range []func(*facts){func(*facts) {}, func(f *facts) { f.DNG = true }, func(f *facts) { f.CellBlack = []uint32{0, 0, 0, 0, 1, 1, 9} },
+		func(f *facts) { f.Filters = 9; f.XTrans = [36]uint8{1: 1, 2: 2} }} {
 		one := someFacts()
 		edit(&one)
 		text, err := json.Marshal(one)

@@ -169,6 +169,11 @@ func (l *library) confirmValues(h unsafe.Pointer, s snapshot) error {
 	for i := range 9 {
 		checks = append(checks, check{"rgb_cam", f.RGBCam[i/3][i%3], finite(float64(l.rgbCam(h, int32(i/3), int32(i%3))))})
 	}
+	if f.Filters == filtersXTrans {
+		for i, c := range f.XTrans {
+			checks = append(checks, check{"xtrans", float64(c), float64(l.colour(h, int32(i/6), int32(i%6)))})
+		}
+	}
 	if f.Filters > 1000 { // a filter array of 8 rows and 2 columns
 		for i := range 16 {
 			checks = append(checks, check{"filters", float64(f.index(i/2, i%2)), float64(l.colour(h, int32(i/2), int32(i%2)))})

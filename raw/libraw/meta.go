@@ -46,13 +46,13 @@ func (f *facts) setBlack(m *mosaic.Meta) error {
 	if len(f.CellBlack) > 6 {
 		rows, cols = int(f.CellBlack[4]), int(f.CellBlack[5])
 	}
-	m.BlackRows, m.BlackCols = even(rows), even(cols)
+	m.BlackRows, m.BlackCols = commonPeriod(rows, m.CFA.Rows()), commonPeriod(cols, m.CFA.Cols())
 	if m.BlackRows*m.BlackCols > maxCells {
 		return &nonsense{fmt.Sprintf("black levels of a cell of %dx%d", cols, rows)}
 	}
 	m.Black = make([]float32, m.BlackRows*m.BlackCols)
 	level := func(y, x int) float32 {
-		sum := uint64(f.Black) + uint64(f.CellBlack[f.index(y&7, x&1)])
+		sum := uint64(f.Black) + uint64(f.CellBlack[f.index(y, x)])
 		if len(f.CellBlack) > 6 {
 			sum += uint64(f.CellBlack[6+y%rows*cols+x%cols])
 		}
@@ -69,12 +69,13 @@ func (f *facts) setBlack(m *mosaic.Meta) error {
 	return nil
 }
 
-// even is a period of both n and the filters.
-func even(n int) int {
-	if n%2 == 0 {
-		return n
+// commonPeriod is the smallest period of what repeats after a and after b.
+func commonPeriod(a, b int) int {
+	n := a
+	for n%b != 0 {
+		n += a
 	}
-	return 2 * n
+	return n
 }
 
 // noIlluminant is LibRaw's for a file that names none (LIBRAW_WBI_None).

@@ -45,6 +45,9 @@ func (s snapshot) facts(l *layout) *facts {
 		ISO: s.float(l.iso), Shutter: s.float(l.shutter), Aperture: s.float(l.aperture), FocalLength: s.float(l.focal),
 		Timestamp: int64(s.u64(l.timestamp)),
 	}
+	for i := range f.XTrans {
+		f.XTrans[i] = s[l.filters+4+i] // xtrans follows filters in the struct
+	}
 	if f.Lens == "" {
 		f.Lens = s.text(l.lensMade, 128)
 	}

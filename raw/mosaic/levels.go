@@ -50,22 +50,26 @@ func (m *Meta) BlackRow(y, x0 int, dst []float32) {
 func (m *Meta) Normalise(y, x0 int, raw []uint16, dst []float32) {
 	dst = dst[:len(raw)]
 	m.BlackRow(y, x0, dst)
-	white := [2]float32{m.White[m.CFA.At(y, x0)], m.White[m.CFA.At(y, x0+1)]}
+	var room [MaxPeriod]float32
+	white := room[:m.CFA.Cols()]
+	for i := range white {
+		white[i] = m.White[m.CFA.At(y, x0+i)]
+	}
 	if m.BlackDeltaH == nil {
 		m.normalisePeriodic(white, raw, dst)
 		return
 	}
 	for i, v := range raw {
 		b := dst[i]
-		dst[i] = (float32(v) - b) / (white[i&1] - b)
+		dst[i] = (float32(v) - b) / (white[i%len(white)] - b)
 	}
 }
 
 // normalisePeriodic is Normalise for rows whose black level, in dst on entry,
-// repeats every BlackCols samples.
-func (m *Meta) normalisePeriodic(white [2]float32, raw []uint16, dst []float32) {
+// repeats every BlackCols samples, and whose white level every len(white).
+func (m *Meta) normalisePeriodic(white []float32, raw []uint16, dst []float32) {
 	// Whole periods up to a length that makes the loop below long enough.
-	period := 2 * m.BlackCols
+	period := len(white) * m.BlackCols
 	period *= max(1, tableLen/period)
 	period = min(period, len(dst))
 	var fixed [2][tableLen]float32
@@ -76,7 +80,7 @@ func (m *Meta) normalisePeriodic(white [2]float32, raw []uint16, dst []float32) 
 	black, span = black[:period], span[:period]
 	for i := range period {
 		black[i] = dst[i]
-		span[i] = white[i&1] - dst[i]
+		span[i] = white[i%len(white)] - dst[i]
 	}
 	for len(raw) > 0 {
 		n := min(period, len(raw))

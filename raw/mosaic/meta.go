@@ -29,7 +29,7 @@ type Meta struct {
 
 	Width, Height int     // the active area
 	Crop          Rect    // the area meant to be shown; all of it if the file names none
-	CFA           Pattern // phase at (0,0); not Valid if the file does not say
+	CFA           Pattern // as seen from (0,0); Mono without filters; not Valid if the file does not say
 	Linear        bool    // the photo is demosaiced: it has no CFA, and three samples a pixel
 	Warped        bool    // the picture is to be warped: its crop shows samples from beyond it
 	BitDepth      int     // bits of a stored sample, before LinearizationTable

@@ -32,6 +32,8 @@ type Chain struct {
 	frame  Frame // after the last step
 	bad    []bool
 	spare  [][]float32
+
+	unrepaired bool // see WithoutRepairs
 }
 
 // step is one operation, in the frame that it finds.
@@ -78,6 +80,9 @@ func (c *Chain) add(params any, stage Stage) (problem string) {
 		}
 		c.frame = f
 	case marker:
+		if c.unrepaired {
+			return "bad samples are repaired only on Bayer mosaics"
+		}
 		if _, constant := p.(*BadConstant); c.planes > 1 || constant && stage != Stored {
 			return "bad samples are repaired only on mosaics, and constants only as stored (OpcodeList1)"
 		}
@@ -90,6 +95,10 @@ func (c *Chain) add(params any, stage Stage) (problem string) {
 
 // AddPointwise appends an operation that is not of a list.
 func (c *Chain) AddPointwise(p Pointwise) { c.steps = append(c.steps, step{frame: c.frame, point: p}) }
+
+// WithoutRepairs makes Add refuse repairs of bad samples, which know Bayer's filter
+// array only.
+func (c *Chain) WithoutRepairs() { c.unrepaired = true }
 
 // Within sets the frame that the next operations find.
 func (c *Chain) Within(f Frame) { c.frame = f }

@@ -58,7 +58,7 @@ func balanced(p *raw.Photo, gains [3]float64) ([]float32, error) {
 		row := mosaic[y*m.Width:][:m.Width]
 		p.Normalise(y, 0, stored, row)
 		for x := range row {
-			row[x] = min(max(row[x]*float32(gains[m.CFA[y&1][x&1]]), 0), 1)
+			row[x] = min(max(row[x]*float32(gains[m.CFA.At(y, x)]), 0), 1)
 		}
 	}
 	return mosaic, nil
@@ -74,9 +74,9 @@ func neighbours(mosaic []float32, m *raw.Meta, x, y int) [3]float64 {
 			if xx < 0 || yy < 0 || xx >= m.Width || yy >= m.Height {
 				continue
 			}
-			c := m.CFA[yy&1][xx&1]
+			c := m.CFA.At(yy, xx)
 			w := float64((2 - dx*dx) * (2 - dy*dy))
-			if c == m.CFA[y&1][x&1] && (dx != 0 || dy != 0) {
+			if c == m.CFA.At(y, x) && (dx != 0 || dy != 0) {
 				w = 0 // the pixel has this colour
 			}
 			sum[c] += w * float64(mosaic[yy*m.Width+xx])
