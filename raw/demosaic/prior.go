@@ -1,0 +1,48 @@
+package demosaic
+
+import (
+	"math"
+
+	"enhance/raw/mosaic"
+)
+
+// class is an assumption about the picture around a sample: edges of a direction.
+type class struct {
+	angle   float64 // of the edges, counter-clockwise from a row
+	stretch float64 // by how much more samples are alike along the edges than across
+}
+
+// classes are those that are tried everywhere.
+var classes = []class{
+	{0, 1},
+	{0, longEdge}, {math.Pi / 4, longEdge}, {math.Pi / 2, longEdge}, {3 * math.Pi / 4, longEdge},
+}
+
+// The parameters of the prior, chosen on crops of photos that no figure in the
+// documents is measured on.
+const (
+	longEdge     = 8
+	lightPower   = 1.2  // of the distance, in the covariance of light
+	colourPower  = 1.8  // and of the colours' differences from it
+	colourWeight = 0.1  // of the latter
+	nugget       = 0.01 // variance of what no neighbour tells
+)
+
+// distance of two samples, as the class sees it.
+func (c class) distance(dy, dx int) float64 {
+	sin, cos := math.Sincos(c.angle)
+	along, across := cos*float64(dx)-sin*float64(dy), sin*float64(dx)+cos*float64(dy)
+	r := math.Sqrt(c.stretch)
+	return math.Hypot(along/r, across*r)
+}
+
+// covariance of two samples of colours a and b, up to a constant that the constraints
+// on the weights make irrelevant: a generalised covariance.
+func (c class) covariance(dy, dx int, a, b mosaic.Colour) float64 {
+	d := c.distance(dy, dx)
+	v := -math.Pow(d, lightPower)
+	if a == b {
+		v -= colourWeight * math.Pow(d, colourPower)
+	}
+	return v
+}
