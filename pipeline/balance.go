@@ -8,6 +8,7 @@ import (
 	"enhance/internal/colour"
 	"enhance/internal/workers"
 	"enhance/raw"
+	"enhance/raw/mosaic"
 )
 
 // balance is the colour treatment of a photo, decided before the network runs so
@@ -46,7 +47,12 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 	}
 	facts := &rep.Colour
 	facts.Tone = tone.String()
-	if display {
+	if m.CFA == mosaic.Mono {
+		facts.WhiteBalance = "none: the sensor is monochrome"
+		if j.WB.Mode == WBGains {
+			return nil, optionErrorf("wb", "the photo's sensor is monochrome: it has no white balance to set")
+		}
+	} else if display {
 		facts.WhiteBalance = "the model's own"
 		if j.WB.Mode != WBDefault && j.WB.Mode != WBAsShot {
 			return nil, optionErrorf("wb", "model %s makes display-ready pictures with a white balance of its own", rep.Model.Name)
@@ -67,7 +73,7 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 	}
 	b.matrix = matrix
 	facts.Matrix, facts.Temperature = matrix, info.Temperature
-	if info.Note != "" {
+	if info.Note != "" && m.CFA != mosaic.Mono {
 		rep.warn("%s", info.Note)
 	}
 	if tone == ToneNatural {

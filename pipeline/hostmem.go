@@ -109,7 +109,10 @@ func (r *run) hostNeeds() error {
 	add("of the process so far", f.StartRSS)
 	add("of rows being decoded", r.decodeBytes())
 	add("of the process that reads the photo through LibRaw", r.apartBytes())
-	if r.network.plan != nil {
+	switch {
+	case withoutNetworkFor(r.meta):
+		add("of rows whose colours are made", r.colourBytes())
+	case r.network.plan != nil:
 		u := r.network.plan.HostUse()
 		add("for tensors spilled from the device", u.Spilled)
 		add("of rows on their way to and from the device", u.Rows)
@@ -117,7 +120,7 @@ func (r *run) hostNeeds() error {
 		if r.session.device.sharesHost() {
 			add("of device buffers, which share the host's memory", r.network.plan.Plan.Peak)
 		}
-	} else {
+	default:
 		out := int64(r.geo.out.Width()) * int64(r.geo.out.Height())
 		add("of activations", r.report.Plan.Peak)
 		add("for the network's input and result", 4*(int64(r.session.planes())*int64(r.geo.h)*int64(r.geo.w)+3*out))
@@ -190,6 +193,9 @@ func (r *run) fixedBytes(plan *exec.Job) int64 {
 // photoBytes is what a photo under way adds.
 func (r *run) photoBytes() int64 {
 	n := r.decodeBytes() + r.apartBytes()
+	if withoutNetworkFor(r.meta) {
+		n += r.colourBytes()
+	}
 	for _, u := range r.pictureBytes() {
 		n += u.Bytes
 	}

@@ -32,7 +32,7 @@ type table struct{ light, noise []float32 }
 const maxTables = 16
 
 func newLevels(m *raw.Meta, c *model.Convention, gains [3]float64, noise *NoiseFacts) *levels {
-	l := &levels{meta: m, conv: c, gains: gains, noise: noise, rows: even(m.BlackRows), cols: even(m.BlackCols)}
+	l := &levels{meta: m, conv: c, gains: gains, noise: noise, rows: commonPeriod(m.BlackRows, m.CFA.Rows()), cols: commonPeriod(m.BlackCols, m.CFA.Cols())}
 	if m.BlackDeltaH != nil || m.BlackDeltaV != nil || l.rows*l.cols > 1024 {
 		return l
 	}
@@ -73,9 +73,15 @@ func (l *levels) newTable(black float32, col raw.Colour) table {
 	return t
 }
 
-// even is the least even multiple of n, so that a pattern also repeats with the
-// filter array.
-func even(n int) int { return n << (n & 1) }
+// commonPeriod is the least after which both what repeats after a and what repeats
+// after b does.
+func commonPeriod(a, b int) int {
+	n := a
+	for n%b != 0 {
+		n += a
+	}
+	return n
+}
 
 // sample is the definition: one stored sample to one network sample and that of
 // its noise plane, 0 if there is none.

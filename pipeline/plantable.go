@@ -58,6 +58,9 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTabl
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	defer photo.Close()
+	if err := s.checkPlanned(photo.Meta()); err != nil {
+		return nil, err
+	}
 	g := layout(photo.Meta(), &s.model.Convention)
 	if err := s.ready(ctx); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"enhance/internal/exec"
 	"enhance/memplan"
 	"enhance/raw"
+	"enhance/raw/mosaic"
 )
 
 // Report is what is known about the making of a picture. Sizes are pixels and
@@ -47,7 +48,8 @@ type PhotoFacts struct {
 	Height      int        `json:"height"`
 	Crop        [4]int     `json:"crop"` // x0, y0, x1, y1
 	CFA         string     `json:"cfa"`
-	Linear      bool       `json:"linear,omitempty"` // demosaiced: no network is run
+	Sensor      string     `json:"sensor,omitempty"` // what kind: Bayer, X-Trans, ...
+	Linear      bool       `json:"linear,omitempty"` // demosaiced
 	Black       []float32  `json:"black"`
 	White       [3]float32 `json:"white"`
 	Orientation int        `json:"orientation"`
@@ -155,15 +157,18 @@ func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
+// WithoutNetwork reports whether the photo is developed without a network.
+func (f *PhotoFacts) WithoutNetwork() bool { return f.Linear || f.Sensor != mosaic.RGGB.Kind() }
+
 func photoFacts(m *raw.Meta) PhotoFacts {
-	cfa := m.CFA.String()
+	cfa, sensor := m.CFA.String(), m.CFA.Kind()
 	if m.Linear {
-		cfa = "no filter array"
+		cfa, sensor = "no filter array", ""
 	}
 	return PhotoFacts{
 		Make: m.Make, Model: m.Model, DateTime: m.DateTime, Format: m.Format,
 		Width: m.Width, Height: m.Height, Crop: [4]int{m.Crop.X0, m.Crop.Y0, m.Crop.X1, m.Crop.Y1},
-		CFA: cfa, Linear: m.Linear, Black: m.Black, White: m.White, Orientation: m.Orientation,
+		CFA: cfa, Sensor: sensor, Linear: m.Linear, Black: m.Black, White: m.White, Orientation: m.Orientation,
 	}
 }
 

@@ -84,7 +84,7 @@ func (r *run) do() (err error) {
 			return err
 		}
 	}
-	if r.meta.Linear {
+	if withoutNetworkFor(r.meta) {
 		return r.withoutNetwork(out, w, h)
 	}
 	if blocksHeld(r.holds.blocks, r.geo.region) == blocksOf(r.geo.region) {

@@ -83,7 +83,11 @@ func (s *lightSample) rowEnds() {
 		c := &s.sum[i]
 		cell := lightCell{clipped: c.clipped}
 		for k := range cell.mean {
-			cell.mean[k] = float32(c.sum[k] / float64(max(c.n[k], 1)))
+			from := k
+			if c.n[k] == 0 { // a sensor without filters
+				from = int(raw.Green)
+			}
+			cell.mean[k] = float32(c.sum[from] / float64(max(c.n[from], 1)))
 		}
 		s.cells = append(s.cells, cell)
 		*c = cellSum{}

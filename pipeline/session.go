@@ -188,9 +188,17 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	r.meta = r.photo.Meta()
-	r.geo = layout(r.meta, &s.model.Convention)
-	if r.meta.Linear {
-		r.geo = linearLayout(r.meta)
+	if err = s.checkSensor(r.meta); err != nil {
+		r.photo.Close()
+		return nil, err
+	}
+	switch {
+	case r.meta.Linear:
+		r.geo = pixelLayout(r.meta, 0)
+	case withoutNetworkFor(r.meta):
+		r.geo = pixelLayout(r.meta, contextSamples)
+	default:
+		r.geo = layout(r.meta, &s.model.Convention)
 	}
 	r.report = s.newReport(&j, r.meta)
 	r.network = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)

@@ -59,8 +59,8 @@ func TestMosaic(t *testing.T) {
 	im := smooth(12, 7)
 	sensor := &Sensor{Gains: [3]float64{2, 1, 1.5}}
 	for _, p := range phases {
-		codes := checked(t, Mosaic{Phase: p}).take("a", im)
-		light := checked(t, Mosaic{Phase: p, Sensor: sensor}).take("a", im)
+		codes := checked(t, Mosaic{CFA: p}).take("a", im)
+		light := checked(t, Mosaic{CFA: p, Sensor: sensor}).take("a", im)
 		for y := range 7 {
 			for x := range 12 {
 				c := p.At(y, x)
@@ -83,7 +83,7 @@ func TestMosaicNoise(t *testing.T) {
 	deviation := func(s *shot, c raw.Colour) float64 {
 		var sum, sq, n float64
 		for i, v := range s.samples {
-			if s.mosaic.Phase.At(i/300, i%300) == c {
+			if s.mosaic.CFA.At(i/300, i%300) == c {
 				sum, sq, n = sum+float64(v), sq+float64(v)*float64(v), n+1
 			}
 		}
@@ -121,7 +121,7 @@ func needLibRaw(t *testing.T) {
 // colours in both domains and all phases, whatever interpolates.
 func TestLibRawKeepsColours(t *testing.T) {
 	needLibRaw(t)
-	all, err := newLibRaws()
+	all, err := newLibRaws(mosaic.RGGB)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestLibRawKeepsColours(t *testing.T) {
 	for _, m := range all {
 		for _, p := range phases {
 			for _, sensor := range []*Sensor{nil, {Gains: [3]float64{1, 1, 1}}, {Gains: [3]float64{2, 1, 1.5}}} {
-				got, err := m.restore(context.Background(), checked(t, Mosaic{Phase: p, Sensor: sensor}).take("a", im))
+				got, err := m.restore(context.Background(), checked(t, Mosaic{CFA: p, Sensor: sensor}).take("a", im))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -155,11 +155,11 @@ func TestLibRawIsAligned(t *testing.T) {
 	im := painting(46, 38, func(x, y, c int) float64 { return float64((x*53 + y*31 + c*77) % 256) })
 	for _, p := range phases {
 		for _, sensor := range []*Sensor{nil, {Gains: [3]float64{2, 1, 1.5}}} {
-			all, err := newLibRaws()
+			all, err := newLibRaws(mosaic.RGGB)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := all[0].restore(context.Background(), checked(t, Mosaic{Phase: p, Sensor: sensor}).take("a", im))
+			got, err := all[0].restore(context.Background(), checked(t, Mosaic{CFA: p, Sensor: sensor}).take("a", im))
 			for _, m := range all {
 				err = errors.Join(err, m.close())
 			}
@@ -201,15 +201,15 @@ func TestNetworkPhases(t *testing.T) {
 		return float64(r.CPSNR)
 	}
 	for _, p := range phases {
-		if db := score(checked(t, Mosaic{Phase: p}).take("a", im)); !(db > 40) {
+		if db := score(checked(t, Mosaic{CFA: p}).take("a", im)); !(db > 40) {
 			t.Errorf("%v: %.1f dB", p, db)
 		}
-		if db := score(checked(t, Mosaic{Phase: p, Sensor: &Sensor{Gains: [3]float64{2, 1, 1.5}}}).take("a", im)); !(db > 38) {
+		if db := score(checked(t, Mosaic{CFA: p, Sensor: &Sensor{Gains: [3]float64{2, 1, 1.5}}}).take("a", im)); !(db > 38) {
 			t.Errorf("%v from a sensor: %.1f dB", p, db)
 		}
 	}
-	wrong := checked(t, Mosaic{Phase: mosaic.RGGB}).take("a", im)
-	wrong.mosaic = checked(t, Mosaic{Phase: mosaic.BGGR})
+	wrong := checked(t, Mosaic{CFA: mosaic.RGGB}).take("a", im)
+	wrong.mosaic = checked(t, Mosaic{CFA: mosaic.BGGR})
 	if db := score(wrong); db > 30 {
 		t.Errorf("taken for another phase: %.1f dB", db)
 	}
@@ -223,7 +223,7 @@ func TestNoisePlanes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer n.close()
-	in, top, left := n.pack(checked(t, Mosaic{Phase: mosaic.GBRG, Sigma: 20}).take("a", flat(9, 7)))
+	in, top, left := n.pack(checked(t, Mosaic{CFA: mosaic.GBRG, Sigma: 20}).take("a", flat(9, 7)))
 	if in.C != 8 || in.H != 4 || in.W != 5 || top != 1 || left != 0 {
 		t.Fatalf("planes %v, %d rows and %d columns before", in.Shape, top, left)
 	}
@@ -282,7 +282,7 @@ func TestRun(t *testing.T) {
 	if err := rep.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2 photos", "sRGB codes, free of noise", "phase RGGB", "border of 8", "8-bit", "busy.png"} {
+	for _, want := range []string{"2 photos", "sRGB codes, free of noise", "CFA RGGB", "border of 8", "8-bit", "busy.png"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &text)
 		}
@@ -304,7 +304,8 @@ func TestRefusals(t *testing.T) {
 		"sigma":         {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{Sigma: math.NaN()}},
 		"both":          {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{Sigma: 1, Sensor: &Sensor{Gains: [3]float64{1, 1, 1}}}},
 		"gains":         {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{Sensor: &Sensor{}}},
-		"phase":         {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{Phase: mosaic.Pattern{{1, 1}, {1, 1}}}},
+		"monochrome":    {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{CFA: mosaic.Mono}},
+		"X-Trans":       {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{CFA: mosaic.XTrans}},
 		"noise in sRGB": {Photos: []string{"a"}, Models: host, Noise: pipeline.Noise{Mode: pipeline.NoiseEstimate}},
 		"denoise":       {Photos: []string{"a"}, Models: host, Denoise: &one},
 		"own rendering": {Photos: []string{"a"}, Models: []pipeline.Settings{{Model: "pynet-random:a,width=2", Device: pipeline.HostDevice}}},

@@ -12,13 +12,20 @@ import (
 
 	"enhance/internal/colour"
 	"enhance/internal/imgio"
+	"enhance/raw/mosaic"
 )
 
-// demosaicers are LibRaw's, by the number that dcraw_emu -q takes.
-var demosaicers = []struct {
+// numbered is one of LibRaw's demosaicers, by the number that dcraw_emu -q takes.
+type numbered struct {
 	name string
 	q    int
-}{{"bilinear", 0}, {"VNG", 1}, {"PPG", 2}, {"AHD", 3}, {"DCB", 4}, {"DHT", 11}, {"AAHD", 12}}
+}
+
+// Those of LibRaw for the two arrays that it knows. The second is Frank Markesteijn's.
+var (
+	forBayer  = []numbered{{"bilinear", 0}, {"VNG", 1}, {"PPG", 2}, {"AHD", 3}, {"DCB", 4}, {"DHT", 11}, {"AAHD", 12}}
+	forXTrans = []numbered{{"bilinear", 0}, {"Markesteijn 1 pass", 2}, {"Markesteijn 3 passes", 3}}
+)
 
 // ErrNoLibRaw says that LibRaw's program is not there.
 var ErrNoLibRaw = errors.New("dcraw_emu, LibRaw's command-line program, is not installed (Debian and Ubuntu: apt install libraw-bin)")
@@ -34,7 +41,14 @@ type libraw struct {
 
 // newLibRaws gives all demosaicers, or ErrNoLibRaw. What it gives must be closed, also
 // beside another error.
-func newLibRaws() ([]method, error) {
+func newLibRaws(p mosaic.Pattern) ([]method, error) {
+	demosaicers := forBayer
+	switch {
+	case p.XTrans():
+		demosaicers = forXTrans
+	case !p.Bayer():
+		return nil, &OptionError{fmt.Sprintf("LibRaw does not know the filter array %v", p)}
+	}
 	program, err := exec.LookPath("dcraw_emu")
 	if err != nil {
 		return nil, ErrNoLibRaw

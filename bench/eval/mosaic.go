@@ -15,9 +15,9 @@ import (
 	"enhance/raw/mosaic"
 )
 
-// Mosaic says how photos become mosaics. The zero value of Phase is RGGB.
+// Mosaic says how photos become mosaics. The zero value of CFA is RGGB.
 type Mosaic struct {
-	Phase mosaic.Pattern
+	CFA mosaic.Pattern
 	// Sigma is the standard deviation of Gaussian noise in 8-bit codes, in the sRGB
 	// domain. It must be 0 if Sensor is set.
 	Sigma float64
@@ -67,12 +67,12 @@ func (s *Sensor) check() error {
 }
 
 func (m *Mosaic) check() error {
-	if m.Phase == (mosaic.Pattern{}) {
-		m.Phase = mosaic.RGGB
+	if m.CFA == (mosaic.Pattern{}) {
+		m.CFA = mosaic.RGGB
 	}
 	switch {
-	case !m.Phase.Valid():
-		return fmt.Errorf("phase %v: want RGGB, BGGR, GBRG or GRBG", m.Phase)
+	case m.CFA == mosaic.Mono:
+		return fmt.Errorf("a monochrome mosaic has no colours to restore")
 	case !(m.Sigma >= 0 && m.Sigma <= 255):
 		return fmt.Errorf("sigma %g: want 0 to 255 codes of 8 bits", m.Sigma)
 	case m.Sensor == nil:
@@ -119,7 +119,7 @@ func (m *Mosaic) take(name string, truth *imgio.RGB16) *shot {
 	for y := range truth.Height {
 		row := truth.Row(y)
 		for x := range truth.Width {
-			c := int(m.Phase.At(y, x))
+			c := int(m.CFA.At(y, x))
 			v := float64(row[3*x+c]) / 65535
 			s.samples[y*truth.Width+x] = float32(m.sample(v, c, rng))
 		}
@@ -147,7 +147,7 @@ var xyzToSRGB = [3][3]float64{{3.2406, -1.5372, -0.4986}, {-0.9689, 1.8758, 0.04
 // light; those that noise has brought outside 0..1 are cut off, for LibRaw does
 // so itself.
 func (s *shot) dng(forLibRaw bool) ([]byte, error) {
-	meta := mosaic.Meta{CFA: s.mosaic.Phase, Make: "eval", Model: "eval", AsShot: &[3]float64{1, 1, 1}}
+	meta := mosaic.Meta{CFA: s.mosaic.CFA, Make: "eval", Model: "eval", AsShot: &[3]float64{1, 1, 1}}
 	meta.SetBlack(0)
 	meta.SetWhite(65535)
 	if forLibRaw {

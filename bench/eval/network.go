@@ -40,6 +40,9 @@ func (n *network) check(o *Options) error {
 	if c.Output != model.OutputCameraGamma || !c.SubtractBlack || c.ScaleNum != 2 || c.ScaleDen != 1 {
 		return &OptionError{fmt.Sprintf("model %s renders pictures in a way of its own or in another size: there is nothing to compare them with", name)}
 	}
+	if !o.Mosaic.CFA.Bayer() {
+		return &OptionError{fmt.Sprintf("model %s is for Bayer mosaics, not %s ones: leave it out, and the classical demosaicer is measured", name, o.Mosaic.CFA.Kind())}
+	}
 	if c.NoisePlanes == 0 && (o.Denoise != nil || o.Noise.Mode != pipeline.NoiseDefault) {
 		return &OptionError{fmt.Sprintf("model %s does not take the noise level: leave denoise and noise out", name)}
 	}
@@ -84,7 +87,7 @@ func (n *network) pack(s *shot) (in *pipeline.Tensor, top, left int) {
 	c := &n.session.Model().Convention
 	w, h := s.truth.Width, s.truth.Height
 	for i := range 4 {
-		if s.mosaic.Phase.At(i/2, i%2) == mosaic.Red {
+		if s.mosaic.CFA.At(i/2, i%2) == mosaic.Red {
 			top, left = i/2, i%2
 		}
 	}

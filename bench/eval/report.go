@@ -16,7 +16,7 @@ type Report struct {
 	Domain   string         `json:"domain"` // of the mosaics
 	Sigma    float64        `json:"sigma"`  // of 255
 	Sensor   *Sensor        `json:"sensor,omitempty"`
-	Phase    string         `json:"phase"`
+	CFA      string         `json:"cfa"`
 	Border   int            `json:"border"`   // pixels on every side that were left out
 	Compared string         `json:"compared"` // domain of the comparison
 	Seed     uint64         `json:"seed"`
@@ -80,7 +80,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.Photos == 1 {
 		photos = "photo"
 	}
-	fmt.Fprintf(w, "%d %s; mosaics of %s; phase %s; seed %d\n", r.Photos, photos, r.Domain, r.Phase, r.Seed) // Flush returns the first error
+	fmt.Fprintf(w, "%d %s; mosaics of %s; CFA %s; seed %d\n", r.Photos, photos, r.Domain, r.CFA, r.Seed) // Flush returns the first error
 	fmt.Fprintf(w, "compared as sRGB, %s, without a border of %d pixels; means over photos, dB\n\n", r.Compared, r.Border)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "method\tCPSNR\tR\tG\tB\tSSIM\tworst\tphoto\tbest\tphoto\t")

@@ -23,10 +23,10 @@ type Options struct {
 	Mosaic Mosaic
 	Border int // pixels left out on every side
 
-	// Models are the networks, each on a device of its own choice. LibRaw adds
-	// LibRaw's demosaicers.
-	Models []pipeline.Settings
-	LibRaw bool
+	// Models are the networks, each on a device of its own choice, for Bayer mosaics.
+	// Classical adds the demosaicer of package demosaic, LibRaw LibRaw's.
+	Models            []pipeline.Settings
+	Classical, LibRaw bool
 
 	// Noise and Denoise are as in pipeline.Job. Noise counts in the sensor domain
 	// only: in the sRGB domain the networks are told the sigma.
@@ -109,7 +109,7 @@ func Run(ctx context.Context, o Options) (rep *Report, err error) {
 		return nil, err
 	}
 	rep = &Report{Photos: len(o.Photos), Domain: o.Mosaic.Domain(), Sigma: o.Mosaic.Sigma, Sensor: o.Mosaic.Sensor,
-		Phase: o.Mosaic.Phase.String(), Border: o.Border, Seed: o.Mosaic.Seed, Compared: quality.Domain8.String(), Denoise: o.Denoise}
+		CFA: o.Mosaic.CFA.String(), Border: o.Border, Seed: o.Mosaic.Seed, Compared: quality.Domain8.String(), Denoise: o.Denoise}
 	for _, m := range all {
 		r, err := o.measure(ctx, m)
 		if err = errors.Join(err, m.close()); err != nil { // the next one wants the memory
@@ -133,9 +133,16 @@ func (o *Options) methods() (all []method, err error) {
 		}
 		all = append(all, n)
 	}
+	if o.Classical {
+		c, err := newClassical(o.Mosaic.CFA)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, c)
+	}
 	if o.LibRaw {
-		classical, err := newLibRaws()
-		return append(all, classical...), err
+		theirs, err := newLibRaws(o.Mosaic.CFA)
+		return append(all, theirs...), err
 	}
 	return all, nil
 }
@@ -144,8 +151,8 @@ func (o *Options) check() error {
 	switch {
 	case len(o.Photos) == 0:
 		return &OptionError{"no photos to measure"}
-	case len(o.Models) == 0 && !o.LibRaw:
-		return &OptionError{"neither a model nor LibRaw is to be measured"}
+	case len(o.Models) == 0 && !o.Classical && !o.LibRaw:
+		return &OptionError{"neither a model nor another demosaicer is to be measured"}
 	case o.Border < 0:
 		return &OptionError{fmt.Sprintf("border %d: want 0 or more pixels", o.Border)}
 	case o.Noise.Mode != pipeline.NoiseDefault && o.Mosaic.Sensor == nil:

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"enhance/bench/eval"
 	"enhance/internal/printable"
 )
 
 var evalCommand = &command{name: "eval", summary: "compare networks and LibRaw on photos: PSNR and SSIM",
-	usage: []string{"eval DIR|PHOTO... [-m MODEL]... [--sigma N] [--compare libraw]", "eval DIR|PHOTO... [-m MODEL]... --sensor S,O[,R,G,B] [--save DIR]"}, run: runEval, files: true,
+	usage: []string{"eval DIR|PHOTO... [-m MODEL]... [--sigma N] [--compare libraw,classical]", "eval DIR|PHOTO... [-m MODEL]... --sensor S,O[,R,G,B] [--save DIR]"}, run: runEval, files: true,
 	about: `Makes mosaics of finished photos (PNG, JPEG or TIFF), restores them, and compares the
 results with the photos in sRGB rounded to 8 bits: CPSNR, PSNR of every channel, SSIM.
-The mosaics hold sRGB codes, as in papers, or with --sensor what a sensor stores.`}
+The mosaics hold sRGB codes, as in papers, or with --sensor what a sensor stores. Mosaics
+that are not Bayer's are restored by the classical demosaicer.`}
 
 // evalOrder is what eval is asked for.
 type evalOrder struct {
@@ -50,7 +52,7 @@ func (o *evalOrder) readOptions() (err error) {
 	if o.Photos, err = eval.Files(o.args); err != nil {
 		return err
 	}
-	if o.Mosaic.Phase, err = parsePattern("phase", o.phase); err != nil {
+	if o.Mosaic.CFA, err = parsePattern("cfa", o.cfa); err != nil {
 		return err
 	}
 	if o.sensor != "" {
@@ -58,12 +60,15 @@ func (o *evalOrder) readOptions() (err error) {
 			return usagef("--sensor: %v", err)
 		}
 	}
-	switch o.compare {
-	case "":
-	case "libraw":
-		o.LibRaw = true
-	default:
-		return usagef("--compare: %q: want libraw", o.compare)
+	for _, with := range strings.FieldsFunc(o.compare, func(r rune) bool { return r == ',' }) {
+		switch with {
+		case "libraw":
+			o.LibRaw = true
+		case "classical":
+			o.Classical = true
+		default:
+			return usagef("--compare: %q: want libraw, classical or both with a comma", with)
+		}
 	}
 	if o.noise != "" {
 		if err = o.Noise.UnmarshalText([]byte(o.noise)); err != nil {
@@ -73,8 +78,11 @@ func (o *evalOrder) readOptions() (err error) {
 	if o.Denoise, err = o.parseDenoise(); err != nil {
 		return err
 	}
-	if len(o.models) == 0 {
+	switch bayer := o.Mosaic.CFA.Bayer(); {
+	case len(o.models) == 0 && bayer:
 		o.models = []string{""}
+	case len(o.models) == 0:
+		o.Classical = true // what a photo would get
 	}
 	for _, m := range o.models {
 		set := o.set

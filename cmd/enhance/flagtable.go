@@ -42,8 +42,8 @@ var flagTable = []flag{
 		more: "The file holds W·H little-endian 16-bit samples and nothing else. It needs --cfa.",
 		to:   func(o *options) any { return &o.rawSize }},
 	{name: "cfa", arg: "PATTERN", group: groupPhoto, commands: takePhotos, basic: true, words: patternNames,
-		help: "colour filters: RGGB, BGGR, GBRG or GRBG",
-		more: "PNG and TIFF mosaics and headerless photos need it.",
+		help: "colour filters: RGGB, quad-RGGB, xtrans, mono, ...",
+		more: "PNG and TIFF mosaics and headerless photos need it. " + morePatterns,
 		to:   func(o *options) any { return &o.cfa }},
 	{name: "black", arg: "LEVEL", group: groupPhoto, commands: takePhotos,
 		help: "black level in place of the file's",
@@ -205,5 +205,10 @@ func algorithmNames() []string {
 	return names
 }
 
-// patternNames are the orders of colour filters.
-func patternNames() []string { return strings.Fields("RGGB BGGR GBRG GRBG") }
+// patternNames are filter arrays by name.
+func patternNames() []string {
+	return strings.Fields("RGGB BGGR GBRG GRBG quad-RGGB quad-BGGR quad-GBRG quad-GRBG xtrans mono")
+}
+
+// morePatterns says how arrays without a name are given.
+const morePatterns = "Another array is given by rows, columns and filters row by row: 4x4:RRGGRRGGGGBBGGBB."

@@ -42,9 +42,9 @@ type options struct {
 	transfers     bool
 
 	// eval
-	models                          []string
-	phase, sensor, compare, saveDir string
-	sigma                           float64
-	seed                            uint64
-	border                          int
+	models                   []string
+	sensor, compare, saveDir string
+	sigma                    float64
+	seed                     uint64
+	border                   int
 }

@@ -36,7 +36,7 @@ func writeDoneShort(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 // peakLine is a photo's peak, or its plan's where nothing is measured.
 func peakLine(r *pipeline.Report) string {
 	m := &r.Memory
-	if r.Photo.Linear {
+	if r.Photo.WithoutNetwork() {
 		return "none on the device"
 	}
 	if !m.Measured {
@@ -251,7 +251,7 @@ func upToRows(n int) string {
 
 func budgetLine(r *pipeline.Report) string {
 	p := &r.Plan
-	if r.Photo.Linear {
+	if r.Photo.WithoutNetwork() {
 		return "nothing on the device"
 	}
 	if p.Full == nil {

@@ -121,7 +121,39 @@ func (d *Demosaicer) Rows(s *Strip, y0, y1 int, dst []float32) error {
 // tileTime is about how long a tile takes.
 const tileTime = 2 * time.Millisecond
 
-// Bytes is what Rows holds beside the strip, on so many cores.
-func (d *Demosaicer) Bytes(cores int) int64 {
-	return int64(cores) * d.shape.bytes(len(classes))
+// MaxReach bounds what Reach gives for any pattern.
+const MaxReach = maxReach + window
+
+// MaxBytes bounds what Rows holds beside the strip and the result, for patterns of so
+// many columns on so many cores.
+func MaxBytes(columns, cores int) int64 {
+	s := newTileShape(columns, maxReach)
+	return int64(cores) * s.bytes(len(classes))
+}
+
+// kept are the demosaicers that were made last.
+var kept struct {
+	sync.Mutex
+	by map[mosaic.Pattern]*Demosaicer
+}
+
+// mostKept bounds how many there are: cards hold the photos of few cameras.
+const mostKept = 8
+
+// For is New, whose results it keeps for the next photo.
+func For(p mosaic.Pattern) (*Demosaicer, error) {
+	kept.Lock()
+	defer kept.Unlock()
+	if d := kept.by[p]; d != nil {
+		return d, nil
+	}
+	d, err := New(p)
+	if err != nil {
+		return nil, err
+	}
+	if kept.by == nil || len(kept.by) >= mostKept {
+		kept.by = map[mosaic.Pattern]*Demosaicer{}
+	}
+	kept.by[p] = d
+	return d, nil
 }

@@ -123,7 +123,7 @@ func TestGray(t *testing.T) {
 		}
 		db := -10 * math.Log10(sum/n)
 		t.Logf("%v: %.2f dB", p, db)
-		if want := []float64{34, 34, 28, 28, 38, 38}[i]; db < want {
+		if want := []float64{38, 38, 36, 36, 40, 40}[i]; db < want {
 			t.Errorf("%v: %.2f dB, want %g", p, db, want)
 		}
 	}

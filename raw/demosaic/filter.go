@@ -23,10 +23,11 @@ type tap struct {
 	weight float64
 }
 
-// makeFilter derives the filter for a colour at row y, column x of a pattern. It leaves
-// the sample there out. Of the samples within reach it takes those that weigh most.
+// makeFilter derives the filter for a colour at row y, column x of a pattern, without the
+// sample there if it has that colour. Of the samples within reach it takes those that
+// weigh most.
 func makeFilter(p mosaic.Pattern, y, x int, want mosaic.Colour, c class) ([]tap, error) {
-	all := around(p, y, x)
+	all := around(p, y, x, p.At(y, x) == want)
 	if err := c.solve(all, want); err != nil {
 		return nil, err
 	}
@@ -43,16 +44,16 @@ func makeFilter(p mosaic.Pattern, y, x int, want mosaic.Colour, c class) ([]tap,
 	return kept, c.solve(kept, want)
 }
 
-// around are the samples within reach of one, and of colours that are not among them
-// the nearest ones.
-func around(p mosaic.Pattern, y, x int) []tap {
+// around are the samples within reach of one, it among them unless without says so, and
+// of colours that are not among them the nearest ones.
+func around(p mosaic.Pattern, y, x int, without bool) []tap {
 	var all []tap
 	var seen [3]bool
 	for r := reach; r <= maxReach; r++ {
 		for dy := -r; dy <= r; dy++ {
 			for dx := -r; dx <= r; dx++ {
 				c := p.At(y+dy+2*mosaic.MaxPeriod*p.Rows(), x+dx+2*mosaic.MaxPeriod*p.Cols())
-				if dy == 0 && dx == 0 || r > reach && (max(dy, -dy, dx, -dx) < r || seen[c]) {
+				if without && dy == 0 && dx == 0 || r > reach && (max(dy, -dy, dx, -dx) < r || seen[c]) {
 					continue
 				}
 				all = append(all, tap{dy: dy, dx: dx, colour: c})

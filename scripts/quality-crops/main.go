@@ -129,6 +129,6 @@ func (f *figure) make(sets []pipeline.Settings, kodak, out string) error {
 			return err
 		}
 	}
-	fmt.Printf("quality-%s.png: %s at %d,%d; %s; phase %s\n", f.name, f.photo, f.x, f.y, rep.Domain, rep.Phase)
+	fmt.Printf("quality-%s.png: %s at %d,%d; %s; CFA %s\n", f.name, f.photo, f.x, f.y, rep.Domain, rep.CFA)
 	return writePanels(filepath.Join(out, "quality-"+f.name+".png"), panels, len(panels))
 }

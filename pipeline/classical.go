@@ -1,0 +1,167 @@
+package pipeline
+
+import (
+	"fmt"
+	"time"
+
+	"enhance/internal/colour"
+	"enhance/internal/workers"
+	"enhance/model"
+	"enhance/raw"
+	"enhance/raw/demosaic"
+	"enhance/raw/mosaic"
+)
+
+// Mosaics of sensors that no network is trained for are developed by the classical
+// demosaicer of package demosaic, those of monochrome sensors as they are. Before it
+// samples are brought to a network's: black and white levels, white balance, highlights
+// and the curve are those of package model and of levels.go.
+
+// classicalConvention is how such samples are: white-balanced, on sRGB's curve, with
+// noise below black.
+var classicalConvention = model.Convention{SubtractBlack: true, Gamma: 1, Curve: model.CurveSRGB, Clip: model.ClipHigh, Divisor: 1,
+	Output: model.OutputCameraGamma, Multiple: 1, MinSide: 1, ScaleNum: 2, ScaleDen: 1}
+
+// withoutNetworkFor reports whether a photo is developed without a network.
+func withoutNetworkFor(m *raw.Meta) bool { return m.Linear || !m.CFA.Bayer() }
+
+// checkSensor refuses a photo whose sensor the model is not for, if the model was asked
+// for by name.
+func (s *Session) checkSensor(m *raw.Meta) error {
+	if m.Linear || m.CFA.Bayer() || s.set.Model == "" {
+		return nil
+	}
+	return optionErrorf("model", "model %s is for Bayer sensors, and the photo's is %s: leave --model out, and the photo is developed without a network", s.modelName, m.CFA.Kind())
+}
+
+// checkPlanned refuses to plan a photo that is developed without a network.
+func (s *Session) checkPlanned(m *raw.Meta) error {
+	if !withoutNetworkFor(m) {
+		return nil
+	}
+	what := "the photo is demosaiced already"
+	if !m.Linear {
+		what = fmt.Sprintf("the photo's sensor is %s", m.CFA.Kind())
+	}
+	return optionErrorf("model", "%s: it is developed without a network, so there is no plan", what)
+}
+
+// colourRows chooses how the photo's colours are had without a network.
+func (r *run) colourRows() (*colourRows, error) {
+	if r.meta.Linear {
+		return r.linearRows(), nil
+	}
+	for name, given := range map[string]bool{"denoise": r.job.Denoise != nil && *r.job.Denoise > 0, "noise": r.job.Noise.Mode != NoiseDefault} {
+		if given {
+			return nil, optionErrorf(name, "the photo's sensor is %s: it is developed without a network, and noise stays as it is; leave it out", r.meta.CFA.Kind())
+		}
+	}
+	region, cfa := r.geo.region, r.meta.CFA
+	if region.Width() < cfa.Cols() || region.Height() < cfa.Rows() {
+		return nil, &raw.FormatError{Where: "raw", Problem: fmt.Sprintf("%dx%d samples are fewer than the filter array has, %dx%d", region.Width(), region.Height(), cfa.Cols(), cfa.Rows())}
+	}
+	if r.ahead == nil {
+		r.decodeAhead()
+	}
+	p := &mosaicRows{run: r}
+	c := &colourRows{conv: &classicalConvention, stride: r.geo.region.Width(), balanced: true, begin: p.begin, close: p.close}
+	c.statistics = statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight}
+	if r.meta.CFA == mosaic.Mono {
+		c.note = "the sensor is monochrome: the photo is developed without a network, and its noise stays as it is"
+		c.read = p.gray
+		return c, nil
+	}
+	var err error
+	pattern := r.meta.CFA.Shift(r.geo.region.Y0, r.geo.region.X0)
+	if p.demosaicer, err = demosaic.For(pattern); err != nil {
+		r.ahead.close()
+		return nil, err
+	}
+	c.note = fmt.Sprintf("the sensor is %s, which no network here is trained for: a classical demosaicer develops the photo, and its noise stays as it is", r.meta.CFA.Kind())
+	c.read = p.colours
+	return c, nil
+}
+
+// mosaicRows make colours of a mosaic.
+type mosaicRows struct {
+	run        *run
+	levels     *levels
+	demosaicer *demosaic.Demosaicer
+	strip      demosaic.Strip
+}
+
+func (p *mosaicRows) begin(b *balance) {
+	p.levels = newLevels(p.run.meta, &classicalConvention, b.networkGains(), nil)
+}
+
+func (p *mosaicRows) close() {
+	p.run.ahead.close()
+	p.run.report.Seconds.Decode = p.run.ahead.busy().Seconds()
+}
+
+// samples converts rows y to y+n-1 of the region.
+func (p *mosaicRows) samples(y, n int, dst []float32) error {
+	region, stride := p.run.geo.region, p.run.meta.Width
+	blocks, done, err := p.run.ahead.blocks(y/blockRows, (y+n-1)/blockRows)
+	if err != nil {
+		return err
+	}
+	defer done()
+	defer p.run.session.stages().Begin("levels")()
+	first := y / blockRows
+	workers.Each(workers.Count(n, time.Duration(4*region.Width())), n, func(_, i int) {
+		at := y + i
+		stored := blocks[at/blockRows-first][at%blockRows*stride+region.X0:][:region.Width()]
+		p.levels.row(region.Y0+at, region.X0, stored, dst[i*region.Width():][:region.Width()], nil)
+	})
+	return nil
+}
+
+// colours is colourRows.read of a mosaic with colours.
+func (p *mosaicRows) colours(y, n int, dst []float32) error {
+	region, reach := p.run.geo.region, p.demosaicer.Reach()
+	y -= region.Y0
+	first, end := max(0, y-reach), min(region.Height(), y+n+reach)
+	s := &p.strip
+	if s.Samples == nil {
+		s.Width, s.Height = region.Width(), region.Height()
+		s.Samples = make([]float32, min(s.Height, outRows+2*reach)*s.Width)
+	}
+	all := s.Samples
+	defer func() { s.Samples = all }()
+	s.First, s.Samples = first, all[:(end-first)*s.Width]
+	if err := p.samples(first, end-first, s.Samples); err != nil {
+		return err
+	}
+	defer p.run.session.stages().Begin("demosaic")()
+	return p.demosaicer.Rows(s, y, y+n, dst)
+}
+
+// gray is colourRows.read of a monochrome sensor.
+func (p *mosaicRows) gray(y, n int, dst []float32) error {
+	w := p.run.geo.region.Width()
+	if err := p.samples(y-p.run.geo.region.Y0, n, dst[:n*w]); err != nil {
+		return err
+	}
+	for i := n - 1; i >= 0; i-- { // a row's colours lie behind its samples
+		row := dst[i*w:][:w]
+		for c := 2; c >= 0; c-- {
+			copy(dst[(3*i+c)*w:], row)
+		}
+	}
+	return nil
+}
+
+// colourBytes is what making colours without a network holds.
+func (r *run) colourBytes() int64 {
+	rows := int64(min(outRows, r.geo.region.Height()))
+	if r.meta.Linear {
+		return 3 * 4 * rows * int64(r.meta.Width)
+	}
+	w := int64(r.geo.region.Width())
+	n := 3 * 4 * rows * w
+	if r.meta.CFA != mosaic.Mono {
+		n += 4*(rows+2*demosaic.MaxReach)*w + demosaic.MaxBytes(r.meta.CFA.Cols(), cores())
+	}
+	return n
+}
