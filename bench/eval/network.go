@@ -40,7 +40,7 @@ func (n *network) check(o *Options) error {
 	if c.Output != model.OutputCameraGamma || !c.SubtractBlack || c.ScaleNum != 2 || c.ScaleDen != 1 {
 		return &OptionError{fmt.Sprintf("model %s renders pictures in a way of its own or in another size: there is nothing to compare them with", name)}
 	}
-	if !o.Mosaic.CFA.Bayer() {
+	if p := o.Mosaic.CFA; p.Valid() && !p.Bayer() {
 		return &OptionError{fmt.Sprintf("model %s is for Bayer mosaics, not %s ones: leave it out, and the classical demosaicer is measured", name, o.Mosaic.CFA.Kind())}
 	}
 	if c.NoisePlanes == 0 && (o.Denoise != nil || o.Noise.Mode != pipeline.NoiseDefault) {

@@ -45,11 +45,15 @@ func New(p mosaic.Pattern) (*Demosaicer, error) {
 	phases := p.Rows() * p.Cols()
 	taps := make([][3][]tap, len(classes)*phases)
 	errs := make([]error, len(taps))
+	covariances := make([]*covariance, len(classes))
+	for k, c := range classes {
+		covariances[k] = c.tabulate()
+	}
 	workers.Each(workers.Count(len(taps), 2*time.Millisecond), len(taps), func(_, i int) {
 		y, x := i%phases/p.Cols(), i%phases%p.Cols()
 		for c := range taps[i] {
 			var err error
-			if taps[i][c], err = makeFilter(p, y, x, mosaic.Colour(c), classes[i/phases]); err != nil {
+			if taps[i][c], err = makeFilter(p, y, x, mosaic.Colour(c), covariances[i/phases]); err != nil {
 				errs[i] = err
 			}
 		}
@@ -138,7 +142,7 @@ var kept struct {
 }
 
 // mostKept bounds how many there are: cards hold the photos of few cameras.
-const mostKept = 8
+const mostKept = 16
 
 // For is New, whose results it keeps for the next photo.
 func For(p mosaic.Pattern) (*Demosaicer, error) {

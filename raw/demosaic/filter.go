@@ -26,7 +26,7 @@ type tap struct {
 // makeFilter derives the filter for a colour at row y, column x of a pattern, without the
 // sample there if it has that colour. Of the samples within reach it takes those that
 // weigh most.
-func makeFilter(p mosaic.Pattern, y, x int, want mosaic.Colour, c class) ([]tap, error) {
+func makeFilter(p mosaic.Pattern, y, x int, want mosaic.Colour, c *covariance) ([]tap, error) {
 	all := around(p, y, x, p.At(y, x) == want)
 	if err := c.solve(all, want); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ const maxReach = mosaic.MaxPeriod
 // solve sets the weights of the taps: those of the least expected squared error among
 // all that are unbiased. Lagrange's multipliers of the three constraints are the last
 // three unknowns.
-func (c class) solve(ts []tap, want mosaic.Colour) error {
+func (c *covariance) solve(ts []tap, want mosaic.Colour) error {
 	n := len(ts)
 	m := make([][]float64, n+3)
 	for i := range m {
@@ -83,11 +83,11 @@ func (c class) solve(ts []tap, want mosaic.Colour) error {
 	}
 	for i, a := range ts {
 		for j, b := range ts {
-			m[i][j] = c.covariance(a.dy-b.dy, a.dx-b.dx, a.colour, b.colour)
+			m[i][j] = c.of(a.dy-b.dy, a.dx-b.dx, a.colour, b.colour)
 		}
 		m[i][i] += nugget
 		m[i][n+int(a.colour)], m[n+int(a.colour)][i] = 1, 1
-		m[i][n+3] = c.covariance(a.dy, a.dx, a.colour, want)
+		m[i][n+3] = c.of(a.dy, a.dx, a.colour, want)
 	}
 	m[n+int(want)][n+3] = 1
 	if !eliminate(m) {

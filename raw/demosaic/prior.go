@@ -36,13 +36,28 @@ func (c class) distance(dy, dx int) float64 {
 	return math.Hypot(along/r, across*r)
 }
 
-// covariance of two samples of colours a and b, up to a constant that the constraints
-// on the weights make irrelevant: a generalised covariance.
-func (c class) covariance(dy, dx int, a, b mosaic.Colour) float64 {
-	d := c.distance(dy, dx)
-	v := -math.Pow(d, lightPower)
-	if a == b {
-		v -= colourWeight * math.Pow(d, colourPower)
+// covariance of two samples, by how far one is from the other, up to constants that the
+// constraints on the weights make irrelevant: a generalised covariance. The first is
+// for samples of two colours, the second for those of one.
+type covariance [2][4*maxReach + 1][4*maxReach + 1]float64
+
+func (c class) tabulate() *covariance {
+	t := new(covariance)
+	for i := range t[0] {
+		for j := range t[0][i] {
+			d := c.distance(i-2*maxReach, j-2*maxReach)
+			t[0][i][j] = -math.Pow(d, lightPower)
+			t[1][i][j] = t[0][i][j] - colourWeight*math.Pow(d, colourPower)
+		}
 	}
-	return v
+	return t
+}
+
+// of gives that of samples of colours a and b.
+func (t *covariance) of(dy, dx int, a, b mosaic.Colour) float64 {
+	same := 0
+	if a == b {
+		same = 1
+	}
+	return t[same][dy+2*maxReach][dx+2*maxReach]
 }
