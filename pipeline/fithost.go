@@ -28,7 +28,7 @@ func (r *run) fitHost() error {
 	if !errors.As(err, &host) || r.session.runner.engine != nil && r.session.runner.engine.Job == r.network.plan {
 		return err
 	}
-	err = r.fitDevice(host, func(b Budget) (*exec.Job, error) { return r.session.prepare(r.session.model, r.geo.h, r.geo.w, b) })
+	err = r.fitDevice(host, 0, func(b Budget) (*exec.Job, error) { return r.session.prepare(r.session.model, r.geo.h, r.geo.w, b) })
 	if r.network.plan != first {
 		r.report.Plan.fill(r.network.plan)
 	}
@@ -41,8 +41,9 @@ func (r *run) fitHost() error {
 // fitDevice looks for a plan with less device memory than r.plan that the host's memory has room
 // for, and keeps the one that needs least if there is none; host is what the first one's
 // problem is. Less for the device may be more for what waits with the host, so that the need
-// has several minima: halves of the first plan are tried, down to the smallest that works.
-func (r *run) fitDevice(host *HostMemoryError, plan planner) error {
+// has several minima: halves of the first plan are tried, down to the smallest that works, or to
+// plans of so many bytes that were tried before.
+func (r *run) fitDevice(host *HostMemoryError, tried int64, plan planner) error {
 	if !r.session.device.sharesHost() {
 		return host
 	}
@@ -66,7 +67,7 @@ func (r *run) fitDevice(host *HostMemoryError, plan planner) error {
 	for n := held / 2; n > 0 && len(limits) < hostPlans; n /= 2 {
 		limits = append(limits, n)
 	}
-	var least int64 // the smallest budget that works, once it is known: then it was tried
+	least := tried // or the smallest budget that works, once it is known: then it was tried
 	for _, n := range limits {
 		if least > 0 && n <= least {
 			continue
@@ -104,7 +105,7 @@ func (r *run) hostRemedies() (lower []Remedy) {
 		}
 		err = r.hostNeeds()
 		if host := (*HostMemoryError)(nil); errors.As(err, &host) {
-			err = r.fitDevice(host, prepare)
+			err = r.fitDevice(host, 0, prepare)
 		}
 		if err == nil {
 			lower = append(lower, Remedy{change, r.report.Host.Need})

@@ -20,8 +20,8 @@ import (
 type HostFacts struct {
 	Budget int64 `json:"budget"` // 0: none
 	// Available is what could be had beside what the process held when the run was
-	// planned; 0: not asked, since there was a budget or nothing was to be run, or the
-	// system does not tell.
+	// planned; 0: not asked, since there was a budget or the plan is for a device that is
+	// not here, or the system does not tell.
 	Available int64     `json:"available,omitempty"`
 	Need      int64     `json:"need"` // all of Planned
 	Planned   []HostUse `json:"planned,omitempty"`
@@ -139,12 +139,14 @@ func (r *run) hostNeeds() error {
 }
 
 // hostAvailable refuses what the host cannot have enough memory for, unless a budget
-// was asked for, or none: a system that runs out of it ends the process without a
+// was asked for, or none, or the plan is for a device that is not here: a system that runs out of it ends the process without a
 // word, or Go does with many.
 func (r *run) hostAvailable() error {
 	f := &r.report.Host
 	f.Available = 0
-	if r.session.set.HostMemory.Decided() || r.job.DryRun {
+	set := &r.session.set
+	elsewhere := set.Profile != nil && r.session.device.choice.Device == nil
+	if set.HostMemory.Decided() || elsewhere {
 		return nil
 	}
 	avail, ok := r.session.host.available()

@@ -11,6 +11,8 @@ import (
 	"enhance/internal/bytesize"
 	"enhance/internal/exec"
 	"enhance/memplan"
+	"enhance/raw"
+	"enhance/raw/mosaic"
 )
 
 // tableBudgets are the budgets of a table of plans, the last for all that there is.
@@ -33,6 +35,10 @@ type TableRow struct {
 	Budget   int64 `json:"budget"`             // 0: none
 	Smallest bool  `json:"smallest,omitempty"` // the least that works
 	TooSmall bool  `json:"too_small,omitempty"`
+	// HostNeed is what a run is planned to hold in the host's memory, see HostFacts.
+	// If that is too little the run is refused, and HostTooSmall is set.
+	HostNeed     int64 `json:"host_need,omitempty"`
+	HostTooSmall bool  `json:"host_too_small,omitempty"`
 	PlanFacts
 
 	// Measured is the wall-clock time of the run, decoding and encoding included,
@@ -61,11 +67,10 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTabl
 	if err := s.checkPlanned(photo.Meta()); err != nil {
 		return nil, err
 	}
-	g := layout(photo.Meta(), &s.model.Convention)
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	t, err := s.planTable(j.Input, g.h, g.w)
+	t, err := s.planTable(j.Input, s.imagine(ctx, &j, photo, photo.Meta()))
 	if err != nil || !measure {
 		return t, err
 	}
@@ -75,15 +80,25 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTabl
 // PlanTableSize is PlanTable for a mosaic of so many rows and columns whose red
 // sample is at (0,0), without measurement.
 func (s *Session) PlanTableSize(rows, cols int) (*PlanTable, error) {
-	h, w := s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
 	if err := s.ready(context.Background()); err != nil {
 		return nil, err
 	}
-	t, err := s.planTable(fmt.Sprintf("mosaic %dx%d", cols, rows), h, w)
-	return t, withoutPhoto(err, h, w)
+	m := &raw.Meta{Width: cols, Height: rows, Crop: raw.Rect{X1: cols, Y1: rows}, CFA: mosaic.RGGB}
+	r := s.imagine(context.Background(), &Job{}, nil, m)
+	t, err := s.planTable(fmt.Sprintf("mosaic %dx%d", cols, rows), r)
+	return t, withoutPhoto(err, r.geo.h, r.geo.w)
 }
 
-func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
+// imagine makes a run that is planned and no more. photo is nil if a size is asked about.
+func (s *Session) imagine(ctx context.Context, j *Job, photo *raw.Photo, m *raw.Meta) *run {
+	r := &run{session: s, job: j, photo: photo, meta: m, geo: layout(m, &s.model.Convention), holds: runHolds{batches: outBatches}}
+	r.report = s.newReport(j, m)
+	r.network = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
+	return r
+}
+
+func (s *Session) planTable(input string, r *run) (*PlanTable, error) {
+	h, w := r.geo.h, r.geo.w
 	if s.device.info == nil {
 		return nil, optionErrorf("device", "the host executor has one plan: choose an OpenCL device")
 	}
@@ -112,17 +127,46 @@ func (s *Session) planTable(input string, h, w int) (*PlanTable, error) {
 		case err != nil:
 			return nil, s.explainBudget(err, s.model, h, w)
 		default:
-			row.fillRow(s, job, h, w)
+			var last *TableRow
+			if n := len(t.Rows); n > 0 {
+				last = &t.Rows[n-1]
+			}
+			if err := row.fitHost(r, job, last); err != nil {
+				return nil, err
+			}
+			row.PlanFacts = PlanFacts{PrecisionWhy: s.precisionWhy(), Packed: [2]int{h, w}}
+			row.fill(r.network.plan)
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t, nil
 }
 
-func (r *TableRow) fillRow(s *Session, job *exec.Job, h, w int) {
-	r.PlanFacts = PlanFacts{PrecisionWhy: s.precisionWhy(), Packed: [2]int{h, w}}
-	r.fill(job)
+// fitHost holds a row's plan against the host's memory. As a run would, it takes one with
+// less device memory where that makes room.
+// last is the row before, nil for none: plans smaller than its were tried.
+func (row *TableRow) fitHost(r *run, job *exec.Job, last *TableRow) error {
+	var tried, need int64 = 0, math.MaxInt64
+	if last != nil && last.HostTooSmall {
+		tried, need = last.Full.Held(), last.HostNeed
+	}
+	r.network.plan = job
+	err := r.hostNeeds()
+	var host *HostMemoryError
+	if errors.As(err, &host) {
+		err = r.fitDevice(host, tried, func(b Budget) (*exec.Job, error) { return r.session.prepare(r.session.model, r.geo.h, r.geo.w, b) })
+	}
+	row.HostNeed = r.report.Host.Need
+	if row.HostTooSmall = errors.As(err, &host); row.HostTooSmall {
+		row.HostNeed = min(row.HostNeed, need)
+		r.network.plan = job
+		return nil
+	}
+	return err
 }
+
+// works reports whether a photo is developed within the row's budget.
+func (r *TableRow) works() bool { return !r.TooSmall && !r.HostTooSmall }
 
 // measure develops the photo within each row's budget, after one run that does not
 // count. Rows of one plan are measured once.
@@ -131,7 +175,7 @@ func (s *Session) measure(ctx context.Context, j Job, t *PlanTable) error {
 	// Drivers of CPUs compile a kernel when it first runs, inside of what is measured.
 	// Every plan has the same kernels, so any of them will do: the last is the fastest.
 	for i := len(t.Rows) - 1; i >= 0; i-- {
-		if !t.Rows[i].TooSmall {
+		if t.Rows[i].works() {
 			if _, err := s.measureRow(ctx, j, &t.Rows[i]); err != nil {
 				return err
 			}
@@ -140,7 +184,7 @@ func (s *Session) measure(ctx context.Context, j Job, t *PlanTable) error {
 	}
 	for i := range t.Rows {
 		row := &t.Rows[i]
-		if row.TooSmall {
+		if !row.works() {
 			continue
 		}
 		if i > 0 && row.SamePlan(&t.Rows[i-1]) {
@@ -180,6 +224,9 @@ func (r *TableRow) SamePlan(o *TableRow) bool {
 	a, b := r.Full, o.Full
 	if a == nil || b == nil {
 		return a == b
+	}
+	if r.HostTooSmall || o.HostTooSmall {
+		return r.HostTooSmall == o.HostTooSmall && r.HostNeed == o.HostNeed
 	}
 	return a.Strategy == b.Strategy && a.Peak == b.Peak && a.Cost == b.Cost && a.HostBytes == b.HostBytes
 }

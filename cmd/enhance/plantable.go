@@ -71,8 +71,8 @@ func writePlanTable(w io.Writer, t *pipeline.PlanTable, measured bool) error {
 		case i > first:
 			name += " to " + budgetName(&t.Rows[i])
 		}
-		if r.TooSmall {
-			fmt.Fprintf(tw, "|\t%s |\t- |\ttoo small |\t- |\t- |\t- |\t- |\t- |\t- |\t- |\t", name)
+		if why := whyNot(r); why != "" {
+			fmt.Fprintf(tw, "|\t%s |\t- |\t%s |\t- |\t- |\t- |\t- |\t- |\t- |\t- |\t", name, why)
 			if measured {
 				fmt.Fprint(tw, "- |\t")
 			}
@@ -91,6 +91,17 @@ func writePlanTable(w io.Writer, t *pipeline.PlanTable, measured bool) error {
 	}
 	_, err := io.WriteString(w, strings.ReplaceAll("\n"+b.String(), "\n ", "\n")[1:])
 	return err
+}
+
+// whyNot says why a photo is not developed within a row's budget, "" if it is.
+func whyNot(r *pipeline.TableRow) string {
+	switch {
+	case r.TooSmall:
+		return "too small"
+	case r.HostTooSmall:
+		return "needs " + short(r.HostNeed) + " of host memory"
+	}
+	return ""
 }
 
 // budgetName is what --mem takes.
