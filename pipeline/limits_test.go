@@ -218,7 +218,7 @@ func TestHostMemory(t *testing.T) {
 
 // TestHostAvailable: without a budget of its own a run is refused that needs more
 // of the host's memory than there is, whether a device works or the host; a bound, or
-// none, that is asked for goes ahead, and so does a dry run.
+// none, that is asked for goes ahead. A dry run is refused as the run is.
 func TestHostAvailable(t *testing.T) {
 	for _, device := range []string{pipeline.HostDevice, ""} {
 		if device == "" {
@@ -238,7 +238,7 @@ func TestHostAvailable(t *testing.T) {
 		}
 		dry := j
 		dry.DryRun = true
-		if _, err := none.Enhance(context.Background(), dry); err != nil {
+		if _, err := none.Enhance(context.Background(), dry); !errors.As(err, &host) || host.Available != 100<<10 {
 			t.Errorf("%q: a dry run: %v", device, err)
 		}
 		for _, asked := range []pipeline.Budget{pipeline.Unlimited(), pipeline.Limit(8 << 30)} {
