@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +27,7 @@ import (
 type Session struct {
 	set       Settings
 	model     *model.Model
+	imported  *Imported // what the model was made of, if that is an ONNX file
 	modelName string
 	device    device
 	choices   choices
@@ -103,10 +103,7 @@ func (s *Session) settle() (err error) {
 		s.device.openEarly()
 	}
 	if s.model == nil {
-		if s.model, err = model.LoadLevel(s.set.Model, level); err != nil {
-			if as := new(fs.PathError); errors.As(err, &as) {
-				err = &FileError{Path: s.set.Model, Err: err}
-			}
+		if s.model, s.imported, err = LoadModel(s.set.Model, level); err != nil {
 			return err
 		}
 	}
@@ -173,6 +170,9 @@ func (s *Session) Enhance(ctx context.Context, j Job) (*Report, error) {
 
 // begin opens the photo. The run must be finished.
 func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
+	if err := forRAW(s.model, s.modelName); err != nil {
+		return nil, err
+	}
 	r := &run{session: s, ctx: ctx, job: &j, start: time.Now(), holds: runHolds{batches: outBatches}}
 	if !j.DryRun || j.Output.Path != "" || j.Output.Writer != nil {
 		if err := j.Output.complete(); err != nil {

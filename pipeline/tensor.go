@@ -129,7 +129,15 @@ type tensorRun struct {
 // newTensorRun checks the input. Its result has a report even if there is an error.
 func (s *Session) newTensorRun(ctx context.Context, j *TensorJob) (*tensorRun, error) {
 	r := &tensorRun{session: s, job: j, report: s.newTensorReport(j)}
-	in, g, part := &j.Input, s.model.Graph, s.model
+	in, whole := &j.Input, s.model
+	if s.imported != nil && in.H > 0 && in.W > 0 {
+		net, err := s.imported.At(in.H, in.W)
+		if err != nil {
+			return r, err
+		}
+		whole = net.Model
+	}
+	g, part := whole.Graph, whole
 	if in.C != g.Nodes[0].C || in.H < 1 || in.W < 1 {
 		return r, optionErrorf("input", "a tensor of shape %d,%d,%d: the network wants %d,H,W", in.C, in.H, in.W, g.Nodes[0].C)
 	}
@@ -138,11 +146,11 @@ func (s *Session) newTensorRun(ctx context.Context, j *TensorJob) (*tensorRun, e
 	}
 	if j.Node != "" {
 		var err error
-		if part, err = s.model.Until(j.Node); err != nil {
+		if part, err = whole.Until(j.Node); err != nil {
 			return r, optionErrorf("dump", "%v", err)
 		}
 	}
-	h, w := s.model.Convention.PaddedSides(in.H, in.W)
+	h, w := whole.Convention.PaddedSides(in.H, in.W)
 	r.report.Node = part.Graph.Nodes[part.Graph.Out].Name
 	r.network = s.computation(ctx, part, h, w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
 	r.network.progress = j.Progress

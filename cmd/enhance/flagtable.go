@@ -12,9 +12,9 @@ import (
 // Commands that take a flag, where several flags have the same ones.
 var (
 	takePhotos   = []string{develop, "explain", "plan-table"}
-	takeNetworks = []string{develop, "model info", "model run", "explain", "plan-table", "tune", "bench net"}
-	runNetworks  = []string{develop, "model run", "explain", "plan-table", "bench net", "eval"}
-	makeFiles    = []string{develop, "model import", "model run", "bench net", "bench conv", "bench gemm"}
+	takeNetworks = []string{develop, "apply", "model info", "model run", "explain", "plan-table", "tune", "bench net"}
+	runNetworks  = []string{develop, "apply", "model run", "explain", "plan-table", "bench net", "eval"}
+	makeFiles    = []string{develop, "apply", "model import", "model run", "bench net", "bench conv", "bench gemm"}
 	runSuites    = []string{"bench conv", "bench gemm"}
 	benchmarks   = []string{"bench net", "bench conv", "bench gemm", "bench ladder"}
 )
@@ -63,13 +63,13 @@ var flagTable = []flag{
 		help: "picture, directory, or - for standard output",
 		more: "A directory exists or ends in /. Without -o, enhance writes PHOTO.png in the current directory.",
 		to:   func(o *options) any { return &o.output }},
-	{name: "format", short: "f", arg: "KIND", group: groupOutput, commands: []string{develop}, basic: true, words: words("png", "tiff", "jpeg"),
+	{name: "format", short: "f", arg: "KIND", group: groupOutput, commands: []string{develop, "apply"}, basic: true, words: words("png", "tiff", "jpeg"),
 		help: "png, tiff or jpeg; else by the output's extension",
 		to:   func(o *options) any { return &o.format }},
-	{name: "bits", short: "b", arg: "N", def: "8", group: groupOutput, commands: []string{develop}, basic: true, words: words("8", "16"),
+	{name: "bits", short: "b", arg: "N", def: "8", group: groupOutput, commands: []string{develop, "apply"}, basic: true, words: words("8", "16"),
 		help: "bits per sample, 8 or 16",
 		to:   func(o *options) any { return &o.bits }},
-	{name: "quality", arg: "N", def: "92", group: groupOutput, commands: []string{develop}, basic: true,
+	{name: "quality", arg: "N", def: "92", group: groupOutput, commands: []string{develop, "apply"}, basic: true,
 		help: "JPEG quality, 1 to 100",
 		to:   func(o *options) any { return &o.quality }},
 	{name: "overwrite", short: "y", group: groupOutput, commands: makeFiles, basic: true,
@@ -115,7 +115,7 @@ var flagTable = []flag{
 		help: "index, platform:device, part of a name, or host",
 		more: "Several photos share several devices: -g 0,1 or -g all. host computes in Go, without OpenCL. Without -g, enhance takes a GPU, else a CPU device, else host.",
 		to:   func(o *options) any { return &o.device }},
-	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: []string{"model run", "eval"}, words: words("host", "0"),
+	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: []string{"apply", "model run", "eval"}, words: words("host", "0"),
 		help: "index, platform:device, part of a name, or host",
 		to:   func(o *options) any { return &o.device }},
 	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: append([]string{"explain", "plan-table", "tune"}, benchmarks...), words: words("0"),
@@ -125,7 +125,7 @@ var flagTable = []flag{
 		help: "list the devices that -g takes",
 		more: "With --json, also their profiles for --device-profile.",
 		to:   func(o *options) any { return &o.listDevices }},
-	{name: "mem", arg: "SIZE", group: groupDevice, commands: []string{develop, "model run", "explain", "tune", "bench net", "eval"}, basic: true,
+	{name: "mem", arg: "SIZE", group: groupDevice, commands: []string{develop, "apply", "model run", "explain", "tune", "bench net", "eval"}, basic: true,
 		help: "device memory budget: 256M, 2G; 0 for all there is",
 		more: "The default is 80 % of a GPU's memory, or half of the available memory on a CPU device. If the budget is too small, enhance exits with status 6 and prints the smallest that works.",
 		to:   func(o *options) any { return &o.mem }},
@@ -150,7 +150,7 @@ var flagTable = []flag{
 	{name: "jobs", short: "j", arg: "N", group: groupDevice, commands: append([]string{"bench conv", "bench gemm", "bench ladder"}, runNetworks...), basic: true,
 		help: "use at most N cores (default all)",
 		to:   func(o *options) any { return &o.jobs }},
-	{name: "device-profile", arg: "NAME", group: groupDevice, commands: []string{develop, "model run"}, files: true, words: profile.Names,
+	{name: "device-profile", arg: "NAME", group: groupDevice, commands: []string{develop, "apply", "model run"}, files: true, words: profile.Names,
 		help: "plan within the limits of another device",
 		more: "NAME is " + alternatives(profile.Names()) + ", or a .json file. With --dry-run and without -g, no device is needed.",
 		to:   func(o *options) any { return &o.deviceProfile }},
@@ -160,11 +160,11 @@ var flagTable = []flag{
 		to:   func(o *options) any { return &o.deviceProfile }},
 
 	// Reports and messages.
-	{name: "dry-run", group: groupReport, commands: []string{develop, "model run"}, basic: true,
+	{name: "dry-run", group: groupReport, commands: []string{develop, "apply", "model run"}, basic: true,
 		help: "print the plan and stop",
 		more: "A dry run refuses what the run would refuse before it begins. It computes nothing but, with --precision auto, the patch that decides, and writes nothing but --plan-svg.",
 		to:   func(o *options) any { return &o.dryRun }},
-	{name: "json", group: groupReport, commands: []string{develop, "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
+	{name: "json", group: groupReport, commands: []string{develop, "apply", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
 		help: "print the report as one JSON object",
 		to:   func(o *options) any { return &o.json }},
 	{name: "verbose", short: "v", group: groupReport, commands: []string{develop}, basic: true,
@@ -176,13 +176,13 @@ var flagTable = []flag{
 	{name: "verbose", short: "v", group: groupReport, commands: []string{"eval"},
 		help: "print the figures of every photo as they come",
 		to:   func(o *options) any { return &o.verbose }},
-	{name: "quiet", short: "q", group: groupReport, commands: append([]string{develop, "model run", "tune"}, benchmarks...), basic: true,
+	{name: "quiet", short: "q", group: groupReport, commands: append([]string{develop, "apply", "model run", "tune"}, benchmarks...), basic: true,
 		help: "print errors only",
 		to:   func(o *options) any { return &o.quiet }},
 	{name: "version", group: groupReport, commands: []string{develop}, basic: true,
 		help: "print the version",
 		to:   func(o *options) any { return &o.version }},
-	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
+	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "apply", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
 		help: "print this help",
 		to:   func(o *options) any { return &o.help }},
 }

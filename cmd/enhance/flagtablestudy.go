@@ -1,6 +1,9 @@
 package main
 
-import "enhance/bench/papers"
+import (
+	"enhance/bench/papers"
+	"enhance/pipeline"
+)
 
 // studyFlags are the part of flagTable that no photo needs: comparison, measurement, and
 // the flags of single commands.
@@ -51,6 +54,13 @@ var studyFlags = []flag{
 	{name: "shape", arg: "C,H,W", group: groupPhoto, commands: []string{"model run"},
 		help: "channels, rows and columns of the input file",
 		to:   func(o *options) any { return &o.shape }},
+	{name: "output", short: "o", arg: "FILE", group: groupOutput, commands: []string{"apply"}, files: true,
+		help: "picture to write, or - for standard output",
+		to:   func(o *options) any { return &o.output }},
+	{name: "input", short: "i", arg: "KIND", def: "rgb01", group: groupPhoto, commands: []string{"apply"}, words: sampleNames,
+		help: "what the network takes: order of colours and range",
+		more: "rgb or bgr, and 01 (0 to 1), 255 (0 to 255) or -11 (-1 to 1), such as bgr255. The result has the same.",
+		to:   func(o *options) any { return &o.tensor }},
 	{name: "output", short: "o", arg: "FILE", group: groupOutput, commands: []string{"model run"}, files: true,
 		help: "file for the result's samples, - for standard output",
 		to:   func(o *options) any { return &o.output }},
@@ -128,3 +138,5 @@ var studyFlags = []flag{
 		help: "write every result to an existing DIR, as PHOTO.METHOD.png",
 		to:   func(o *options) any { return &o.saveDir }},
 }
+
+func sampleNames() []string { return pipeline.SampleNames }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,11 +69,7 @@ func levelOf(m *model.Model) string {
 
 // loadModel loads a model and names the file in errors of reading it.
 func loadModel(spec string, level int) (*model.Model, error) {
-	m, err := model.LoadLevel(spec, level)
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return nil, &pipeline.FileError{Path: spec, Err: err}
-	}
+	m, _, err := pipeline.LoadModel(spec, level)
 	return m, err
 }
 

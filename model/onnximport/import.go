@@ -44,6 +44,13 @@ type Network struct {
 	Nodes map[string]string
 }
 
+// Arch is the architecture of imported models. MetaRAW is in the metadata of those whose convention says how
+// a RAW photo becomes their input.
+const (
+	Arch    = "onnx"
+	MetaRAW = "convention.raw"
+)
+
 // Opsets that are understood.
 const (
 	minOpset = 6
@@ -243,7 +250,7 @@ func (im *importer) finish(net *Network, out string) (*Network, error) {
 	if err != nil {
 		return nil, refuse("%v", err)
 	}
-	m := &model.Model{Arch: "onnx", Graph: g, Params: im.params, Convention: plain(), Meta: map[string]string{}}
+	m := &model.Model{Arch: Arch, Graph: g, Params: im.params, Convention: plain(), Meta: map[string]string{}}
 	if net.Model, err = m.Until(name); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"enhance/internal/bytesize"
+	"enhance/internal/printable"
+	"enhance/pipeline"
+)
+
+var applyCommand = &command{name: "apply", summary: "run an ONNX network over a picture",
+	usage: []string{"apply -m NET.onnx PICTURE -o OUT.png [--input rgb255]"}, run: runApply, files: true,
+	about: `Runs a network for pictures, such as a denoiser or an upscaler, over a PNG, TIFF or
+JPEG. The network sees the whole picture, so that nothing depends on the budget. It takes
+and makes 3 channels; one of 1 channel runs over red, green and blue in turn. enhance finds
+the factor by which the network enlarges, and pads sides that it cannot divide by reflection.`}
+
+// applyResult is what --json prints.
+type applyResult struct {
+	*pipeline.ApplyReport
+	Status int    `json:"status"`
+	Error  string `json:"error,omitempty"`
+}
+
+func runApply(c *call) error {
+	j, err := c.applyJob()
+	if err != nil {
+		return err
+	}
+	c.set.PlanOnly = c.dryRun && c.set.Profile != nil && c.device == ""
+	c.tellNotices(false)
+	c.compileApart()
+	s, err := pipeline.NewSession(c.set)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	ctx, stop := interruptible(c.env, s.Abandon)
+	defer stop()
+	r, err := c.apply(ctx, s, j)
+	if err != nil {
+		text := message(err, "")
+		r.Error, r.Status = strings.TrimPrefix(text, "enhance: "), status(err)
+		fmt.Fprintln(c.stderr, text)
+	}
+	if c.json {
+		if err := c.report(r, nil); err != nil {
+			return err
+		}
+	}
+	if r.Status != exitOK {
+		return ended(r.Status)
+	}
+	return nil
+}
+
+// applyJob is what the command line asks for.
+func (c *call) applyJob() (j pipeline.ApplyJob, err error) {
+	switch {
+	case len(c.args) != 1:
+		return j, usagef("apply: want one picture, not %d", len(c.args))
+	case c.model == "":
+		return j, usagef("apply: give the network with -m NET.onnx")
+	case c.output == "" && !c.dryRun:
+		return j, usagef("apply: give the result's file with -o OUT.png, or --dry-run")
+	case c.output == "-" && c.json:
+		return j, usagef("-o - and --json both write to standard output: choose one")
+	}
+	if j.Samples, err = pipeline.ParseSamples(c.tensor); err != nil {
+		return j, err
+	}
+	var all fileUses
+	all.reads(c.args[0], "the picture")
+	all.readsModel(&c.set)
+	all.reads(c.deviceProfile, "the device profile")
+	all.makes(c.output, "the result (-o)")
+	if err := all.check(); err != nil {
+		return j, err
+	}
+	j.Input, j.DryRun = c.args[0], c.dryRun
+	j.Output = pipeline.Output{Path: c.output, Bits: c.bits, Quality: c.quality, Overwrite: c.overwrite}
+	if c.format != "" {
+		if err := j.Output.Format.UnmarshalText([]byte(c.format)); err != nil {
+			return j, err
+		}
+	}
+	if c.output == "-" {
+		j.Output.Path, j.Output.Writer = "", c.stdout
+	}
+	return j, nil
+}
+
+func (c *call) apply(ctx context.Context, s *pipeline.Session, j pipeline.ApplyJob) (applyResult, error) {
+	say := c.stderr
+	switch {
+	case c.dryRun && !c.json:
+		say = c.text()
+	case c.quiet:
+		say = io.Discard
+	}
+	progress := c.newMeter()
+	j.Progress = progress.set
+	j.Planned = func(r *pipeline.ApplyReport) { writeApplyPlanned(say, r) }
+	rep, err := s.Apply(ctx, j)
+	progress.end()
+	if err == nil && !c.dryRun {
+		writeApplyDone(say, rep)
+	}
+	return applyResult{ApplyReport: rep}, err
+}
+
+func writeApplyPlanned(w io.Writer, r *pipeline.ApplyReport) {
+	fmt.Fprintf(w, "%-8s%s: %s, padded to %s\n", "picture", printable.Text(r.Input), sizeOf(r.Picture), sizeOf(r.Plan.Packed))
+	fmt.Fprintf(w, "%-8s%s", "result", sizeOf(r.Result))
+	if r.Runs > 1 {
+		fmt.Fprintf(w, ", in %d runs: the network takes one channel", r.Runs)
+	}
+	fmt.Fprintf(w, "\n%-8s%s (%s)\n", "device", deviceName(&r.Device), r.Device.Why)
+	fmt.Fprintf(w, "%-8s%s, %s\n", "model", printable.Text(r.Model.Name), precisionLine(&r.Plan))
+	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&r.Plan))
+}
+
+func writeApplyDone(w io.Writer, r *pipeline.ApplyReport) {
+	s := &r.Seconds
+	fmt.Fprintf(w, "%-8s%.3f s: prepare %.3f, last run %.3f\n", "time", s.Total, s.Prepare, s.Run)
+	if m := &r.Memory; m.Measured {
+		agree := "as planned"
+		if !m.AsPlanned {
+			agree = fmt.Sprintf("NOT as planned (%d bytes)", r.Plan.Peak)
+		}
+		fmt.Fprintf(w, "%-8speak device memory %s (%d bytes), %s\n", "memory", bytesize.Text(m.Peak), m.Peak, agree)
+	}
+	for _, text := range r.Warnings {
+		fmt.Fprintf(w, "%-8s%s\n", "note", printable.Line(text))
+	}
+}

@@ -1,0 +1,136 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"enhance/model"
+	"enhance/model/onnx"
+	"enhance/model/onnximport"
+)
+
+// Imported is a network from an ONNX file. It makes a model for each size of its input, for what a node computes may depend
+// on the size.
+type Imported struct {
+	path string
+	file *onnx.File
+	any  *onnximport.Network // at a size that the file says, or at one that works
+	last *onnximport.Network // At's last result, and what it was asked for
+	was  model.Shape
+}
+
+// isONNX reports whether a model is asked for by the name of an ONNX file.
+func isONNX(spec string) bool { return strings.EqualFold(filepath.Ext(spec), ".onnx") }
+
+// LoadModel is model.LoadLevel for ONNX files too, whose Imported is then not nil.
+func LoadModel(spec string, level int) (*model.Model, *Imported, error) {
+	if !isONNX(spec) {
+		m, err := model.LoadLevel(spec, level)
+		if as := new(fs.PathError); errors.As(err, &as) {
+			err = &FileError{Path: spec, Err: err}
+		}
+		return m, nil, err
+	}
+	if level != model.AnyLevel {
+		return nil, nil, &model.SpecError{Spec: spec, Problem: "an ONNX file has no levels to choose from"}
+	}
+	n, err := openImported(spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	return n.any.Model, n, nil
+}
+
+// openImported reads a file and imports it at a first size.
+func openImported(path string) (*Imported, error) {
+	n := &Imported{path: path}
+	var err error
+	if n.file, err = onnx.Open(path); err != nil {
+		return nil, n.explain(err)
+	}
+	if n.any, err = onnximport.Import(n.file, onnximport.Options{}); err == nil {
+		return n, nil
+	}
+	for _, side := range [...]int{256, 64, 224, 512, 32} { // the file does not say: multiples of what poolings need, and what classifiers take
+		any, sized := onnximport.Import(n.file, onnximport.Options{H: side, W: side, Channels: 3})
+		if sized == nil {
+			n.any = any
+			return n, nil
+		}
+		err = sized
+	}
+	return nil, n.explain(err)
+}
+
+// explain makes an error of the file one of weights.
+func (n *Imported) explain(err error) error {
+	if as := new(fs.PathError); errors.As(err, &as) {
+		return &FileError{Path: n.path, Err: err}
+	}
+	return &model.WeightsError{Source: n.path, Err: err}
+}
+
+// Network is the network at a size that works.
+func (n *Imported) Network() *onnximport.Network { return n.any }
+
+// At is the network for an input of so many rows and columns. Sizes in a file are often only those that it was exported at: another one is
+// taken if no node depends on it, and otherwise refused by that node's name.
+func (n *Imported) At(h, w int) (*onnximport.Network, error) {
+	if n.last != nil && n.was.H == h && n.was.W == w {
+		return n.last, nil
+	}
+	net, err := onnximport.Import(n.file, onnximport.Options{H: h, W: w, Channels: n.channels()})
+	if err != nil {
+		return nil, n.explain(err)
+	}
+	if fixed, fh, fw := n.fixed(); fixed && (fh != h || fw != w) && net.SizedBy != "" {
+		if node := onnximport.Differ(n.any, net); node != "" {
+			return nil, n.explain(fmt.Errorf("onnx: %s is right for the file's input of %d rows and %d columns only, not for %d and %d: export the network with dynamic sizes",
+				node, fh, fw, h, w))
+		}
+	}
+	n.last, n.was = net, model.Shape{H: h, W: w}
+	return net, nil
+}
+
+// channels are those of an input whose file does not say them.
+func (n *Imported) channels() int {
+	if in := n.any.Inputs; len(in) == 1 {
+		return in[0].C
+	}
+	return 0
+}
+
+// fixed reports the rows and columns that the file says, if it says any.
+func (n *Imported) fixed() (fixed bool, h, w int) {
+	p := n.any.Inputs[0]
+	for _, v := range n.file.Graph.Inputs {
+		if v.Name != p.Name {
+			continue
+		}
+		for _, k := range [...]int{1, 2} {
+			if a := p.Axes[k]; a >= 0 && a < len(v.Dims) && v.Dims[a] > 0 {
+				fixed = true
+			}
+		}
+	}
+	side := func(k int) int {
+		if p.Axes[k] < 0 {
+			return 1
+		}
+		return int(p.Dims[p.Axes[k]])
+	}
+	return fixed, side(1), side(2)
+}
+
+// forRAW refuses networks that do not say how a RAW photo becomes their input.
+func forRAW(m *model.Model, name string) error {
+	if m.Arch != onnximport.Arch || m.Meta[onnximport.MetaRAW] != "" {
+		return nil
+	}
+	return &model.SpecError{Spec: name, Problem: "this ONNX file does not say how a RAW photo becomes its input: enhance apply runs it over pictures; " +
+		"for a RAW network, describe its input in " + name + ".json (docs/onnx.md)"}
+}
