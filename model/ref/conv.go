@@ -33,6 +33,7 @@ type blockedConv struct {
 	s            model.Shape // of src
 	weight, bias []float32
 	k            int
+	pad          model.PadMode
 	channels     int // input channels in a block
 
 	tileH, tileW int // samples of a tile
@@ -41,8 +42,8 @@ type blockedConv struct {
 }
 
 // convBlocked computes what convPlain defines, with the sums in another order.
-func convBlocked(ctx context.Context, p *pool, dst, src []float32, s model.Shape, weight, bias []float32, k int) error {
-	c := &blockedConv{src: src, dst: dst, s: s, weight: weight, bias: bias, k: k}
+func convBlocked(ctx context.Context, p *pool, dst, src []float32, s model.Shape, weight, bias []float32, k int, pad model.PadMode) error {
+	c := &blockedConv{src: src, dst: dst, s: s, weight: weight, bias: bias, k: k, pad: pad}
 	c.channels = min(max(1, blockSteps/(k*k)), s.C)
 	c.tileW = min(tilePixels, s.W)
 	c.tileH = min(max(1, tilePixels/s.W), s.H)
@@ -111,27 +112,40 @@ func (t *task) run(tile, group int) int64 {
 
 func (t *task) stride() int { return t.w + t.k - 1 }
 
-// loadRows copies the rows under the tile of n channels with their reflection, so
+// loadRows copies the rows under the tile of n channels with their padding, so
 // that unfolding needs to know no edges.
 func (t *task) loadRows(first, n int) {
 	stride, pad := t.stride(), t.k/2
 	for c := range n {
 		plane := t.src[(first+c)*t.s.H*t.s.W:][:t.s.H*t.s.W]
 		for i := range t.h + t.k - 1 {
-			from := plane[Reflect(t.y0+i-pad, t.s.H)*t.s.W:][:t.s.W]
 			to := t.rows[(c*(t.h+t.k-1)+i)*stride:][:stride]
+			y := outside(t.y0+i-pad, t.s.H, t.pad)
+			if y < 0 {
+				clear(to)
+				continue
+			}
+			from := plane[y*t.s.W:][:t.s.W]
 			left, right := t.x0-pad, t.x0-pad+stride // of the row, in source samples
 			inner := max(0, left)
-			for x := left; x < inner; x++ {
-				to[x-left] = from[Reflect(x, t.s.W)]
-			}
 			end := min(right, t.s.W)
 			copy(to[inner-left:end-left], from[inner:end])
+			for x := left; x < inner; x++ {
+				to[x-left] = t.beyond(from, x)
+			}
 			for x := end; x < right; x++ {
-				to[x-left] = from[Reflect(x, t.s.W)]
+				to[x-left] = t.beyond(from, x)
 			}
 		}
 	}
+}
+
+// beyond is sample x of a line that ends before it.
+func (t *task) beyond(line []float32, x int) float32 {
+	if x = outside(x, len(line), t.pad); x < 0 {
+		return 0
+	}
+	return line[x]
 }
 
 // unfold lays out, for each channel and tap, the samples that the outputs of the

@@ -24,21 +24,35 @@ func Reflect(i, n int) int {
 	return min(i, period-i)
 }
 
-// convPlain is a k×k convolution of src (shape s) with reflection padding k/2:
+// outside gives the index in a line of n samples that index i stands for, -1 for a
+// sample that is zero.
+func outside(i, n int, pad model.PadMode) int {
+	switch {
+	case i >= 0 && i < n:
+		return i
+	case pad == model.PadReflect:
+		return Reflect(i, n)
+	case pad == model.PadEdge:
+		return min(max(i, 0), n-1)
+	}
+	return -1
+}
+
+// convPlain is a k×k convolution of src (shape s) padded by k/2:
 // dst[o,y,x] = bias[o] + sum over c,i,j of weight[o,c,i,j] · src[c, y+i-k/2, x+j-k/2].
-func convPlain[T sample](ctx context.Context, p *pool, dst, src []T, s model.Shape, weight, bias []float32, k int) error {
+func convPlain[T sample](ctx context.Context, p *pool, dst, src []T, s model.Shape, weight, bias []float32, k int, pad model.PadMode) error {
 	return p.each(ctx, len(bias)*s.H, func(_, task int) {
 		o, y := task/s.H, task%s.H
 		row := dst[task*s.W:][:s.W]
 		for x := range row {
 			sum := T(bias[o])
-			at := o * s.C * k * k
 			for c := range s.C {
 				for i := range k {
-					line := src[(c*s.H+Reflect(y+i-k/2, s.H))*s.W:][:s.W]
+					from := outside(y+i-k/2, s.H, pad)
 					for j := range k {
-						sum += T(weight[at]) * line[Reflect(x+j-k/2, s.W)]
-						at++
+						if at := outside(x+j-k/2, s.W, pad); from >= 0 && at >= 0 {
+							sum += T(weight[((o*s.C+c)*k+i)*k+j]) * src[(c*s.H+from)*s.W+at]
+						}
 					}
 				}
 			}

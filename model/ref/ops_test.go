@@ -34,7 +34,7 @@ func TestConvByHand(t *testing.T) {
 	weight := []float32{0, 0, 1, 0, 10, 0, 100, 0, 0}
 	dst := make([]float64, 6)
 	p := newPool(Options{}, 0)
-	if err := convPlain(t.Context(), p, dst, src, model.Shape{C: 1, H: 2, W: 3}, weight, []float32{0.5}, 3); err != nil {
+	if err := convPlain(t.Context(), p, dst, src, model.Shape{C: 1, H: 2, W: 3}, weight, []float32{0.5}, 3, model.PadReflect); err != nil {
 		t.Fatal(err)
 	}
 	// (y,x): upper right + 10·centre + 100·lower left, mirrored at the edges.

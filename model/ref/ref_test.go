@@ -21,18 +21,19 @@ func TestConvBlocked(t *testing.T) {
 		{1, 1, 1, 1, 1}, {4, 3, 3, 1, 1}, {3, 5, 9, 2, 3}, {1, 2, 9, 1, 7}, {2, 3, 5, 7, 1},
 		{4, 32, 3, 16, 16}, {70, 6, 3, 5, 67}, {13, 7, 9, 4, 130}, {21, 4, 5, 3, 64}, {11, 1, 7, 2, 65}, {600, 2, 1, 3, 5},
 	} {
-		for _, workers := range []int{1, 3, 64} {
-			name := fmt.Sprintf("%+v workers=%d", c, workers)
+		for i, workers := range []int{1, 3, 64} {
+			pad := []model.PadMode{model.PadReflect, model.PadZero, model.PadEdge}[i]
+			name := fmt.Sprintf("%+v pad=%d workers=%d", c, pad, workers)
 			s := model.Shape{C: c.ic, H: c.h, W: c.w}
 			src := signed("src", c.ic*c.h*c.w)
 			weight, bias := signed("weight", c.oc*c.ic*c.k*c.k), signed("bias", c.oc)
 			got := slices.Repeat([]float32{float32(math.NaN())}, c.oc*c.h*c.w)
 			p := newPool(Options{Workers: workers}, 0)
-			if err := convBlocked(t.Context(), p, got, src, s, weight, bias, c.k); err != nil {
+			if err := convBlocked(t.Context(), p, got, src, s, weight, bias, c.k, pad); err != nil {
 				t.Fatal(err)
 			}
 			want := make([]float64, len(got))
-			if err := convPlain(t.Context(), p, want, widen(src), s, weight, bias, c.k); err != nil {
+			if err := convPlain(t.Context(), p, want, widen(src), s, weight, bias, c.k, pad); err != nil {
 				t.Fatal(err)
 			}
 			if d, limit := maxDiff(t, got, want), float64(c.ic*c.k*c.k+1)/(1<<22); d > limit {
@@ -208,7 +209,7 @@ func BenchmarkConv(b *testing.B) {
 			p := newPool(Options{}, 0)
 			before := usage.CPUSeconds()
 			for b.Loop() {
-				if err := convBlocked(b.Context(), p, dst, src, s, weight, bias, c.k); err != nil {
+				if err := convBlocked(b.Context(), p, dst, src, s, weight, bias, c.k, model.PadReflect); err != nil {
 					b.Fatal(err)
 				}
 			}

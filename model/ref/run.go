@@ -9,7 +9,7 @@ import (
 
 // executor runs one graph once.
 type executor[T sample] struct {
-	conv func(ctx context.Context, p *pool, dst, src []T, s model.Shape, weight, bias []float32, k int) error
+	conv func(ctx context.Context, p *pool, dst, src []T, s model.Shape, weight, bias []float32, k int, pad model.PadMode) error
 	dump func(node string, shape model.Shape, data []T)
 
 	m      *model.Model
@@ -97,7 +97,7 @@ func (e *executor[T]) param(name string) []float32 { return e.m.Params[name].Dat
 // sample overwrites its first input if nothing reads that later.
 func (e *executor[T]) target(i int, n *model.Node) []T {
 	switch n.Op {
-	case model.OpLeakyReLU, model.OpSigmoid, model.OpAdd, model.OpInstanceNorm:
+	case model.OpLeakyReLU, model.OpSigmoid, model.OpAdd, model.OpInstanceNorm, model.OpMap, model.OpPReLU, model.OpAffine:
 		if e.last[n.In[0]] == i {
 			return e.values[n.In[0]]
 		}
@@ -116,10 +116,10 @@ func (e *executor[T]) compute(ctx context.Context, i int, n *model.Node) error {
 	var task func(c int) // makes plane c
 	switch n.Op {
 	case model.OpConv:
-		if n.K == 0 || n.Pad != model.PadReflect {
-			return fmt.Errorf("this form of convolution cannot be run")
+		if n.K == 0 {
+			return windowConv(ctx, e.pool, dst, src, first, s, e.param(n.Weight), e.param(n.Bias), n)
 		}
-		return e.conv(ctx, e.pool, dst, src, first, e.param(n.Weight), e.param(n.Bias), n.K)
+		return e.conv(ctx, e.pool, dst, src, first, e.param(n.Weight), e.param(n.Bias), n.K, n.Pad)
 	case model.OpConcat:
 		for _, in := range n.In {
 			dst = dst[copy(dst, e.values[in]):]
@@ -143,7 +143,9 @@ func (e *executor[T]) compute(ctx context.Context, i int, n *model.Node) error {
 	case model.OpPixelShuffle:
 		task = func(c int) { pixelShuffle(plane(c), src[4*c*from:], first.H, first.W) }
 	default:
-		return fmt.Errorf("operation %s cannot be run", n.Op)
+		if task = e.foreign(n, s, first, dst, src); task == nil {
+			return fmt.Errorf("operation %s cannot be run", n.Op)
+		}
 	}
 	return e.pool.each(ctx, s.C, func(_, c int) { task(c) })
 }
