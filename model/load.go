@@ -87,6 +87,10 @@ func LoadLevel(spec string, level int) (*Model, error) {
 	return nil, &SpecError{spec, "want " + BuiltinNames() + ", pynet-random:SEED, pynet-m-random:SEED, or a file ending in .safetensors, .pth or .pt" + suggest.Question(spec, builtinNames())}
 }
 
+// maxWeights bounds the file of a network's weights: pynet-random:1,width=64, the largest
+// network, has 0.7 GiB of them. A file with holes may claim any size.
+const maxWeights = 2 << 30
+
 // readFile reads the named file with a format's reader.
 func readFile[T any](path string, read func(io.ReaderAt, int64) (T, error)) (none T, err error) {
 	f, size, err := regularfile.Open(path)
@@ -94,6 +98,9 @@ func readFile[T any](path string, read func(io.ReaderAt, int64) (T, error)) (non
 		return none, err
 	}
 	defer f.Close()
+	if size > maxWeights {
+		return none, &WeightsError{path, fmt.Errorf("%d bytes: no network has weights of more than %d", size, int64(maxWeights))}
+	}
 	return read(f, size)
 }
 

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"enhance/internal/boundtest"
 	"enhance/model/safetensors"
 )
 
@@ -171,5 +173,29 @@ func TestLoadRefusesWeights(t *testing.T) {
 	}
 	if _, err := loadFile(t, pynetFile(o), 2); err == nil {
 		t.Error("level 2 of a file up to level 4 is accepted")
+	}
+}
+
+// TestLoadSparse: files with holes, whose headers ask for all of it, take no memory for it.
+func TestLoadSparse(t *testing.T) {
+	header := `{"skip.weight":{"dtype":"F32","shape":[274877906944],"data_offsets":[0,1099511627776]}}`
+	files := map[string][]byte{
+		"a.safetensors": append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...),
+		"a.pth":         {0x80, 2, '.'},
+	}
+	for name, begin := range files {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, begin, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, int64(len(begin))+1<<40); err != nil {
+			t.Skipf("SKIPPED, nothing was tested: no sparse files here: %v", err)
+		}
+		boundtest.Run(t, len(begin), 1<<20, 0, func() {
+			var refused *WeightsError
+			if _, err := Load(path); !errors.As(err, &refused) {
+				t.Errorf("%s: %v, want a WeightsError", name, err)
+			}
+		})
 	}
 }

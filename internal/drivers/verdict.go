@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"enhance/internal/regularfile"
 )
 
 // Failure says of a driver that it is passed over.
@@ -76,12 +78,15 @@ func facts(path string) string {
 	return fmt.Sprint(i.Size(), " ", i.ModTime().UnixNano())
 }
 
+// maxVerdict bounds the file of a verdict.
+const maxVerdict = 1 << 20
+
 // loadVerdict finds the verdict of a key in a folder, nil if there is none that holds.
 func loadVerdict(folder, key string, now time.Time) *verdict {
 	if folder == "" {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(folder, key+".json"))
+	text, err := regularfile.Read(filepath.Join(folder, key+".json"), maxVerdict)
 	if err != nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -49,10 +50,12 @@ type attempt struct {
 	refused     bool            // it must not succeed
 	must        bool            // it must succeed
 	want        []byte          // the picture's bytes, nil if any will do
-	batch       int             // so many photos of a batch are good
+	several     bool            // there may be more photos than one
+	batch       int             // so many of them are good
 	deaf        bool            // its output does not come back
 	startup     bool            // the runtime of Go may find no way to begin
 	leaves      bool            // a killed process may leave a hidden file
+	stdin       []byte          // nil: the null device
 	beside      func(p *os.Process)
 	after       []func()
 
@@ -116,6 +119,9 @@ func (a *attempt) run() error {
 	a.own["cache"] = true
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if a.stdin != nil {
+		cmd.Stdin = bytes.NewReader(a.stdin)
+	}
 	cmd.WaitDelay = time.Second
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
@@ -216,7 +222,7 @@ func (a *attempt) checkText() error {
 			said++
 		}
 	}
-	if said < 1 || said > 1 && !a.own["out"] { // a batch says why of each photo
+	if said < 1 || said > 1 && !a.several { // a batch says why of each photo
 		return fmt.Errorf("status %d, and %d lines say why: %s", a.status, said, a.tail())
 	}
 	return nil
@@ -284,18 +290,26 @@ func (a *attempt) checkWhole(path string) error {
 // with one for every photo.
 func (a *attempt) checkBatch() error {
 	out := filepath.Join(a.dir, "out")
-	pictures, err := os.ReadDir(out)
-	if err != nil || !a.own["out"] {
+	if !a.own["out"] {
 		return nil // no batch
 	}
-	for _, p := range pictures {
-		if err := a.checkWhole(filepath.Join(out, p.Name())); err != nil {
+	pictures := 0
+	err := filepath.WalkDir(out, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
 			return err
 		}
+		pictures++
+		return a.checkWhole(path)
+	})
+	if err != nil {
+		return err
+	}
+	if a.made = pictures > 0; a.own["in"] { // what is in there is counted by nobody
+		return nil
 	}
 	photos := len(a.own) - 2 // beside the folders out and cache
-	if a.made = len(pictures) > 0; len(pictures) < a.batch || (a.status == 0) != (len(pictures) == photos) {
-		return fmt.Errorf("status %d, and %d pictures of %d photos, of which %d at least are good", a.status, len(pictures), photos, a.batch)
+	if pictures < a.batch || (a.status == 0) != (pictures == photos) {
+		return fmt.Errorf("status %d, and %d pictures of %d photos, of which %d at least are good", a.status, pictures, photos, a.batch)
 	}
 	return nil
 }

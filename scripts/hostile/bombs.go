@@ -24,7 +24,7 @@ var bombKinds = []kind{{name: "bomb", weight: 2, make: func(c *campaign, a *atte
 }}}
 
 var bombs = []func(*campaign, *attempt) error{
-	photoPNG, referencePNG, claimedDNG, deflatedDNG, sparseRaw, safetensorsHeader, safetensorsDepth, zipDict, longJSON, manyDirectories, sparseTuning,
+	photoPNG, referencePNG, claimedDNG, deflatedDNG, sparseRaw, safetensorsHeader, safetensorsDepth, zipDict, longJSON, manyDirectories, sparseTuning, sparseAny, sparseAny, sparseValues,
 }
 
 // zeros are n deflated zero bytes.
@@ -121,6 +121,42 @@ func sparseRaw(c *campaign, a *attempt) error {
 	a.maybe("--mem", "1M")
 	a.maybe("--dry-run")
 	return nil
+}
+
+// sparseAny is a good file with a hole behind it, up to terabytes.
+func sparseAny(c *campaign, a *attempt) error {
+	kinds := [][]seed{c.files.photos, c.files.samples, c.files.references, c.files.weights, c.files.profiles}
+	k := a.IntN(len(kinds))
+	s := kinds[k][a.IntN(len(kinds[k]))]
+	path := a.file(s.name, s.data)
+	switch k {
+	case 0, 1:
+		a.args = []string{"-g", "host", path, "--dry-run", "-o", filepath.Join(a.dir, "out.png")}
+		a.extra = 256 << 20
+		a.maybe("--exposure", "auto")
+		if !strings.HasSuffix(s.name, ".dng") {
+			a.args = append(a.args, "--cfa", "RGGB")
+		}
+	case 2:
+		a.develop(a.headerless(c)...)
+		a.args = append(a.args, "--reference", path)
+	case 3:
+		a.info(path)
+	default:
+		a.args = append(a.headerless(c), "--dry-run", "--device-profile", path)
+	}
+	return os.Truncate(path, 1<<(28+a.IntN(14)))
+}
+
+// sparseValues are weights of zeros that take no room on the disk, as many as the header says.
+func sparseValues(c *campaign, a *attempt) error {
+	n := int64(1) << []int{22, 23, 24, 30, 31, 35, 40}[a.IntN(7)] // up to a memory that every machine has, and too many
+	header := fmt.Sprintf(`{"skip.weight":{"dtype":"F32","shape":[%d],"data_offsets":[0,%d]}}`, n, 4*n)
+	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	path := a.file("sparse.safetensors", b)
+	a.info(path)
+	a.extra = 4 * (4 << 24)
+	return os.Truncate(path, int64(len(b))+4*n)
 }
 
 func (a *attempt) info(path string) { a.args = []string{"model", "info", path} }

@@ -20,6 +20,8 @@ var inputKinds = []kind{
 	{name: "opcodes", weight: 4, make: opcodes},
 	{name: "camera samples", weight: 4, make: cameraSample},
 	{name: "batch", weight: 2, make: batch},
+	{name: "standard input", weight: 2, make: standardInput},
+	{name: "lists and folders", weight: 2, make: listed},
 	{name: "pipes and folders", weight: 1, make: irregular},
 }
 
@@ -240,7 +242,73 @@ func batch(c *campaign, a *attempt) error {
 	a.own["out"] = true
 	a.args = append(a.args, "-o", out)
 	a.maybe("--json")
-	a.batch = good
+	a.batch, a.several = good, true
+	return nil
+}
+
+// standardInput is a damaged photo that comes through a pipe.
+func standardInput(c *campaign, a *attempt) error {
+	s := c.files.photos[a.IntN(len(c.files.photos))]
+	if a.IntN(4) == 0 {
+		s = c.files.kodak()
+	}
+	a.stdin = a.damage(s)
+	if a.IntN(8) == 0 { // an end too early, or no photo at all
+		a.stdin = a.stdin[:a.IntN(min(len(a.stdin), 64))]
+	}
+	a.bytes += int64(len(a.stdin))
+	a.develop("-")
+	if !strings.HasSuffix(s.name, ".dng") {
+		a.args = append(a.args, "--cfa", "RGGB")
+	}
+	a.maybe("--dry-run")
+	a.maybe("--exposure", "auto")
+	return nil
+}
+
+// listed is photos by a list of names, or in folders, some of them damaged or not there.
+func listed(c *campaign, a *attempt) error {
+	a.args = []string{"-g", "host", "--host-mem", fmt.Sprint(int64(hostMem))}
+	a.extra = hostMem
+	in, out := filepath.Join(a.dir, "in"), filepath.Join(a.dir, "out")
+	for _, dir := range []string{out, filepath.Join(in, "deep", "deeper")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	a.own["in"], a.own["out"], a.several = true, true, true
+	var list []byte
+	end := []string{"\n", "\r\n", "\x00"}[a.IntN(3)]
+	for i := range 1 + a.IntN(4) {
+		s := c.files.photos[a.IntN(len(c.files.photos))]
+		path := filepath.Join([]string{in, in + "/deep", in + "/deep/deeper"}[a.IntN(3)], fmt.Sprintf("%d%s", i, s.name))
+		if err := os.WriteFile(path, a.damage(s), 0o644); err != nil {
+			return err
+		}
+		list = append(list, path+end...)
+	}
+	_ = os.Symlink("..", filepath.Join(in, "deep", "loop")) // where that fails there is one danger less
+	_ = makePipe(filepath.Join(in, "pipe.dng"))
+	if a.IntN(2) == 0 {
+		a.args = append(a.args, "-r", in)
+	} else {
+		odd := []string{"no such file", in, "-", "--help", "\x1b[2J.dng", strings.Repeat("x", 5000), "\ufeff", ".", "/dev/zero", in + "/pipe.dng"}
+		for range a.IntN(3) {
+			list = append(list, odd[a.IntN(len(odd))]+end...)
+		}
+		if a.IntN(3) == 0 {
+			list = mutate(a.Rand, list)
+		}
+		if a.IntN(2) == 0 {
+			a.stdin = list
+			a.args = append(a.args, "--from", "-")
+		} else {
+			a.args = append(a.args, "--from", a.file("list", list))
+		}
+	}
+	a.args = append(a.args, "-o", out)
+	a.maybe("--json")
+	a.maybe("--dry-run")
 	return nil
 }
 

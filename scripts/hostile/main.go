@@ -224,6 +224,12 @@ func (c *campaign) only() string {
 // save keeps a failed case.
 func (c *campaign) save(a *attempt, to, text string) {
 	os.RemoveAll(to)
+	_ = filepath.WalkDir(a.dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && !e.Type().IsRegular() {
+			_ = os.Remove(path) // pipes are not copied
+		}
+		return nil
+	})
 	err := os.MkdirAll(to, 0o755)
 	if err == nil {
 		err = os.CopyFS(filepath.Join(to, "files"), os.DirFS(a.dir))
