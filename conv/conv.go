@@ -14,6 +14,7 @@ package conv
 
 import (
 	"fmt"
+	"strings"
 
 	"enhance/clrt"
 	"enhance/internal/fuse"
@@ -31,6 +32,10 @@ type Caps struct {
 	Cores        int  // compute units
 	LocalMem     int64
 	MaxWorkGroup int
+
+	// Plain says that the device's compiler takes minutes for kernels with many
+	// accumulators and unrolled loops, so that only the plain algorithm is for it.
+	Plain bool
 
 	Matrix    bool // matrix units that package conv/mma can use
 	Warpgroup bool // and that package conv/wgmma can use by the warpgroup
@@ -54,7 +59,16 @@ func (a Arithmetic) String() string {
 
 // CapsOf reads them off a device.
 func CapsOf(i *clrt.DeviceInfo) Caps {
-	return Caps{CPU: i.Type == clrt.CPU, Vector: i.NativeVectorFloat, Cores: i.ComputeUnits, LocalMem: i.LocalMem, MaxWorkGroup: i.MaxWorkGroup}
+	return Caps{CPU: i.Type == clrt.CPU, Vector: i.NativeVectorFloat, Cores: i.ComputeUnits, LocalMem: i.LocalMem, MaxWorkGroup: i.MaxWorkGroup,
+		Plain: SlowCompiler(i)}
+}
+
+// SlowCompiler reports whether a device's compiler takes minutes for large kernels:
+// Mesa's Rusticl on processors (llvmpipe, Mesa 22.3: over 100 s for one kernel of direct-rows,
+// 2 s for one of direct-naive). The list is by name, not by measured time, as the
+// algorithm decides bytes of the picture.
+func SlowCompiler(i *clrt.DeviceInfo) bool {
+	return i.Type == clrt.CPU && strings.EqualFold(i.Platform, "rusticl")
 }
 
 // Shape is a convolution: a square kernel of side K over the concatenation of
@@ -181,6 +195,9 @@ func (t StatsTile) Bytes(s Shape, rows int) int64 {
 // Direct is the direct algorithm of the device's kind. It does every shape, on GPUs
 // whose work-groups and local memory hold a tile; see [Tile].
 func Direct(c Caps) Algo {
+	if c.Plain {
+		return Simple{}
+	}
 	if c.CPU {
 		return Rows{}
 	}

@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/internal/bytesize"
 	"enhance/internal/devices"
 	"enhance/internal/printable"
@@ -50,6 +51,9 @@ func writeDevices(w io.Writer, all []listed) error {
 		mark := ""
 		if l.Default {
 			mark = "(default)"
+		}
+		if l.Info != nil && conv.SlowCompiler(l.Info) {
+			mark += " (slow compiler: plain kernels)"
 		}
 		if l.Info == nil {
 			fmt.Fprintf(t, "%s\tGo\thost executor: plain Go on all cores, no OpenCL\t\t\t%s\n", l.Select, mark)

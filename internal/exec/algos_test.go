@@ -282,3 +282,36 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowCompilers: a device whose compiler takes minutes for large kernels gets the plain
+// algorithm only, also by tuning.
+func TestSlowCompilers(t *testing.T) {
+	slow := *algoInfos["cpu"]
+	slow.Platform = "rusticl"
+	caps, plain := conv.CapsOf(&slow), conv.Simple{}.Name()
+	if !caps.Plain || conv.CapsOf(algoInfos["cpu"]).Plain {
+		t.Fatal("compilers are told apart by the platform's name")
+	}
+	for _, b := range model.Builtins() {
+		m, err := model.Load(b.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, err := Prepare(m, 64, 96, &slow, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range job.Program.Steps {
+			s := &job.Program.Steps[i]
+			if s.Kind != fuse.Conv {
+				continue
+			}
+			if job.Algo(i) != plain {
+				t.Errorf("%s, %s: %s, want %s", b.Name, s.Name, job.Algo(i), plain)
+			}
+			if all := names(Candidates(caps, ShapeOf(job.Program, s), conv.Arithmetic{})); len(all) != 1 || all[0] != plain {
+				t.Errorf("%s, %s: tuning would measure %q", b.Name, s.Name, all)
+			}
+		}
+	}
+}

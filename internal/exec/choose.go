@@ -48,7 +48,7 @@ var families = []family{
 		return append([]conv.Algo{algo}, mma.Candidates(matrixPrecision(a), c, s)...)
 	}},
 	{"fewer multiplications", func(c conv.Caps, s conv.Shape, a conv.Arithmetic) (conv.Algo, conv.Impl) {
-		if (wide(s) || waits(c, s)) && (!c.CPU || s.FLOPs() >= worthCompiling && roomy(s)) {
+		if !c.Plain && (wide(s) || waits(c, s)) && (!c.CPU || s.FLOPs() >= worthCompiling && roomy(s)) {
 			return winograd.Choose(c, s, a.Precision)
 		}
 		return nil, nil
@@ -136,6 +136,9 @@ func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
 // they: what a photo needs at least must not grow by tuning.
 func Candidates(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
 	first, _ := AutoAlgo(c, s, a)
+	if c.Plain {
+		return []conv.Algo{first.Algo}
+	}
 	list, seen := []conv.Algo{first.Algo}, map[string]bool{first.Algo.Name(): true}
 	lists, most := make([][]conv.Algo, len(families)), 0
 	for k, f := range families {
