@@ -12,7 +12,7 @@ import (
 // Commands that take a flag, where several flags have the same ones.
 var (
 	takePhotos   = []string{develop, "explain", "plan-table"}
-	takeNetworks = []string{develop, "apply", "model info", "model run", "explain", "plan-table", "tune", "bench net"}
+	takeNetworks = []string{develop, "apply", "model info", "model run", "explain", "plan-table", "tune", "selftest", "bench net"}
 	runNetworks  = []string{develop, "apply", "model run", "explain", "plan-table", "bench net", "eval"}
 	makeFiles    = []string{develop, "apply", "model import", "model run", "bench net", "bench conv", "bench gemm"}
 	runSuites    = []string{"bench conv", "bench gemm"}
@@ -115,7 +115,7 @@ var flagTable = []flag{
 		help: "index, platform:device, part of a name, or host",
 		more: "Several photos share several devices: -g 0,1 or -g all. host computes in Go, without OpenCL. Without -g, enhance takes a GPU, else a CPU device, else host.",
 		to:   func(o *options) any { return &o.device }},
-	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: []string{"apply", "model run", "eval"}, words: words("host", "0"),
+	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: []string{"apply", "model run", "eval", "selftest"}, words: words("host", "0"),
 		help: "index, platform:device, part of a name, or host",
 		to:   func(o *options) any { return &o.device }},
 	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: append([]string{"explain", "plan-table", "tune"}, benchmarks...), words: words("0"),
@@ -164,7 +164,7 @@ var flagTable = []flag{
 		help: "print the plan and stop",
 		more: "A dry run refuses what the run would refuse before it begins. It computes nothing but, with --precision auto, the patch that decides, and writes nothing but --plan-svg.",
 		to:   func(o *options) any { return &o.dryRun }},
-	{name: "json", group: groupReport, commands: []string{develop, "apply", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
+	{name: "json", group: groupReport, commands: []string{develop, "apply", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
 		help: "print the report as one JSON object",
 		to:   func(o *options) any { return &o.json }},
 	{name: "verbose", short: "v", group: groupReport, commands: []string{develop}, basic: true,
@@ -182,7 +182,7 @@ var flagTable = []flag{
 	{name: "version", group: groupReport, commands: []string{develop}, basic: true,
 		help: "print the version",
 		to:   func(o *options) any { return &o.version }},
-	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "apply", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
+	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "apply", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
 		help: "print this help",
 		to:   func(o *options) any { return &o.help }},
 }

@@ -437,9 +437,11 @@ func (p *picture) close() (judged bool) {
 	for i, v := range want {
 		scale = max(scale, math.Abs(v))
 		lost = max(lost, math.Abs(float64(plain[i])-v))
-		if d := math.Abs(float64(p.first.v[i]) - v); !(d <= worst) {
-			worst = d
+		d := math.Abs(float64(p.first.v[i]) - v)
+		if math.IsNaN(d) {
+			d = math.Inf(1)
 		}
+		worst = max(worst, d)
 	}
 	allowed := 30*lost + 1e-5*scale
 	if p.opt.Precision == planar.FP16 {
