@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 
 	"enhance/internal/devices"
+	"enhance/internal/kernelcheck"
 	"enhance/internal/printable"
-	"enhance/internal/selftest"
 	"enhance/model"
 )
 
@@ -26,7 +26,7 @@ type selftestReport struct {
 	Version  string `json:"version"`
 	Platform string `json:"platform"`
 	Model    string `json:"model"`
-	*selftest.Report
+	*kernelcheck.Report
 }
 
 func runSelftest(c *call) error {
@@ -43,13 +43,13 @@ func runSelftest(c *call) error {
 	}
 	ctx, stop := interruptible(c.env, func() {})
 	defer stop()
-	o := selftest.Options{Device: choice.Device, Model: m}
+	o := kernelcheck.Options{Device: choice.Device, Model: m}
 	if c.terminal != nil {
 		o.Progress = func(done, total int, kernel string) {
 			fmt.Fprintf(c.terminal, "\r\x1b[K%d of %d: %s", done+1, total, kernel)
 		}
 	}
-	found, err := selftest.Run(ctx, o)
+	found, err := kernelcheck.Run(ctx, o)
 	if c.terminal != nil {
 		fmt.Fprint(c.terminal, "\r\x1b[K")
 	}

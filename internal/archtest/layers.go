@@ -12,7 +12,7 @@ var layers = [][]string{
 	{"conv", "internal/plantest", "internal/tensorfile"},
 	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
 	{"bench/im2col", "internal/exec"},
-	{"bench", "internal/selftest", "pipeline"},
+	{"bench", "internal/kernelcheck", "pipeline"},
 	{"bench/eval", "bench/papers"},
 	{"cmd/enhance"},
 }

@@ -1,4 +1,4 @@
-package selftest
+package kernelcheck
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func operations(a conv.Arithmetic) (all []testCase, err error) {
 		b := model.NewBuilder(c)
 		g, gerr := b.Graph(build(b))
 		if gerr != nil && err == nil {
-			err = fmt.Errorf("selftest: the network for %s: %w", name, gerr)
+			err = fmt.Errorf("kernelcheck: the network for %s: %w", name, gerr)
 		}
 		all = append(all, testCase{kernel: name, arith: a, graph: g, h: h, w: w, algo: conv.Simple{}})
 	}
