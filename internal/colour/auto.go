@@ -89,41 +89,6 @@ func (h Histogram) meanBetween(lo, hi float64) float64 {
 	return sum / (hi - lo)
 }
 
-// AutoWB estimates white-balance gains (green 1) from the histograms of the red,
-// green and blue samples of a mosaic, black subtracted and not yet balanced.
-//
-// It is the geometric mean of two classic guesses: that the picture's mean is
-// grey (Buchsbaum 1980) and that its highlights are white (the 97th percentile,
-// a robust white patch). Clipped and near-black samples are left out of all
-// three colours by rank, the same share of each: leaving them out by value would
-// favour the colour that clips first. Gains are held to 1/8..8.
-//
-// ErrNoStatistics is reported if less than 1 % of the samples are usable.
-func AutoWB(hist [3]Histogram) (gains [3]float64, err error) {
-	lo, hi := 0.0, 1.0
-	for i, h := range hist {
-		if h.total() == 0 {
-			return gains, fmt.Errorf("automatic white balance: the histogram of colour %d is empty: %w", i, ErrNoStatistics)
-		}
-		lo = math.Max(lo, h.share(blackBelow, true))
-		hi = math.Min(hi, 1-h.share(clippedFrom, false))
-	}
-	if hi-lo < minKept {
-		return gains, fmt.Errorf("automatic white balance: all but %.2g %% of the samples are black or clipped; give the gains: %w",
-			100*math.Max(hi-lo, 0), ErrNoStatistics)
-	}
-	var level [3]float64 // of the illuminant, as seen by each colour
-	for i, h := range hist {
-		grey := h.meanBetween(lo, hi)
-		white := h.Quantile(lo + highlightRank*(hi-lo))
-		level[i] = math.Pow(grey, greyShare) * math.Pow(white, 1-greyShare)
-	}
-	for i := range gains {
-		gains[i] = math.Min(math.Max(level[1]/level[i], 1.0/maxGain), maxGain)
-	}
-	return gains, nil
-}
-
 // AutoExposure returns the exposure correction in EV (stops) for a picture whose
 // luminance, or balanced green, has histogram h: what brings the 99th percentile
 // to 0.75 of linear full scale. It is 0..3: a picture is never darkened, since
