@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"enhance/internal/colour"
@@ -35,6 +34,7 @@ func (b *balance) networkGains() (g [3]float64) {
 type statistics struct {
 	histograms func() (*[3]colour.Histogram, error)
 	light      func() (*lightSample, error)
+	spot       func(at [2]int) (lightCell, error) // around a place of the upright picture
 }
 
 // decideBalance settles white balance, exposure, the camera matrix and the tone, and
@@ -57,7 +57,7 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 		if j.WB.Mode != WBDefault && j.WB.Mode != WBAsShot {
 			return nil, optionErrorf("wb", "model %s makes display-ready pictures with a white balance of its own", rep.Model.Name)
 		}
-	} else if err := b.whiteBalance(m, j, count, rep); err != nil {
+	} else if err := b.whiteBalance(m, j.WB, count, rep); err != nil {
 		return nil, err
 	}
 	if err := b.exposure(m, j, display, tone, count, rep); err != nil {
@@ -72,7 +72,10 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 		return nil, badMatrices(err)
 	}
 	b.matrix = matrix
-	facts.Matrix, facts.Temperature = matrix, info.Temperature
+	facts.Matrix = matrix
+	if info.Temperature > 0 {
+		facts.Temperature, facts.Tint = info.White.TemperatureTint()
+	}
 	if info.Note != "" && m.CFA != mosaic.Mono {
 		rep.warn("%s", info.Note)
 	}
@@ -106,52 +109,6 @@ func (b *balance) natural(m *raw.Meta) error {
 		return badMatrices(err)
 	}
 	b.tone = colour.NewTone(colour.NewCurve(b.ev, b.headroom), wide, colour.Rec2020, colour.SRGB)
-	return nil
-}
-
-// whiteBalance decides the gains.
-func (b *balance) whiteBalance(m *raw.Meta, j *Job, count statistics, rep *Report) error {
-	mode := j.WB.Mode
-	if mode == WBDefault {
-		mode = WBAsShot
-		if m.AsShot == nil {
-			mode = WBAuto
-			rep.warn("the file records no white balance, so it is estimated from the picture; --wb sets it")
-		}
-	}
-	rep.Colour.WhiteBalance = mode.String()
-	switch mode {
-	case WBGains:
-		b.gains = j.WB.Gains
-	case WBAsShot:
-		if m.AsShot == nil {
-			return optionErrorf("wb", "the file records no white balance: give auto or R,G,B")
-		}
-		for i, n := range m.AsShot {
-			b.gains[i] = 1 / n
-		}
-	case WBAuto:
-		h, err := count.histograms()
-		if err != nil {
-			return err
-		}
-		g, err := colour.AutoWB(*h)
-		switch {
-		case errors.Is(err, colour.ErrNoStatistics):
-			rep.warn("the white balance cannot be estimated (%v), so all gains are 1; --wb sets them", err)
-		case err != nil:
-			return err
-		default:
-			b.gains = g
-		}
-	}
-	least := min(b.gains[0], b.gains[1], b.gains[2])
-	for i := range b.gains {
-		b.gains[i] /= least
-		if !(b.gains[i] >= 1 && b.gains[i] <= 1e6) {
-			return &raw.FormatError{Where: "colour", Problem: fmt.Sprintf("white balance gains %v cannot be used: give --wb", b.gains)}
-		}
-	}
 	return nil
 }
 

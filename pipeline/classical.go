@@ -65,7 +65,7 @@ func (r *run) colourRows() (*colourRows, error) {
 	}
 	p := &mosaicRows{run: r}
 	c := &colourRows{conv: &classicalConvention, stride: r.geo.region.Width(), balanced: true, begin: p.begin, close: p.close}
-	c.statistics = statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight}
+	c.statistics = statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight, r.spot}
 	if r.meta.CFA == mosaic.Mono {
 		c.note = "the sensor is monochrome: the photo is developed without a network, and its noise stays as it is"
 		c.read = p.gray

@@ -130,7 +130,7 @@ func (r *run) linearRows() *colourRows {
 		r.report.Seconds.Decode += time.Since(start).Seconds()
 		return err
 	}
-	c.statistics = statistics{func() (*[3]colour.Histogram, error) { return r.linearHistograms(c) }, r.sampleLinear}
+	c.statistics = statistics{func() (*[3]colour.Histogram, error) { return r.linearHistograms(c) }, r.sampleLinear, r.spotLinear}
 	return c
 }
 

@@ -256,55 +256,6 @@ func (o *Output) complete() error {
 	return nil
 }
 
-// WhiteBalance is where the gains of red, green and blue come from. The zero
-// value takes the camera's, and estimates them where the file records none.
-type WhiteBalance struct {
-	Mode  WBMode
-	Gains [3]float64 // WBGains: any scale, all above 0
-}
-
-// WBMode is a source of white balance.
-type WBMode uint8
-
-const (
-	WBDefault WBMode = iota // as shot, or else estimated
-	WBAsShot                // as shot, or else an error
-	WBAuto                  // estimated from the mosaic
-	WBGains                 // given
-)
-
-var wbNames = [...]string{"default", "as-shot", "auto", "given"}
-
-func (m WBMode) String() string { return wbNames[m] }
-
-// UnmarshalText reads "as-shot", "auto" or three gains "R,G,B".
-func (b *WhiteBalance) UnmarshalText(text []byte) (err error) {
-	*b, err = parseWhiteBalance(string(text))
-	return err
-}
-
-func parseWhiteBalance(s string) (WhiteBalance, error) {
-	switch s {
-	case "as-shot":
-		return WhiteBalance{Mode: WBAsShot}, nil
-	case "auto":
-		return WhiteBalance{Mode: WBAuto}, nil
-	}
-	wb := WhiteBalance{Mode: WBGains}
-	fields := strings.Split(s, ",")
-	if len(fields) != 3 {
-		return wb, optionErrorf("wb", "%q: want as-shot, auto or three gains such as 2,1,1.5", s)
-	}
-	for i, f := range fields {
-		v, err := strconv.ParseFloat(strings.TrimSpace(f), 64)
-		if err != nil || !(v >= 1e-3 && v <= 1e3) {
-			return wb, optionErrorf("wb", "gain %q: want a number from 0.001 to 1000", f)
-		}
-		wb.Gains[i] = v
-	}
-	return wb, nil
-}
-
 // Exposure is a correction in EV (stops) on top of what the file's
 // BaselineExposure asks for, or with Auto on top of what the photo's light asks
 // for. The zero value is automatic with [ToneNatural].

@@ -20,12 +20,14 @@ func TestParseWhiteBalanceAndExposure(t *testing.T) {
 	for s, want := range map[string]WhiteBalance{
 		"as-shot": {Mode: WBAsShot}, "auto": {Mode: WBAuto},
 		"1.47,1,2.26": {Mode: WBGains, Gains: [3]float64{1.47, 1, 2.26}}, "2, 1, 3": {Mode: WBGains, Gains: [3]float64{2, 1, 3}},
+		"cloudy": {Mode: WBLight, Light: "cloudy"}, "5500": {Mode: WBTemperature, Kelvin: 5500}, "5500K,-10": {Mode: WBTemperature, Kelvin: 5500, Tint: -10},
+		"spot:10,20": {Mode: WBSpot, Spot: [2]int{10, 20}},
 	} {
 		if got, err := parseWhiteBalance(s); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", s, got, err)
 		}
 	}
-	for _, s := range []string{"", "1,2", "1,2,3,4", "0,1,1", "-1,1,1", "NaN,1,1", "1,inf,1", "a,b,c", "daylight"} {
+	for _, s := range []string{"", "0,1", "1,2,3,4", "0,1,1", "-1,1,1", "NaN,1,1", "1,inf,1", "a,b,c", "daylights", "1000", "5500,200", "5500,x", "spot:1", "spot:-1,2", "spot:1,2,3"} {
 		if _, err := parseWhiteBalance(s); Classify(err) != ClassOption {
 			t.Errorf("%q: %v", s, err)
 		}

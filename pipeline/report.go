@@ -63,6 +63,7 @@ type ColourFacts struct {
 	BaselineEV   float64       `json:"baseline_ev,omitempty"`
 	AutoExposure bool          `json:"auto_exposure,omitempty"`
 	Temperature  float64       `json:"temperature,omitempty"` // kelvin
+	Tint         float64       `json:"tint,omitempty"`        // above 0: greener than the temperature says
 	Tone         string        `json:"tone"`                  // natural, linear, or the model's own
 	Matrix       [3][3]float64 `json:"matrix"`                // camera to sRGB
 }

@@ -107,7 +107,7 @@ func (r *run) do() (err error) {
 		r.decodeAhead()
 	}
 	display := r.session.model.Convention.Output == model.OutputDisplaySRGB
-	count := statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight}
+	count := statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight, r.spot}
 	if r.decisions.balance, err = decideBalance(r.meta, count, r.job, display, r.report); err != nil {
 		return r.photoError(err)
 	}

@@ -80,18 +80,21 @@ func (c *cellSum) add(col raw.Colour, v float32) {
 // rowEnds makes cells of what was gathered.
 func (s *lightSample) rowEnds() {
 	for i := range s.sum {
-		c := &s.sum[i]
-		cell := lightCell{clipped: c.clipped}
-		for k := range cell.mean {
-			from := k
-			if c.n[k] == 0 { // a sensor without filters
-				from = int(raw.Green)
-			}
-			cell.mean[k] = float32(c.sum[from] / float64(max(c.n[from], 1)))
-		}
-		s.cells = append(s.cells, cell)
-		*c = cellSum{}
+		s.cells = append(s.cells, s.sum[i].cell())
+		s.sum[i] = cellSum{}
 	}
+}
+
+func (c *cellSum) cell() lightCell {
+	cell := lightCell{clipped: c.clipped}
+	for k := range cell.mean {
+		from := k
+		if c.n[k] == 0 { // a sensor without filters
+			from = int(raw.Green)
+		}
+		cell.mean[k] = float32(c.sum[from] / float64(max(c.n[from], 1)))
+	}
+	return cell
 }
 
 // brightness are the balanced light levels of the cells, for the exposure.
@@ -105,6 +108,17 @@ func (s *lightSample) brightness(gains [3]float64) colour.Brightness {
 		levels[i] = math.Max(y, 0)
 	}
 	return colour.NewBrightness(levels)
+}
+
+// patches are the colours of the cells that nothing of is clipped.
+func (s *lightSample) patches() [][3]float64 {
+	var all [][3]float64
+	for _, c := range s.cells {
+		if !c.clipped {
+			all = append(all, [3]float64{float64(c.mean[0]), float64(c.mean[1]), float64(c.mean[2])})
+		}
+	}
+	return all
 }
 
 // sampleLight reads the sample, once: in the bands that the noise estimate reads, when it
@@ -165,4 +179,78 @@ func (r *run) sampleLinear() (*lightSample, error) {
 		}
 	}
 	return s, nil
+}
+
+// spotSide is the side of a spot, in samples.
+const spotSide = 16
+
+// spotArea is the part of the active area around a place of the upright picture.
+func (r *run) spotArea(at [2]int) (raw.Rect, error) {
+	w, h, uw, uh := outputSize(r.geo, r.meta.Orientation)
+	if at[0] >= uw || at[1] >= uh {
+		return raw.Rect{}, optionErrorf("wb", "spot:%d,%d lies outside of the picture of %dx%d pixels", at[0], at[1], uw, uh)
+	}
+	x, y := stored(at[0], at[1], w, h, r.meta.Orientation)
+	crop := r.meta.Crop // the picture may have another scale than the mosaic
+	x, y = crop.X0+int(int64(x)*int64(crop.Width())/int64(w)), crop.Y0+int(int64(y)*int64(crop.Height())/int64(h))
+	return raw.Rect{X0: max(crop.X0, x-spotSide/2), Y0: max(crop.Y0, y-spotSide/2), X1: min(crop.X1, x+spotSide/2), Y1: min(crop.Y1, y+spotSide/2)}, nil
+}
+
+// stored is where pixel x, y of an upright picture lies in the stored one of w x h.
+func stored(x, y, w, h, orientation int) (int, int) {
+	if orientation >= 5 {
+		x, y = y, x
+	}
+	switch orientation {
+	case 2, 3, 7, 8:
+		x = w - 1 - x
+	}
+	switch orientation {
+	case 3, 4, 6, 7:
+		y = h - 1 - y
+	}
+	return x, y
+}
+
+// spot is the light around a place of the upright picture.
+func (r *run) spot(at [2]int) (lightCell, error) {
+	area, err := r.spotArea(at)
+	if err != nil {
+		return lightCell{}, err
+	}
+	m, n := r.meta, area.Height()
+	rows, line := make([]uint16, n*m.Width), make([]float32, area.Width())
+	if err := r.ahead.rows(area.Y0, n, rows); err != nil {
+		return lightCell{}, err
+	}
+	var sum cellSum
+	for k := range n {
+		m.Normalise(area.Y0+k, area.X0, rows[k*m.Width+area.X0:][:area.Width()], line)
+		for x, v := range line {
+			sum.add(m.CFA.At(area.Y0+k, area.X0+x), v)
+		}
+	}
+	return sum.cell(), nil
+}
+
+// spotLinear is spot for a demosaiced photo.
+func (r *run) spotLinear(at [2]int) (lightCell, error) {
+	area, err := r.spotArea(at)
+	if err != nil {
+		return lightCell{}, err
+	}
+	n, stride := area.Height(), r.meta.Width
+	block := make([]float32, 3*n*stride)
+	if err := r.photo.ReadLinear(area.Y0, n, block); err != nil {
+		return lightCell{}, r.photoError(err)
+	}
+	var sum cellSum
+	for k := range n {
+		for c := range 3 {
+			for _, v := range block[(3*k+c)*stride:][area.X0:area.X1] {
+				sum.add(raw.Colour(c), v)
+			}
+		}
+	}
+	return sum.cell(), nil
 }

@@ -7,6 +7,7 @@ import (
 	"enhance/internal/exec"
 	"enhance/internal/profile"
 	"enhance/model"
+	"enhance/pipeline"
 )
 
 // Commands that take a flag, where several flags have the same ones.
@@ -81,9 +82,9 @@ var flagTable = []flag{
 		to:   func(o *options) any { return &o.skipExisting }},
 
 	// Colour and noise.
-	{name: "wb", arg: "GAINS", group: groupColour, commands: []string{develop}, basic: true, words: words("as-shot", "auto"),
-		help: "white balance: as-shot, auto, or gains R,G,B",
-		more: "Without it, enhance takes the file's white balance, or auto if the file has none.",
+	{name: "wb", arg: "KIND", group: groupColour, commands: []string{develop}, basic: true, words: wbWords,
+		help: "white balance: as-shot, auto, a light, 5500[,TINT], ...",
+		more: "KIND is as-shot; auto; daylight, cloudy, shade, tungsten, fluorescent or flash; a light's temperature in kelvin with a tint or without; gains R,G,B; or spot:X,Y, a place of the upright picture that is grey. Without it, enhance takes the file's white balance, or auto if the file has none.",
 		to:   func(o *options) any { return &o.wb }},
 	{name: "tone", arg: "KIND", group: groupColour, commands: []string{develop}, basic: true, words: words("natural", "linear"),
 		help: "natural or linear (default natural)",
@@ -191,6 +192,9 @@ func init() { flagTable = append(flagTable, studyFlags...) }
 
 // words makes a completion of fixed words.
 func words(all ...string) func() []string { return func() []string { return all } }
+
+// wbWords are the words that --wb takes.
+func wbWords() []string { return append([]string{"as-shot", "auto"}, pipeline.WBLights()...) }
 
 // builtinModels are the models that come with the program.
 func builtinModels() (names []string) {

@@ -169,7 +169,7 @@ func colourLine(c *pipeline.ColourFacts) string {
 		s += fmt.Sprintf(" (gains %s, %s, %s)", number(c.Gains[0]), number(c.Gains[1]), number(c.Gains[2]))
 	}
 	if c.Temperature > 0 {
-		s += fmt.Sprintf(", about %.0f K", c.Temperature)
+		s += fmt.Sprintf(", about %.0f K, tint %+.0f", c.Temperature, c.Tint)
 	}
 	s += fmt.Sprintf(", tone %s, exposure %+.2f EV", c.Tone, c.EV)
 	switch {

@@ -27,36 +27,6 @@ func scene(s [3]float64, exposure float64) [3]Histogram {
 	return h
 }
 
-func TestAutoWB(t *testing.T) {
-	s := [3]float64{1 / 1.9, 1, 1 / 1.4}
-	for _, exposure := range []float64{0.1, 0.5, 1, 1.5, 3} { // from 1.0 on green clips
-		g, err := AutoWB(scene(s, exposure))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if math.Abs(g[0]-1.9) > 0.02 || g[1] != 1 || math.Abs(g[2]-1.4) > 0.02 {
-			t.Errorf("exposure %g: gains %.3f, want 1.9 1 1.4", exposure, g)
-		}
-	}
-}
-
-func TestAutoWBLimits(t *testing.T) {
-	g, err := AutoWB(scene([3]float64{1. / 30, 1, 1. / 2}, 0.9))
-	if err != nil || g[0] != maxGain {
-		t.Errorf("gains %v, %v; want red held to %d", g, err, maxGain)
-	}
-	flat := func(bin int) Histogram {
-		h := make(Histogram, bins)
-		h[bin] = 1000
-		return h
-	}
-	for name, h := range map[string]Histogram{"Empty": make(Histogram, bins), "Nil": nil, "Black": flat(0), "Clipped": flat(bins - 1)} {
-		if _, err := AutoWB([3]Histogram{h, flat(bins / 2), flat(bins / 2)}); !errors.Is(err, ErrNoStatistics) {
-			t.Errorf("%s: %v, want ErrNoStatistics", name, err)
-		}
-	}
-}
-
 func TestQuantile(t *testing.T) {
 	h := Histogram{0, 2, 0, 2}
 	for q, want := range map[float64]float64{0: 0.25, 0.25: 0.375, 0.5: 0.5, 0.75: 0.875, 1: 1, 7: 1, -1: 0.25} {

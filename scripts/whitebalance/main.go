@@ -41,11 +41,33 @@ func main() {
 }
 
 func run(dir string, verbose bool) error {
+	each := func(string, ...any) {}
+	if verbose {
+		each = func(format string, a ...any) { fmt.Printf(format, a...) }
+	}
+	r, err := measure(dir, each)
+	if err != nil {
+		return err
+	}
+	for _, l := range []struct {
+		name string
+		v    []float64
+	}{{"auto", r.recovery}, {"grey world", r.grey}, {"auto, reproduction", r.reproduction}} {
+		fmt.Printf("%-20s mean %5.2f degrees, worst quarter %5.2f, worst %5.2f\n", l.name, average(l.v), worstQuarter(l.v), slices.Max(l.v))
+	}
+	return nil
+}
+
+// results are angles in degrees, by photo. recovery and grey are those between the light and
+// the estimate, and grey world's; reproduction is that between grey and what the
+// estimate makes of a grey surface.
+type results struct{ recovery, grey, reproduction []float64 }
+
+func measure(dir string, each func(format string, a ...any)) (r results, err error) {
 	names, _ := filepath.Glob(filepath.Join(dir, "*.[jp][pn]g"))
 	if len(names) < photos {
-		return fmt.Errorf("%q has %d photos, want %d", dir, len(names), photos)
+		return r, fmt.Errorf("%q has %d photos, want %d", dir, len(names), photos)
 	}
-	var ours, grey []float64
 	facts := colour.Facts{ColorMatrix1: &camera, Illuminant1: 21}
 	for k := range photos {
 		name := names[k*len(names)/photos]
@@ -53,22 +75,19 @@ func run(dir string, verbose bool) error {
 		white := colour.WithTemperature(light[0], light[1])
 		patches, err := patchesOf(name, white)
 		if err != nil {
-			return err
+			return r, err
 		}
 		neutral := colour.Apply(camera, white.XYZ())
 		gains, err := colour.AutoWB(patches, facts, [3]float64{})
 		if err != nil {
-			return err
+			return r, err
 		}
 		a, g := angle(neutral, reciprocal(gains)), angle(neutral, mean(patches))
-		ours, grey = append(ours, a), append(grey, g)
-		if verbose {
-			fmt.Printf("%-24s %5.0f K %+3.0f: %5.1f degrees, grey world %5.1f\n", filepath.Base(name), light[0], light[1], a, g)
-		}
+		made := angle([3]float64{1, 1, 1}, colour.Apply(colour.Diagonal(gains), neutral))
+		r.recovery, r.grey, r.reproduction = append(r.recovery, a), append(r.grey, g), append(r.reproduction, made)
+		each("%-24s %5.0f K %+3.0f: %5.1f degrees, grey world %5.1f\n", filepath.Base(name), light[0], light[1], a, g)
 	}
-	fmt.Printf("%-10s mean %5.2f degrees, worst quarter %5.2f, worst %5.2f\n", "auto", average(ours), worstQuarter(ours), slices.Max(ours))
-	fmt.Printf("%-10s mean %5.2f degrees, worst quarter %5.2f, worst %5.2f\n", "grey world", average(grey), worstQuarter(grey), slices.Max(grey))
-	return nil
+	return r, nil
 }
 
 // patchesOf are the colours of a photo's cells under a light, as the camera sees them.
