@@ -162,7 +162,7 @@ type Coordinates uint8
 const (
 	CoordHalfPixel          Coordinates = iota // (x+½)/s - ½
 	CoordPytorchHalfPixel                      // the same; 0 if m is 1
-	CoordAlignCorners                          // x·(n-1)/(m-1); 0 if m is 1
+	CoordAlignCorners                          // x·(n-1)/(n·s-1); 0 if n·s is 1
 	CoordAsymmetric                            // x/s
 	CoordHalfPixelSymmetric                    // n/2·(1-m/(n·s)) + (x+½)/s - ½
 	coordinates

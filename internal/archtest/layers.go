@@ -8,7 +8,7 @@ var layers = [][]string{
 	{"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/onnx", "model/pickle", "internal/profile", "raw/demosaic", "raw/noise", "raw/opcode", "raw/tiff"},
 	{"internal/imgio", "model", "raw/libraw", "raw/ljpeg", "raw/warp"},
 	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
-	{"internal/fusetest", "memplan", "internal/planar", "raw"},
+	{"internal/fusetest", "internal/onnxtest", "memplan", "internal/planar", "raw"},
 	{"conv", "internal/plantest", "internal/tensorfile"},
 	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
 	{"bench/im2col", "internal/exec"},

@@ -276,3 +276,8 @@ func half(h uint16) float32 {
 	}
 	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 }
+
+// ParseTensor reads a file that is a tensor alone, as the ONNX project's tests have. Its bytes are kept.
+func ParseTensor(b []byte) (*Tensor, error) {
+	return (&parser{file: &File{size: int64(len(b))}}).tensor(b)
+}

@@ -262,7 +262,7 @@ func (im *importer) finish(net *Network, out string) (*Network, error) {
 	}
 	net.Output = Port{Name: out, Dims: v.dims, Axes: v.axes, C: im.grow.Shape(v.node).C}
 	if v.flat {
-		net.Output.Axes = [3]int{v.axes[0], -1, -1}
+		net.Output.Axes, net.Output.C = [3]int{v.axes[0], -1, -1}, int(v.dims[v.axes[0]])
 	}
 	net.SizedBy, net.Nodes = im.sized, im.from
 	return net, nil

@@ -80,7 +80,9 @@ func (im *importer) port(v *onnx.Value, nodes []*onnx.Node) (Port, model.Shape, 
 	switch {
 	case rank == 3 && !batched(nodes):
 		p.Axes = [3]int{0, 1, 2}
-	case rank == 4 && p.Dims[3] >= 1 && p.Dims[3] <= 4 && (p.Dims[1] < 1 || p.Dims[1] > 4):
+	case rank == 2 && !batched(nodes) && !rows(nodes):
+		p.Axes = [3]int{0, -1, 1}
+	case rank == 4 && p.Dims[3] >= 1 && p.Dims[3] <= 4 && transposed4(v.Name, nodes):
 		p.Axes = [3]int{3, 1, 2} // channels last, as TensorFlow exports
 	}
 	sizes := [3]int64{1, 1, 1}
@@ -121,4 +123,27 @@ func batched(nodes []*onnx.Node) bool {
 		}
 		return false
 	})
+}
+
+// rows reports whether a node works at the rows of a matrix, each of which is then an input of its own.
+func rows(nodes []*onnx.Node) bool {
+	return slices.ContainsFunc(nodes, func(n *onnx.Node) bool {
+		return n.Op == "Gemm" || n.Op == "MatMul" || n.Op == "Softmax" || n.Op == "LogSoftmax" || n.Op == "LayerNormalization"
+	})
+}
+
+// transposed4 reports whether all that reads an input first moves its last dimension to where channels are.
+func transposed4(input string, nodes []*onnx.Node) bool {
+	found := false
+	for _, n := range nodes {
+		if !slices.Contains(n.In, input) {
+			continue
+		}
+		perm := n.Attrs["perm"]
+		if n.Op != "Transpose" || perm == nil || !slices.Equal(perm.Ints, []int64{0, 3, 1, 2}) {
+			return false
+		}
+		found = true
+	}
+	return found
 }

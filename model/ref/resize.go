@@ -44,10 +44,10 @@ func sourceOf(x, n, m, num, den int, c model.Coordinates) float64 {
 		}
 		return half
 	case model.CoordAlignCorners:
-		if m == 1 {
+		if n*num == den {
 			return 0
 		}
-		return float64(x) * float64(n-1) / float64(m-1)
+		return float64(x) * float64(n-1) * float64(den) / (float64(n)*float64(num) - float64(den))
 	case model.CoordAsymmetric:
 		return float64(x) * float64(den) / float64(num)
 	case model.CoordHalfPixelSymmetric:
