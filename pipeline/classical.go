@@ -161,7 +161,7 @@ func (r *run) colourBytes() int64 {
 	w := int64(r.geo.region.Width())
 	n := 3 * 4 * rows * w
 	if r.meta.CFA != mosaic.Mono {
-		n += 4*(rows+2*demosaic.MaxReach)*w + demosaic.MaxBytes(r.meta.CFA.Cols(), cores())
+		n += 4*(rows+2*demosaic.MaxReach)*w + demosaic.MaxBytes(r.meta.CFA, cores())
 	}
 	return n
 }

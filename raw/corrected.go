@@ -118,18 +118,21 @@ type onMosaic struct {
 // Row implements opcode.Pointwise.
 func (o *onMosaic) Row(f opcode.Frame, y, x0, _ int, row []float32) {
 	line, stored := make([]float32, len(row)), append([]float32(nil), row...)
+	step := o.cfa.Cols()
 	for plane := range mosaic.Blue + 1 {
-		copy(line, stored)
 		done := false
-		for i := range row {
-			if o.cfa.At(y+f.Y0, x0+f.X0+i) != plane {
+		for k := range min(step, len(row)) {
+			if o.cfa.At(y+f.Y0, x0+f.X0+k) != plane {
 				continue
 			}
 			if !done {
+				copy(line, stored)
 				o.op.Row(f, y, x0, int(plane), line)
 				done = true
 			}
-			row[i] = line[i]
+			for i := k; i < len(row); i += step {
+				row[i] = line[i]
+			}
 		}
 	}
 }

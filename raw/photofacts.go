@@ -10,8 +10,9 @@ type PhotoFacts struct {
 	Format      string `json:"format"` // container, compression and bits
 	Width       int    `json:"width"`  // of the active area
 	Height      int    `json:"height"`
-	Crop        [4]int `json:"crop"` // x0, y0, x1, y1
-	CFA         string `json:"cfa,omitempty"`
+	Crop        [4]int `json:"crop"`             // x0, y0, x1, y1
+	CFA         string `json:"cfa,omitempty"`    // as ParsePattern reads it
+	Sensor      string `json:"sensor,omitempty"` // what kind: Bayer, X-Trans, ...
 	Linear      bool   `json:"linear,omitempty"`
 	Warped      bool   `json:"warped,omitempty"`
 	Orientation int    `json:"orientation"`
@@ -49,7 +50,7 @@ func photoFacts(m *Meta) *PhotoFacts {
 		NoiseProfile: m.NoiseProfile, Warnings: m.Warnings,
 	}
 	if m.CFA.Valid() {
-		f.CFA = m.CFA.String()
+		f.CFA, f.Sensor = m.CFA.String(), m.CFA.Kind()
 	}
 	return f
 }

@@ -62,7 +62,7 @@ func writePhotoFacts(item func(name, format string, args ...any), p *raw.PhotoFa
 	}
 	item("camera", "%s", camera)
 	item("format", "%s", p.Format)
-	filters := p.CFA
+	filters := filterArray(p.CFA, p.Sensor)
 	if p.Linear {
 		filters = "no filter array"
 	}

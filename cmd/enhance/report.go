@@ -12,6 +12,7 @@ import (
 	"enhance/internal/bytesize"
 	"enhance/internal/printable"
 	"enhance/pipeline"
+	"enhance/raw/mosaic"
 )
 
 // writePlannedShort prints the photo and the device, before the work.
@@ -59,7 +60,7 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 	}
 	p := &r.Photo
 	item("photo", "%s: %s, %s", printable.Text(filepath.Base(r.Input)), cameraName(p), p.Format)
-	item("", "%s, %s, black %s, white %s%s", photoSize(p), p.CFA, levels(p.Black), levels(p.White[:]), orientation(p.Orientation))
+	item("", "%s, %s, black %s, white %s%s", photoSize(p), filterArray(p.CFA, p.Sensor), levels(p.Black), levels(p.White[:]), orientation(p.Orientation))
 	item("", "%s", colourLine(&r.Colour))
 	if r.Noise != nil {
 		item("noise", "%s", noiseLine(r.Noise))
@@ -82,6 +83,17 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 	if verbose {
 		writeVerbose(w, r)
 	}
+}
+
+// filterArray names a sensor's filters: "RGGB", "X-Trans (xtrans)", "monochrome".
+func filterArray(cfa, sensor string) string {
+	switch sensor {
+	case "", mosaic.RGGB.Kind():
+		return cfa
+	case mosaic.Mono.Kind():
+		return sensor
+	}
+	return fmt.Sprintf("%s (%s)", sensor, cfa)
 }
 
 // cameraName is the maker and model, each once.

@@ -42,6 +42,8 @@ func New(p mosaic.Pattern) (*Demosaicer, error) {
 	if !p.Valid() || p == mosaic.Mono {
 		return nil, fmt.Errorf("demosaic: no colours in a pattern that is %v", p)
 	}
+	e := effortFor(p)
+	classes := e.classes()
 	phases := p.Rows() * p.Cols()
 	taps := make([][3][]tap, len(classes)*phases)
 	errs := make([]error, len(taps))
@@ -53,7 +55,7 @@ func New(p mosaic.Pattern) (*Demosaicer, error) {
 		y, x := i%phases/p.Cols(), i%phases%p.Cols()
 		for c := range taps[i] {
 			var err error
-			if taps[i][c], err = makeFilter(p, y, x, mosaic.Colour(c), covariances[i/phases]); err != nil {
+			if taps[i][c], err = e.makeFilter(p, y, x, mosaic.Colour(c), covariances[i/phases]); err != nil {
 				errs[i] = err
 			}
 		}
@@ -128,11 +130,11 @@ const tileTime = 2 * time.Millisecond
 // MaxReach bounds what Reach gives for any pattern.
 const MaxReach = maxReach + window
 
-// MaxBytes bounds what Rows holds beside the strip and the result, for patterns of so
-// many columns on so many cores.
-func MaxBytes(columns, cores int) int64 {
-	s := newTileShape(columns, maxReach)
-	return int64(cores) * s.bytes(len(classes))
+// MaxBytes bounds what Rows holds beside the strip and the result, for a pattern on so
+// many cores.
+func MaxBytes(p mosaic.Pattern, cores int) int64 {
+	s := newTileShape(p.Cols(), maxReach)
+	return int64(cores) * s.bytes(len(effortFor(p).classes()))
 }
 
 // kept are the demosaicers that were made last.

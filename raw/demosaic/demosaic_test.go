@@ -123,7 +123,7 @@ func TestGray(t *testing.T) {
 		}
 		db := -10 * math.Log10(sum/n)
 		t.Logf("%v: %.2f dB", p, db)
-		if want := []float64{41, 41, 35, 35, 39, 39}[i]; db < want {
+		if want := []float64{40, 40, 39, 39, 40, 40}[i]; db < want {
 			t.Errorf("%v: %.2f dB, want %g", p, db, want)
 		}
 	}

@@ -20,11 +20,11 @@
 // samples add up to 1 and those of another's to 0, so that flat colours come back exactly.
 //
 // Edges have a direction, along which |d| is shorter. There is a set of filters for
-// each of several directions and lengths (see classes). Which set holds at a pixel is
-// measured: each sample that is there is predicted from its neighbours by each set,
-// and the squared errors are summed over a window (leave-one-out cross-validation).
-// The result is the mean of the sets' predictions, weighted by the inverse of these
-// sums to the fourth power. Choosing linear estimators by local evidence is the idea of
+// each of several directions (see effort), and one for no direction. Which set holds at a pixel
+// is measured: each sample that is there is predicted from its neighbours by each set,
+// and the squared errors are summed over a window (cross-validation). The result is the
+// mean of the sets' predictions, weighted by the inverse of these sums to the third
+// power. Choosing linear estimators by local evidence is the idea of
 // Yu, Sapiro and Mallat ("Solving inverse problems with piecewise linear estimators",
 // IEEE Transactions on Image Processing 21(5), 2012).
 //

@@ -9,13 +9,6 @@ import (
 	"enhance/raw/mosaic"
 )
 
-// reach is how far from a pixel a filter looks, in rows and columns, where that holds
-// samples of all colours.
-const reach = 4
-
-// taps is how many samples a filter uses.
-const taps = 24
-
 // tap is a sample that a filter uses.
 type tap struct {
 	dy, dx int
@@ -23,11 +16,12 @@ type tap struct {
 	weight float64
 }
 
-// makeFilter derives the filter for a colour at row y, column x of a pattern, without the
-// sample there if it has that colour. Of the samples within reach it takes those that
-// weigh most.
-func makeFilter(p mosaic.Pattern, y, x int, want mosaic.Colour, c *covariance) ([]tap, error) {
-	all := around(p, y, x, p.At(y, x) == want)
+// makeFilter derives the filter for a colour at row y, column x of a pattern. Of the
+// samples within reach it takes those that weigh most. The filter for the colour that
+// is there does without the sample and without its neighbours of that colour: it is to
+// be as hard as to find a colour that is not there.
+func (e effort) makeFilter(p mosaic.Pattern, y, x int, want mosaic.Colour, c *covariance) ([]tap, error) {
+	all := e.around(p, y, x, want)
 	if err := c.solve(all, want); err != nil {
 		return nil, err
 	}
@@ -35,7 +29,7 @@ func makeFilter(p mosaic.Pattern, y, x int, want mosaic.Colour, c *covariance) (
 	var kept []tap
 	var count [3]int
 	for _, t := range all {
-		if len(kept) < taps || count[t.colour] == 0 {
+		if len(kept) < e.taps || count[t.colour] == 0 {
 			kept = append(kept, t)
 			count[t.colour]++
 		}
@@ -44,16 +38,18 @@ func makeFilter(p mosaic.Pattern, y, x int, want mosaic.Colour, c *covariance) (
 	return kept, c.solve(kept, want)
 }
 
-// around are the samples within reach of one, it among them unless without says so, and
-// of colours that are not among them the nearest ones.
-func around(p mosaic.Pattern, y, x int, without bool) []tap {
+// around are the samples within reach of one that the filter for a colour may use, and of
+// colours that are not among them the nearest ones.
+func (e effort) around(p mosaic.Pattern, y, x int, want mosaic.Colour) []tap {
 	var all []tap
 	var seen [3]bool
-	for r := reach; r <= maxReach; r++ {
+	check := p.At(y, x) == want
+	for r := e.reach; r <= maxReach; r++ {
 		for dy := -r; dy <= r; dy++ {
 			for dx := -r; dx <= r; dx++ {
 				c := p.At(y+dy+2*mosaic.MaxPeriod*p.Rows(), x+dx+2*mosaic.MaxPeriod*p.Cols())
-				if without && dy == 0 && dx == 0 || r > reach && (max(dy, -dy, dx, -dx) < r || seen[c]) {
+				far := max(dy, -dy, dx, -dx)
+				if check && c == want && far <= 1 || r > e.reach && (far < r || seen[c]) {
 					continue
 				}
 				all = append(all, tap{dy: dy, dx: dx, colour: c})

@@ -12,10 +12,34 @@ type class struct {
 	stretch float64 // by how much more samples are alike along the edges than across
 }
 
-// classes are those that are tried everywhere.
-var classes = []class{
-	{0, 1},
-	{0, longEdge}, {math.Pi / 4, longEdge}, {math.Pi / 2, longEdge}, {3 * math.Pi / 4, longEdge},
+// effort is how much is tried for a pattern.
+type effort struct {
+	directions int // of edges, beside the assumption that there are none
+	reach      int // how far from a pixel a filter looks, in rows and columns
+	taps       int // samples that a filter uses
+}
+
+// effortFor is more where red or blue samples stand side by side: colours are further
+// apart then.
+func effortFor(p mosaic.Pattern) effort {
+	for y := range p.Rows() {
+		for x := range p.Cols() {
+			c := p.At(y, x)
+			if c != mosaic.Green && (p.At(y, x+1) == c || p.At(y+1, x) == c) {
+				return effort{directions: 8, reach: 6, taps: 32}
+			}
+		}
+	}
+	return effort{directions: 4, reach: 4, taps: 24}
+}
+
+// classes are the assumptions that are tried everywhere.
+func (e effort) classes() []class {
+	all := []class{{0, 1}}
+	for i := range e.directions {
+		all = append(all, class{float64(i) * math.Pi / float64(e.directions), longEdge})
+	}
+	return all
 }
 
 // The parameters of the prior, chosen on crops of photos that no figure in the

@@ -188,8 +188,7 @@ func (t *tile) weigh() {
 					sum += float32(kernel[i] * v)
 				}
 				v := 1 / (sum + noError)
-				v *= v
-				dst[x] = v * v
+				dst[x] = v * v * v
 			}
 		}
 	}

@@ -5,32 +5,6 @@ import (
 	"testing"
 )
 
-func TestPattern(t *testing.T) {
-	for _, s := range []string{"RGGB", "BGGR", "GBRG", "GRBG"} {
-		p, err := ParsePattern(s)
-		if err != nil || p.String() != s || !p.Valid() {
-			t.Errorf("%s: %v, %v", s, p, err)
-		}
-	}
-	for _, s := range []string{"", "rggb", "RGB", "RGGBX", "GGRB", "RRGB"} {
-		if _, err := ParsePattern(s); err == nil {
-			t.Errorf("%q: no error", s)
-		}
-	}
-	if RGGB.At(3, 2) != Green || RGGB.At(2, 2) != Red || RGGB.At(7, 7) != Blue {
-		t.Error("RGGB.At")
-	}
-	if RGGB.Shift(1, 1) != BGGR || RGGB.Shift(0, 1) != GRBG || RGGB.Shift(1, 0) != GBRG || RGGB.Shift(2, 4) != RGGB {
-		t.Error("Shift")
-	}
-	if (Pattern{}).Valid() {
-		t.Error("the zero Pattern is valid")
-	}
-	if Colour(9).String() != "Colour(9)" {
-		t.Error(Colour(9))
-	}
-}
-
 // levelCases have every kind of black level.
 func levelCases() map[string]*Meta {
 	base := func() *Meta {
@@ -46,6 +20,13 @@ func levelCases() map[string]*Meta {
 	m = base()
 	m.BlackRows, m.BlackCols, m.Black = 1, 11, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	out["1x11"] = m
+	m = base()
+	m.CFA = XTrans.Shift(1, 2)
+	m.BlackRows, m.BlackCols, m.Black = 1, 4, []float32{1, 2, 3, 4}
+	out["X-Trans"] = m
+	m = base()
+	m.CFA, m.BlackDeltaH = XTrans, []float32{0, 1, 2, 3, -4, 5, 6, 7, 8, 9, 1}
+	out["X-Trans deltaH"] = m
 	m = base()
 	m.BlackDeltaV = []float32{0, 1, 2, 3, -4, 5, 6}
 	out["deltaV"] = m

@@ -77,7 +77,9 @@ func (s *seeds) makePhotos() error {
 	}
 	linear.Linear, linear.Samples = true, samples(3*photoW*photoH)
 	deflated.Bits, deflated.Compression, deflated.Encode = 16, 8, deflate
-	for i, spec := range []dng.Spec{base, strips, packed, lossless, tiles, corrected, linear, deflated} {
+	xtrans, quad, mono := base, lossless, base
+	xtrans.Meta.CFA, quad.Meta.CFA, mono.Meta.CFA = mosaic.XTrans.Shift(1, 2), mustParse("quad-GBRG"), mosaic.Mono
+	for i, spec := range []dng.Spec{base, strips, packed, lossless, tiles, corrected, linear, deflated, xtrans, quad, mono} {
 		var b bytes.Buffer
 		if err := dng.Write(&b, spec); err != nil {
 			return err
@@ -97,6 +99,14 @@ func (s *seeds) makePhotos() error {
 	}
 	s.photos = append(s.photos, seed{"mosaic.png", p.Bytes()}, seed{"mosaic.tiff", t.Bytes()})
 	return nil
+}
+
+func mustParse(pattern string) mosaic.Pattern {
+	p, err := mosaic.ParsePattern(pattern)
+	if err != nil {
+		panic(err)
+	}
+	return p
 }
 
 func deflate(samples []uint16, _, _ int) ([]byte, error) {
