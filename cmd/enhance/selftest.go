@@ -5,8 +5,8 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
-	"text/tabwriter"
 
+	"enhance/clrt"
 	"enhance/internal/devices"
 	"enhance/internal/kernelcheck"
 	"enhance/internal/printable"
@@ -44,25 +44,36 @@ func runSelftest(c *call) error {
 	ctx, stop := interruptible(c.env, func() {})
 	defer stop()
 	o := kernelcheck.Options{Device: choice.Device, Model: m}
-	if c.terminal != nil {
-		o.Progress = func(done, total int, kernel string) {
-			fmt.Fprintf(c.terminal, "\r\x1b[K%d of %d: %s", done+1, total, kernel)
+	begun := ""
+	o.Begin = func(done, total int, kernel, precision string) {
+		begun = fmt.Sprintf("%s in %s", kernel, precision)
+		if c.terminal != nil && c.json {
+			fmt.Fprintf(c.terminal, "\r\x1b[K%d of %d: %s", done+1, total, begun)
 		}
 	}
-	found, err := kernelcheck.Run(ctx, o)
-	if c.terminal != nil {
+	info, _ := debug.ReadBuildInfo()
+	r := selftestReport{Version: versionOf(info), Platform: runtime.GOOS + "/" + runtime.GOARCH, Model: c.modelName()}
+	if !c.json { // as it comes: a kernel that crashes or hangs is the one after the last
+		if err := r.head(c.text(), choice.Device); err != nil {
+			return err
+		}
+		o.Done = func(k *kernelcheck.Kernel) { writeKernel(c.text(), k) }
+	}
+	r.Report, err = kernelcheck.Run(ctx, o)
+	if c.terminal != nil && c.json {
 		fmt.Fprint(c.terminal, "\r\x1b[K")
+	}
+	if ctx.Err() != nil && begun != "" {
+		fmt.Fprintf(c.stderr, "%-8stesting %s was interrupted\n", "note", begun)
 	}
 	if err != nil {
 		return err
 	}
-	info, _ := debug.ReadBuildInfo()
-	r := selftestReport{versionOf(info), runtime.GOOS + "/" + runtime.GOARCH, c.modelName(), found}
-	if err := c.report(r, func(w io.Writer) error { return writeSelftest(w, &r) }); err != nil || found.Wrong == 0 {
+	if err := c.report(&r, r.writeVerdict); err != nil || r.Wrong == 0 {
 		return err
 	}
 	return &devices.Error{Selector: c.set.Device, Problem: fmt.Sprintf("%d of %d kernels are wrong on %s: -g selects another device, -g host computes without one",
-		found.Wrong, len(found.Kernels), found.Device)}
+		r.Wrong, len(r.Kernels), r.Device)}
 }
 
 // modelName is the model that was asked for, or the default.
@@ -73,24 +84,30 @@ func (c *call) modelName() string {
 	return c.set.Model
 }
 
-func writeSelftest(w io.Writer, r *selftestReport) error {
-	fmt.Fprintf(w, "%-8s%s, %s\n%-8s%s\n", "enhance", r.Version, r.Platform, "device", printable.Text(r.Device))
-	if i := r.Info; i != nil {
-		fmt.Fprintf(w, "%-8s%s, driver %s\n", "", printable.Text(i.Version), printable.Text(i.DriverVersion))
+// head says what is tested.
+func (r *selftestReport) head(w io.Writer, d *clrt.Device) error {
+	fmt.Fprintf(w, "%-8s%s, %s\n", "enhance", r.Version, r.Platform)
+	if d == nil {
+		fmt.Fprintf(w, "%-8shost executor\n", "device")
+	} else {
+		i := d.Info()
+		fmt.Fprintf(w, "%-8s%s\n%8s%s, driver %s\n", "device", printable.Text(d.String()), "", printable.Text(i.Version), printable.Text(i.DriverVersion))
 	}
 	fmt.Fprintf(w, "%-8s%s\n\n", "model", printable.Text(r.Model))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "kernel\tprecision\terror\tallowed\tplans\topening\trunning\tverdict")
-	for _, k := range r.Kernels {
-		verdict := "right"
-		if k.Problem != "" {
-			verdict = "WRONG: " + printable.Line(k.Problem)
-		}
-		fmt.Fprintf(t, "%s\t%s\t%.1e\t%.1e\t%d\t%.2f s\t%.2f ms\t%s\n", k.Name, k.Precision, k.Error, k.Allowed, k.Plans, k.Opening, k.Running*1e3, verdict)
+	_, err := fmt.Fprintf(w, "%-28s %-9s %-9s %-9s %5s  %9s  %10s  %s\n", "kernel", "precision", "error", "allowed", "plans", "opening", "running", "verdict")
+	return err
+}
+
+// writeKernel prints the verdict on a kernel.
+func writeKernel(w io.Writer, k *kernelcheck.Kernel) {
+	verdict := "right"
+	if k.Problem != "" {
+		verdict = "WRONG: " + printable.Line(k.Problem)
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	fmt.Fprintf(w, "%-28s %-9s %-9.1e %-9.1e %5d  %7.2f s  %7.2f ms  %s\n", k.Name, k.Precision, k.Error, k.Allowed, k.Plans, k.Opening, k.Running*1e3, verdict)
+}
+
+func (r *selftestReport) writeVerdict(w io.Writer) error {
 	verdict := fmt.Sprintf("all %d kernels are right", len(r.Kernels))
 	if r.Wrong > 0 {
 		verdict = fmt.Sprintf("%d of %d kernels are WRONG", r.Wrong, len(r.Kernels))

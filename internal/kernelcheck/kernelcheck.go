@@ -23,8 +23,10 @@ import (
 type Options struct {
 	Device *clrt.Device // nil: the host executor
 	Model  *model.Model // whose convolutions are run
-	// Progress, if set, is told about each kernel before it runs.
-	Progress func(done, total int, kernel string)
+	// Begin, if set, is told about each kernel before it runs, and Done after that: a
+	// kernel may crash or hang.
+	Begin func(done, total int, kernel, precision string)
+	Done  func(k *Kernel)
 }
 
 // Report is what was found. It says all that is needed to see the problem elsewhere.
@@ -65,6 +67,9 @@ type tester struct {
 func Run(ctx context.Context, o Options) (*Report, error) {
 	start := time.Now()
 	rep := &Report{Device: "host executor"}
+	if o.Device != nil {
+		rep.Device, rep.Info = o.Device.String(), o.Device.Info()
+	}
 	var cases []testCase
 	run := host
 	if o.Device == nil {
@@ -79,7 +84,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			return nil, err
 		}
 		defer t.ctx.Close()
-		rep.Device, rep.Info, rep.Matrix, rep.Warpgroup = o.Device.String(), t.info, t.matrix, t.warpgroup
+		rep.Matrix, rep.Warpgroup = t.matrix, t.warpgroup
 		if cases, err = t.cases(o.Model); err != nil {
 			return rep, err
 		}
@@ -87,8 +92,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	for i := range cases {
 		c := &cases[i]
-		if o.Progress != nil {
-			o.Progress(i, len(cases), c.kernel)
+		if o.Begin != nil {
+			o.Begin(i, len(cases), c.kernel, c.arith.String())
 		}
 		k := run(ctx, c)
 		if ctx.Err() != nil {
@@ -96,6 +101,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}
 		if rep.Kernels = append(rep.Kernels, k); k.Problem != "" {
 			rep.Wrong++
+		}
+		if o.Done != nil {
+			o.Done(&k)
 		}
 	}
 	rep.Seconds = time.Since(start).Seconds()
