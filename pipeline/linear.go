@@ -72,13 +72,16 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 			return err
 		}
 	}
+	r.noteWhite(func(text string) { r.report.warn("%s", text) })
 	if r.job.Planned != nil {
 		r.job.Planned(r.report)
 	}
 	if r.job.DryRun {
 		return nil
 	}
-	err = r.developColours(c, out, w, h)
+	if err = r.developColours(c, out, w, h); err == nil {
+		r.noteWhite(r.say)
+	}
 	r.report.Host.notePeak(r.report, r.photo)
 	return err
 }

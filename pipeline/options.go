@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"path/filepath"
 	"strconv"
@@ -103,7 +105,13 @@ type SessionObserver struct {
 type Profile = profile.Profile
 
 // LoadProfile reads the profile of that name, or of a .json file.
-func LoadProfile(name string) (*Profile, error) { return profile.Load(name) }
+func LoadProfile(name string) (*Profile, error) {
+	p, err := profile.Load(name)
+	if errors.As(err, new(*fs.PathError)) {
+		return nil, &FileError{Path: name, Err: err}
+	}
+	return p, err
+}
 
 // Budget is a bound on bytes; the zero Budget says that nobody gave one.
 type Budget = memplan.Budget

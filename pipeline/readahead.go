@@ -33,6 +33,9 @@ type readAhead struct {
 	err     error
 	took    time.Duration
 	closed  bool
+	decoded int    // blocks from the first on that were decoded once
+	largest uint16 // of their samples, see watch
+	taken   bool   // by takeLargest
 	ended   chan struct{}
 }
 
@@ -184,8 +187,15 @@ func (a *readAhead) work() {
 		a.mu.Unlock()
 		start := time.Now()
 		err := a.decode(n, b)
+		first := err == nil && n == a.decoded // which nobody else changes
+		if first {
+			a.watch(b[:min(blockRows, a.region.Height()-n*blockRows)*a.photo.Meta().Width])
+		}
 		a.mu.Lock()
 		a.took += time.Since(start)
+		if first {
+			a.decoded++
+		}
 		switch {
 		case a.window.next != n: // somebody went back meanwhile
 			a.window.pool.Put(b)

@@ -125,13 +125,16 @@ func (r *run) do() (err error) {
 			return err
 		}
 	}
+	r.noteWhite(func(text string) { r.report.warn("%s", text) })
 	if r.job.Planned != nil {
 		r.job.Planned(r.report)
 	}
 	if r.job.DryRun {
 		return nil
 	}
-	err = r.make(out, w, h)
+	if err = r.make(out, w, h); err == nil {
+		r.noteWhite(r.say)
+	}
 	r.report.Host.notePeak(r.report, r.photo)
 	return err
 }

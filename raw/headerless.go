@@ -22,6 +22,9 @@ type headerless struct {
 
 func (p *Photo) openHeaderless(r io.ReaderAt, size int64, w, h int) error {
 	if want := 2 * float64(w) * float64(h); want != float64(size) {
+		if kind := kindOf(r, size); kind != "" {
+			return &OptionError{Option: "raw-size", Problem: fmt.Sprintf("the file is a %s, which states its size itself: leave the option out", kind)}
+		}
 		return &OptionError{Option: "raw-size", Problem: fmt.Sprintf(
 			"a headerless photo of %dx%d samples has %.0f bytes, this file has %d%s", w, h, want, size, fitting(size, w, h))}
 	}
@@ -37,6 +40,7 @@ func plainMeta(w, h int) Meta {
 		AnalogBalance: [3]float64{1, 1, 1}}
 	m.SetBlack(0)
 	m.SetWhite(math.MaxUint16)
+	m.WhiteUnsure = true
 	return m
 }
 

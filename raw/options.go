@@ -43,6 +43,9 @@ func (o *Options) apply(m *Meta) error {
 		return o.applyLinear(m)
 	}
 	if o.CFA != nil {
+		if m.CFA.Valid() && m.CFA != *o.CFA {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("--cfa %v replaces the file's %v", *o.CFA, m.CFA))
+		}
 		m.CFA = *o.CFA
 	}
 	if !m.CFA.Valid() {
@@ -52,7 +55,11 @@ func (o *Options) apply(m *Meta) error {
 		m.SetBlack(float32(*o.Black))
 	}
 	if o.White != nil {
+		if file := float64(m.White[Green]); !m.WhiteUnsure && (*o.White < file/2 || *o.White > file*2) {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("--white %g is far from the file's white level, %g", *o.White, file))
+		}
 		m.SetWhite(float32(*o.White))
+		m.WhiteUnsure = true
 	}
 	o.applyWB(m)
 	if err := m.CheckLevels(); err != nil {

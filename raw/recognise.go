@@ -2,6 +2,7 @@ package raw
 
 import (
 	"bytes"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,4 +65,26 @@ func Plausible(head []byte) bool {
 
 func isMakers(head []byte) bool {
 	return slices.ContainsFunc(makers, func(s signature) bool { return s.of(head) })
+}
+
+// kindOf names the format that a file begins like, "" for none.
+func kindOf(r io.ReaderAt, size int64) string {
+	head := make([]byte, min(size, 32))
+	if tiff.ReadFull(r, head, 0) != nil {
+		return ""
+	}
+	for _, s := range makers {
+		if s.of(head) {
+			return s.name + " file"
+		}
+	}
+	switch {
+	case dng.Recognise(r, size):
+		return "DNG file"
+	case tiff.Sniff(head):
+		return "TIFF file"
+	case bytes.HasPrefix(head, []byte(pngMagic)):
+		return "PNG picture"
+	}
+	return ""
 }

@@ -192,6 +192,9 @@ func (o *Options) measure(ctx context.Context, m method) (*MethodResult, error) 
 // photo restores one photo and compares.
 func (o *Options) photo(ctx context.Context, m method, path string) (*PhotoResult, error) {
 	truth, err := imgio.ReadRGB16(path)
+	if err == nil && truth.Gray && truth.Bits == 16 {
+		err = fmt.Errorf("%s: %w: 16-bit gray, as mosaics are; eval makes mosaics of finished photos itself", path, imgio.ErrUnsupported)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -22,9 +23,19 @@ func runInspect(c *call) error {
 	}
 	f, err := raw.Inspect(c.args[0], raw.Options{LibRaw: c.another(readArgument)})
 	if err != nil {
-		return &pipeline.FileError{Path: c.args[0], Err: err}
+		err = &pipeline.FileError{Path: c.args[0], Err: err}
+		if c.json {
+			err = errors.Join(err, c.writeJSON(inspectFailure{c.args[0], strings.TrimPrefix(message(err, ""), "enhance: ")}))
+		}
+		return err
 	}
 	return c.report(f, func(w io.Writer) error { return writeFacts(w, c.args[0], f) })
+}
+
+// inspectFailure is the report of a file that cannot be opened.
+type inspectFailure struct {
+	File  string `json:"file"`
+	Error string `json:"error"`
 }
 
 func writeFacts(w io.Writer, path string, f *raw.Facts) error {

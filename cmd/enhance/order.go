@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"enhance/pipeline"
@@ -108,10 +109,24 @@ func (o *order) check() error {
 		return usagef("--plan-svg takes one photo, not %s", o.howMany())
 	case o.times.wanted() && o.dryRun:
 		return usagef("--profile and --dry-run contradict each other: a dry run runs nothing that could be timed")
+	case o.given["quality"] && !o.makesJPEG():
+		return usagef("--quality is for JPEG, which this output is not: leave it out, or give -f jpeg")
 	case o.overwrite && o.skipExisting:
 		return usagef("-y and --skip-existing contradict each other")
 	}
 	return nil
+}
+
+// makesJPEG reports whether pictures are JPEG files. An output whose format is not known
+// has an error of its own.
+func (o *order) makesJPEG() bool {
+	f := o.job.Output.Format
+	if f == pipeline.AnyFormat {
+		if err := f.UnmarshalText([]byte(filepath.Ext(o.output))); err != nil {
+			return false
+		}
+	}
+	return f == pipeline.JPEG
 }
 
 // howMany says how many photos there are, for messages to those who may have one.

@@ -19,6 +19,9 @@ func (c *call) settings() (err error) {
 	s := &c.set
 	s.Model, s.Device, s.Cores = c.model, c.device, c.jobs
 	s.Algo, s.NoTune, s.StripRows, s.WholePlanes = c.algo, c.noTune, c.stripRows, c.wholePlanes
+	if c.given["jobs"] && s.Cores == 0 {
+		return usagef("-j: 0: want 1 to %d cores; leave it out for all", maxCores)
+	}
 	if err := limitCores(s.Cores); err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ const maxCores = 1 << 16
 // pipeline's business.
 func limitCores(n int) error {
 	if n < 0 || n > maxCores {
-		return usagef("-j: %d: want 1 to %d cores, or 0 for all", n, maxCores)
+		return usagef("-j: %d: want 1 to %d cores; leave it out for all", n, maxCores)
 	}
 	if n > 0 && n < runtime.GOMAXPROCS(0) {
 		runtime.GOMAXPROCS(n)

@@ -21,6 +21,10 @@ func toRGB16(im image.Image) (*RGB16, error) {
 	if err != nil {
 		return nil, err
 	}
+	switch im.(type) {
+	case *image.Gray, *image.Gray16:
+		m.Gray = true
+	}
 	m.Bits, m.Pix = bits, make([]uint16, 3*m.Width*m.Height)
 	for y := range m.Height {
 		if !row(m.Row(y), y) {

@@ -18,7 +18,8 @@ import (
 // RGB16 is a whole picture: interleaved R, G, B, rows from top to bottom.
 type RGB16 struct {
 	Width, Height int
-	Bits          int // depth of the file's samples, 8 or 16; 8-bit ones are scaled by 257
+	Bits          int  // depth of the file's samples, 8 or 16; 8-bit ones are scaled by 257
+	Gray          bool // the file has one channel
 	Pix           []uint16
 }
 

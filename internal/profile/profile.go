@@ -149,10 +149,15 @@ func place(text []byte, path string, at int64, err error) error {
 	}
 	problem := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "json: "), "clrt: ")
 	if kind != nil { // the decoder's own words are about Go's types
-		problem = fmt.Sprintf("%s: want %s, not %s", orObject(kind.Field), wanted(kind.Type), kind.Value)
+		problem = fmt.Sprintf("%s: want %s, not %s", orObject(kind.Field), wanted(kind.Type), found(kind.Value))
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	switch {
+	case len(bytes.TrimSpace(text)) == 0:
+		return &FormatError{Path: path, Problem: "the file is empty"}
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		at, problem = int64(len(text)), "the object is not complete"
+	case syntax != nil:
+		problem = "this is not JSON: " + problem
 	}
 	if i := strings.IndexByte(problem, '"'); i >= 0 && syntax == nil { // names the word that is wrong
 		if j := bytes.Index(text, []byte(problem[i:])); j >= 0 {
@@ -171,9 +176,22 @@ const wantType = `want "CPU", "GPU" or "Accelerator"`
 
 func orObject(field string) string {
 	if field == "" {
-		return "the whole"
+		return "the file"
 	}
 	return field
+}
+
+// found names what JSON has by its decoder's word.
+func found(value string) string {
+	switch value {
+	case "array", "object":
+		return "an " + value
+	case "bool":
+		return "true or false"
+	case "string", "number":
+		return "a " + value
+	}
+	return value // a number: it is there itself
 }
 
 // wanted names what JSON has for a type of Go.

@@ -99,15 +99,15 @@ func TestFaults(t *testing.T) {
 		line, column   int
 		want           string
 	}{
-		{"not JSON", `"local_mem"`, `local_mem`, 2, 3, "invalid character"},
-		{"a string for a number", `16384`, `"16384"`, 2, 22, "local_mem: want a whole number, not string"},
+		{"not JSON", `"local_mem"`, `local_mem`, 2, 3, "this is not JSON: invalid character"},
+		{"a string for a number", `16384`, `"16384"`, 2, 22, "local_mem: want a whole number, not a string"},
 		{"too large a number", `16384`, `1e99`, 2, 19, "local_mem: want a whole number, not number 1e99"},
 		{"unknown field", `"clock_mhz"`, `"clock"`, 3, 45, `unknown field "clock"`},
 		{"unknown type", `"GPU"`, `"TPU"`, 1, 25, `unknown device type "TPU": want`},
-		{"a word for a truth", `"unified": true`, `"unified": "yes"`, 3, 0, "unified: want true or false, not string"},
-		{"a number for a name", `"toy"`, `5`, 1, 0, "name: want a string, not number"},
+		{"a word for a truth", `"unified": true`, `"unified": "yes"`, 3, 0, "unified: want true or false, not a string"},
+		{"a number for a name", `"toy"`, `5`, 1, 0, "name: want a string, not a number"},
 		{"a number among sources", `"unified": true`, `"unified": true, "sources": [1]`, 3, 0, "sources: want a"},
-		{"a word for sources", `"unified": true`, `"unified": true, "sources": "a"`, 3, 0, "sources: want a list of strings, not string"},
+		{"a word for sources", `"unified": true`, `"unified": true, "sources": "a"`, 3, 0, "sources: want a list of strings, not a string"},
 		{"cut short", `"clock_mhz": 500}`, ``, 3, 0, "not complete"},
 		{"something behind", `500}`, `500} 7`, 3, 0, "something follows"},
 		{"no memory", `"global_mem": 268435456, `, ``, 0, 0, "global_mem is 0"},

@@ -108,6 +108,7 @@ func (s *source) levels(im *Image, l *layout) error {
 	m.BlackRows, m.BlackCols, m.Black = 1, 1, []float32{0}
 	m.SetWhite(l.fullScale())
 	if !s.isDNG() {
+		m.WhiteUnsure = true
 		return nil
 	}
 	if s.raw.Has(tagWhiteLevel) {

@@ -41,6 +41,9 @@ type Meta struct {
 	Black                    []float32
 	BlackDeltaH, BlackDeltaV []float32
 	White                    [3]float32 // saturation level by Colour
+	// WhiteUnsure says that White is not the file's word: the file has none, so that White
+	// is what its samples can hold, or it was given.
+	WhiteUnsure bool
 
 	// AsShot is the camera's response to a neutral grey (the reciprocal of its
 	// white balance gains) by Colour, any scale; nil if unknown. Computed from
