@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"enhance/internal/colour"
+	"enhance/internal/sharpen"
 	"enhance/internal/workers"
 	"enhance/raw"
 	"enhance/raw/mosaic"
@@ -16,7 +17,11 @@ type balance struct {
 	gains  [3]float64 // smallest 1
 	ev     float64    // all exposure corrections together
 	matrix colour.Matrix
-	tone   *colour.Tone // nil: light becomes codes as it is
+	// tone is nil if light becomes codes as it is. sharpen is nil if nothing is sharpened.
+	tone    *colour.Tone
+	curve   colour.Curve
+	sharpen *sharpen.Settings
+	amount  float64 // of sharpening that was asked for
 	// headroom is the brightest light that is told apart, 1 being what saturates the colour
 	// of gain 1. The network sees light divided by it.
 	headroom float64
@@ -43,6 +48,9 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 	b := &balance{gains: [3]float64{1, 1, 1}, matrix: colour.Identity(), headroom: 1}
 	tone, err := j.tone(display, rep)
 	if err != nil {
+		return nil, err
+	}
+	if b.amount, err = j.sharpenAmount(tone); err != nil {
 		return nil, err
 	}
 	facts := &rep.Colour
@@ -108,7 +116,8 @@ func (b *balance) natural(m *raw.Meta) error {
 	if err != nil {
 		return badMatrices(err)
 	}
-	b.tone = colour.NewTone(colour.NewCurve(b.ev, b.headroom), wide, colour.Rec2020, colour.SRGB)
+	b.curve = colour.NewCurve(b.ev, b.headroom)
+	b.tone = colour.NewTone(b.curve, wide, colour.Rec2020, colour.SRGB)
 	return nil
 }
 

@@ -148,6 +148,7 @@ type Job struct {
 // Look is how a photo's samples are read as light and colour.
 type Look struct {
 	Tone     Tone
+	Sharpen  Sharpen
 	WB       WhiteBalance
 	Exposure Exposure
 	// Noise is where the noise level comes from and Denoise how much of it is

@@ -7,6 +7,7 @@ import (
 	"enhance/internal/buffers"
 	"enhance/internal/colour"
 	"enhance/internal/highlights"
+	"enhance/internal/sharpen"
 	"enhance/internal/workers"
 	"enhance/model"
 	"enhance/raw"
@@ -103,6 +104,16 @@ func newRendering(g geometry, c *model.Convention, b *balance, l *lens) *renderi
 	}
 	l.stages(s, g)
 	s.code = b.code(c)
+	if b.sharpen != nil {
+		w, h := g.out.Width(), g.out.Height()
+		sharp := sharpen.New(w, h, *b.sharpen)
+		s.then(func(_ int, row []float32, light [3][]float32) {
+			b.tone.Row(light[0], light[1], light[2])
+			sharp.Measure(row)
+		})
+		s.add(sharp, w, sharp.Extra())
+		s.code = func(light [3][]float32, codes []uint16) { colour.EncodeLight(codes, light[0], light[1], light[2]) }
+	}
 	return s
 }
 

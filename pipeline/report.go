@@ -65,6 +65,7 @@ type ColourFacts struct {
 	Temperature  float64       `json:"temperature,omitempty"` // kelvin
 	Tint         float64       `json:"tint,omitempty"`        // above 0: greener than the temperature says
 	Tone         string        `json:"tone"`                  // natural, linear, or the model's own
+	Sharpen      float64       `json:"sharpen,omitempty"`     // the share of fine detail that is added
 	Matrix       [3][3]float64 `json:"matrix"`                // camera to sRGB
 }
 

@@ -141,6 +141,11 @@ func (r *run) do() (err error) {
 
 // decideRendering lists the stages from the network's rows to the picture's.
 func (r *run) decideRendering(c *model.Convention) error {
+	if amount := r.decisions.balance.amount; amount > 0 {
+		if err := r.decideSharpening(amount); err != nil {
+			return err
+		}
+	}
 	l, err := newLens(r.photo.Lens(), r.geo, c, r.decisions.balance.gains, r.report)
 	if err == nil {
 		r.decisions.rendering = newRendering(r.geo, c, r.decisions.balance, l)

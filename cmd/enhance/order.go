@@ -69,6 +69,11 @@ func (o *order) readJob() (err error) {
 			return err
 		}
 	}
+	if o.sharpen != "" {
+		if err = j.Sharpen.UnmarshalText([]byte(o.sharpen)); err != nil {
+			return err
+		}
+	}
 	if o.exposure != "" {
 		if err = j.Exposure.UnmarshalText([]byte(o.exposure)); err != nil {
 			return err

@@ -4,7 +4,7 @@ package archtest
 // imports only packages of lower layers. ARCHITECTURE.md has the same list; the
 // test compares them.
 var layers = [][]string{
-	{"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/boundtest", "internal/buffers", "internal/bytesize", "internal/highlights", "internal/hostmemory", "internal/printable", "internal/regularfile", "internal/suggest", "internal/usage", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
+	{"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/boundtest", "internal/buffers", "internal/bytesize", "internal/highlights", "internal/hostmemory", "internal/printable", "internal/regularfile", "internal/sharpen", "internal/suggest", "internal/usage", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
 	{"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/onnx", "model/pickle", "internal/profile", "raw/demosaic", "raw/noise", "raw/opcode", "raw/tiff"},
 	{"internal/imgio", "model", "raw/libraw", "raw/ljpeg", "raw/warp"},
 	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
@@ -39,7 +39,7 @@ var external = map[string][]string{
 // hostOnly lists packages that must not reach OpenCL, however indirectly: they
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
-	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/highlights", "internal/hostmemory", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/onnx", "model/onnximport", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
+	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/highlights", "internal/hostmemory", "internal/sharpen", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/onnx", "model/onnximport", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
 	"raw", "raw/demosaic", "raw/dng", "raw/libraw", "raw/ljpeg", "raw/mosaic", "raw/noise", "raw/opcode", "raw/rawerr", "raw/tiff", "raw/warp", "internal/trace",
 }
 

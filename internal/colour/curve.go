@@ -52,6 +52,20 @@ func (c Curve) At(x float64) float64 {
 	return min(c.a*p/(p+c.half), 1)
 }
 
+// Inverse returns the scene light that gives display light y, of 0..1.
+func (c Curve) Inverse(y float64) float64 {
+	low, high := 0.0, c.white
+	for range 60 {
+		middle := (low + high) / 2
+		if c.At(middle) < y {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
 // A curveTable is a Curve by chords, cut like encodeChords: octaves of float32 numbers
 // below the white level in 1<<curveBits equal parts. Below the first octave it is a
 // straight line from 0.

@@ -29,7 +29,11 @@ func TestToneCurve(t *testing.T) {
 		}
 		last := 0.0
 		for i := 1; i <= 1000; i++ {
-			y := c.At(white * float64(i) / 1000)
+			x := white * float64(i) / 1000
+			y := c.At(x)
+			if back := c.Inverse(y); y < 0.999 && math.Abs(back-x) > 1e-6*white {
+				t.Fatalf("%s: %g gives %g, which comes from %g", name, x, y, back)
+			}
 			if !(y > last) && y < 1 {
 				t.Fatalf("%s: %g after %g at %d", name, y, last, i)
 			}
