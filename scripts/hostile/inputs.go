@@ -115,7 +115,10 @@ func (a *attempt) coefficient() float64 {
 func (a *attempt) singles(n int) []float32 {
 	v := make([]float32, n)
 	for i := range v {
-		v[i] = float32(a.coefficient())
+		v[i] = float32(a.NormFloat64())
+	}
+	if n > 0 && a.IntN(8) == 0 {
+		v[a.IntN(n)] = float32(a.coefficient())
 	}
 	return v
 }

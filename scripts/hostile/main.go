@@ -13,23 +13,27 @@
 //	attempt.go   one process, and what is checked of it
 //	seeds.go     good files of every kind; mutate.go damages them
 //	files.go     the kinds of cases that are files; bombs.go: small files that claim much
+//	onnx.go      networks of other makers, and pictures for them
 //	inputs.go    opcode lists, camera makers' photos, batches, pipes in place of files
 //	cache.go     files of the program's cache, on an OpenCL device
 //	faults.go    the kinds that are surroundings: kills, system calls, disks, limits
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -41,7 +45,7 @@ type kind struct {
 	make   func(c *campaign, a *attempt) error
 }
 
-var kinds = slices.Concat(fileKinds, inputKinds, bombKinds, faultKinds, cacheKinds)
+var kinds = slices.Concat(fileKinds, inputKinds, onnxKinds, bombKinds, faultKinds, cacheKinds)
 
 // campaign is what the cases share.
 type campaign struct {
@@ -94,7 +98,11 @@ func main() {
 	if *one >= 0 {
 		first, last, *jobs = *one, *one+1, 1
 	}
-	c.run(first, last, *limit, *jobs)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *limit)
+	defer cancel()
+	c.run(ctx, first, last, *jobs)
 	os.RemoveAll(c.work)
 	if !c.print() {
 		os.Exit(1)
@@ -150,13 +158,12 @@ func (c *campaign) measure() error {
 	return nil
 }
 
-// run does the cases from first to before last, 0 for no end.
-func (c *campaign) run(first, last int, limit time.Duration, jobs int) {
-	deadline := time.Now().Add(limit)
+// run does the cases from first to before last, 0 for no end, until ctx ends.
+func (c *campaign) run(ctx context.Context, first, last, jobs int) {
 	next := make(chan int)
 	go func() {
 		defer close(next)
-		for i := first; (last == 0 || i < last) && time.Now().Before(deadline); i++ {
+		for i := first; (last == 0 || i < last) && ctx.Err() == nil; i++ {
 			next <- i
 		}
 	}()
