@@ -20,6 +20,7 @@ import (
 	"enhance/internal/fuse"
 	"enhance/internal/kerneltext"
 	"enhance/internal/planar"
+	"enhance/model"
 )
 
 // MaxSources is how many tensors a convolution reads as one concatenation.
@@ -79,6 +80,9 @@ type Shape struct {
 	OutC int
 	H, W int
 	Act  fuse.Act
+	// Pad is what lies outside a plane. The program is compiled for it (see ProgramSource), so
+	// that algorithms care only if they pad themselves.
+	Pad model.PadMode
 }
 
 // InC is the number of channels read.

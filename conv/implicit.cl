@@ -26,6 +26,11 @@
 #define NLOAD (BK / KSTEP)
 #define MLOAD (BM / 32)
 #define WLOAD ((BK * BN / 4 + ITEMS - 1) / ITEMS)
+#ifdef PAD_ZERO
+#define IN_PLANE(slot) ((slot) >= 0)
+#else
+#define IN_PLANE(slot) 1
+#endif
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, ring_t r1,
@@ -63,7 +68,8 @@ void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, r
         const size_t base = ring_row(r, 0);
         for (int i = lid; i < KS * BM; i += ITEMS) {
             const int y = y0 + min(m0 + i % BM, pixels - 1) / w4;
-            slots[i] = reflect(y + i / BM - KS / 2, h) % R_SLOTS(r);
+            const int yy = y + i / BM - KS / 2;
+            slots[i] = OUTSIDE(yy, h) ? -1 : pad_index(yy, h) % R_SLOTS(r);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int step = -1; step < steps; step++) {
@@ -79,7 +85,7 @@ void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, r
 #pragma unroll
                     for (int j = 0; j < MLOAD; j++) {
                         // Columns past the picture are read from the line's slack.
-                        in_next[i][j] = k < terms ? LD1(line + (size_t)slot[32 * j] * r.s1 + xs[j], 0) : 0.0f;
+                        in_next[i][j] = k < terms && IN_PLANE(slot[32 * j]) ? LD1(line + (size_t)slot[32 * j] * r.s1 + xs[j], 0) : 0.0f;
                     }
                 }
 #pragma unroll
@@ -153,3 +159,4 @@ void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, r
 #undef NLOAD
 #undef MLOAD
 #undef WLOAD
+#undef IN_PLANE

@@ -54,13 +54,15 @@ void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, r
                 // The line's rim covers the columns left and right of the picture;
                 // columns further right belong to pixels that are not stored.
                 const int gx = min(x0 + x - KS / 2, w - 1 + KS / 2);
-                const int gy = reflect(min(top + y - KS / 2, h - 1 + KS / 2), h);
+                const int gy = pad_index(min(top + y - KS / 2, h - 1 + KS / 2), h);
                 __global const data_t *p = src + ring_row(r, gy) + (size_t)c0 * pitch + gx;
                 float4 v = (float4)(0.0f);
-                v.x = LD1(p, 0);
-                if (cc > 1) v.y = LD1(p, pitch);
-                if (cc > 2) v.z = LD1(p, 2 * pitch);
-                if (cc > 3) v.w = LD1(p, 3 * pitch);
+                if (!OUTSIDE(top + y - KS / 2, h)) {
+                    v.x = LD1(p, 0);
+                    if (cc > 1) v.y = LD1(p, pitch);
+                    if (cc > 2) v.z = LD1(p, 2 * pitch);
+                    if (cc > 3) v.w = LD1(p, 3 * pitch);
+                }
                 patch[i] = v;
             }
             for (int row0 = 0; row0 < KS; row0 += WR) {

@@ -2,7 +2,7 @@
 //
 // One work-item makes one output sample and reads everything it needs from
 // global memory: dimension 0 is the column, 1 the output channel, 2 the row. It
-// reflects columns itself and so does kernels of any side, wider than the rim.
+// pads columns itself and so does kernels of any side, wider than the rim.
 //
 // Expects: NAME, KS and the prelude. Weights: [output][source channel][KS][KS];
 // bias, from bias_at on: [output].
@@ -22,8 +22,12 @@ __kernel void NAME(__global const data_t *src0, ring_t r0, __global const data_t
         const ring_t r = s == 0 ? r0 : s == 1 ? r1 : s == 2 ? r2 : r3;
         for (int c = 0; c < R_C(r); c++) {
             for (int ky = 0; ky < KS; ky++) {
-                __global const data_t *line = src + ring_row(r, reflect(y + ky - KS / 2, h)) + (size_t)c * pitch;
-                for (int kx = 0; kx < KS; kx++, wt++) sum = fma(*wt, LD1(line, reflect(x + kx - KS / 2, w)), sum);
+                const int yy = y + ky - KS / 2;
+                __global const data_t *line = src + ring_row(r, pad_index(yy, h)) + (size_t)c * pitch;
+                for (int kx = 0; kx < KS; kx++, wt++) {
+                    const int xx = x + kx - KS / 2;
+                    if (!OUTSIDE(yy, h) && !OUTSIDE(xx, w)) sum = fma(*wt, LD1(line, pad_index(xx, w)), sum);
+                }
             }
         }
     }

@@ -49,8 +49,8 @@ __kernel void NAME(__global const data_t *src0, ring_t r0, __global const data_t
                 // The line's rim covers the columns left and right of the picture;
                 // columns further right belong to pixels that are not stored.
                 const int gx = min(x0 + x - KS / 2, w - 1 + KS / 2);
-                const int gy = reflect(min(top + y - KS / 2, h - 1 + KS / 2), h);
-                tile[i] = LD1(src, ring_row(r, gy) + (size_t)(c0 + c) * pitch + gx);
+                const int gy = pad_index(min(top + y - KS / 2, h - 1 + KS / 2), h);
+                tile[i] = OUTSIDE(top + y - KS / 2, h) ? 0.0f : LD1(src, ring_row(r, gy) + (size_t)(c0 + c) * pitch + gx);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             for (int c = 0; c < cc; c++) {

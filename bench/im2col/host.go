@@ -12,6 +12,7 @@ import (
 	"enhance/conv"
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
+	"enhance/model"
 )
 
 // Host is im2col on the host's cores and GEMM on the device: while the
@@ -95,7 +96,7 @@ func NewHost(ctx *clrt.Context, q *clrt.Queue, s conv.Shape, p planar.Precision,
 }
 
 func (h *Host) compile() error {
-	src := planar.Source(h.precision)
+	src := planar.Source(h.precision, model.PadReflect)
 	ks := h.Kernels()
 	for _, k := range ks {
 		src += k.Source

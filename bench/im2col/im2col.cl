@@ -27,7 +27,7 @@ __kernel void NAME(__global const data_t *src0, ring_t r0, __global const data_t
         src = s == 1 ? src1 : s == 2 ? src2 : src3;
         r = s == 1 ? r1 : s == 2 ? r2 : r3;
     }
-    const int y = reflect(y0 + row + tap / KS - KS / 2, R_H(r));
+    const int y = pad_index(y0 + row + tap / KS - KS / 2, R_H(r));
     __global const data_t *from = src + ring_row(r, y) + (size_t)c * R_PITCH(r) + x + tap % KS - KS / 2;
     __global data_t *to = matrix + ((size_t)t * rows + row) * width + x;
 #if VW == 4 && defined(STORE_HALF)

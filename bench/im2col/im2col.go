@@ -12,6 +12,7 @@ import (
 	"enhance/conv"
 	"enhance/internal/kerneltext"
 	"enhance/internal/planar"
+	"enhance/model"
 )
 
 //go:embed im2col.cl
@@ -35,6 +36,9 @@ func (Device) Name() string { return "im2col-gemm" }
 func (m Device) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
 	if err := s.WithinRim("im2col-gemm"); err != nil {
 		return nil, err
+	}
+	if s.Pad != model.PadReflect && s.K > 1 {
+		return nil, fmt.Errorf("conv: im2col-gemm pads by reflection only; %s does all", conv.Simple{}.Name())
 	}
 	u, err := newUnfolded(c, s, p)
 	if err != nil {

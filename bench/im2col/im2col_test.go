@@ -24,7 +24,7 @@ var gpu = conv.Caps{Vector: 1, LocalMem: 48 << 10, MaxWorkGroup: 1024}
 func TestContract(t *testing.T) {
 	d := convtest.Device(t)
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-		c := convtest.Config{Algo: im2col.Device{}, Device: d, Precision: p}
+		c := convtest.Config{Algo: im2col.Device{}, Reflects: true, Device: d, Precision: p}
 		t.Run("device/"+p.String(), func(t *testing.T) { convtest.Run(t, c) })
 		c.Caps, c.Cases = &gpu, convtest.Cases(3)
 		t.Run("gpu/"+p.String(), func(t *testing.T) { convtest.Run(t, c) })
@@ -43,7 +43,7 @@ func TestOclgrind(t *testing.T) {
 	for _, caps := range []conv.Caps{{CPU: true, Vector: 8, LocalMem: 32 << 10, MaxWorkGroup: 64}, {Vector: 1, LocalMem: 32 << 10, MaxWorkGroup: 256}} {
 		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 			t.Run(fmt.Sprintf("cpu=%t/%s", caps.CPU, p), func(t *testing.T) {
-				convtest.Run(t, convtest.Config{Algo: im2col.Device{Cap: 4000}, Device: convtest.Device(t), Caps: &caps, Precision: p, Draw: small, Cases: 2})
+				convtest.Run(t, convtest.Config{Algo: im2col.Device{Cap: 4000}, Reflects: true, Device: convtest.Device(t), Caps: &caps, Precision: p, Draw: small, Cases: 2})
 			})
 		}
 	}
@@ -67,7 +67,7 @@ func TestRefuses(t *testing.T) {
 func TestInPieces(t *testing.T) {
 	d := convtest.Device(t)
 	for _, limit := range []int64{1, 20000} {
-		convtest.Run(t, convtest.Config{Algo: im2col.Device{Cap: limit}, Device: d, Cases: convtest.Cases(6)})
+		convtest.Run(t, convtest.Config{Algo: im2col.Device{Cap: limit}, Reflects: true, Device: d, Cases: convtest.Cases(6)})
 	}
 }
 

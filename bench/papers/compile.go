@@ -4,6 +4,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/internal/planar"
+	"enhance/model"
 )
 
 // Compile compiles the programs of all cases by all algorithms into the cache, side by
@@ -18,7 +19,7 @@ func Compile(cl *clrt.Context, caps conv.Caps, cases []Case, algos []conv.Algo, 
 			if err != nil {
 				continue
 			}
-			if src := conv.ProgramSource(impl, p); !seen[src] {
+			if src := conv.ProgramSource(impl, p, model.PadReflect); !seen[src] {
 				seen[src], sources = true, append(sources, src)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"enhance/conv"
 	"enhance/internal/peak"
 	"enhance/internal/planar"
+	"enhance/model"
 )
 
 // Options of a measurement; zero values take the defaults.
@@ -191,7 +192,7 @@ func (r *rig) open() error {
 
 func (r *rig) build() error {
 	var err error
-	if r.prog, err = r.cl.Build(conv.ProgramSource(r.impl, r.o.Precision), conv.BuildOptions); err != nil {
+	if r.prog, err = r.cl.Build(conv.ProgramSource(r.impl, r.o.Precision, model.PadReflect), conv.BuildOptions); err != nil {
 		return err
 	}
 	for _, k := range r.impl.Kernels() {

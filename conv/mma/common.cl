@@ -53,12 +53,15 @@ static void mma_store8(__global data_t *to, const float *v) {
 }
 
 // Writes column x+i of the line, whose column x is at to, and the columns of the
-// rim that mirror it. The line is longer than the rim, so there is one at most
-// on each side.
+// rim that it stands for.
 static void mma_put(__global data_t *to, int x, int i, int w, float v) {
+#if defined(PAD_ZERO) || defined(PAD_EDGE)
+    put(to - x, x + i, w, v);
+#else // the line is longer than the rim, so there is one at most on each side
     const int c = x + i, d = w - 1 - c;
     ST1(v, to, i);
     if (c > 0 && c <= RIM) ST1(v, to, i - 2 * c);
     if (d > 0 && d <= RIM) ST1(v, to, i + 2 * d);
+#endif
 }
 #endif

@@ -52,6 +52,12 @@
 #define PATCH (PATCH_H * LINE)
 #define PARTS (MODE == 2 ? 2 : 1)
 #define CHUNK (MODE == 0 ? 8 : 4)
+#ifdef PAD_ZERO // in the table of rows: a row of zeros
+#define NO_ROW (~(size_t)0)
+#define IN_PLANE(row) ((row) != NO_ROW)
+#else
+#define IN_PLANE(row) 1
+#endif
 
 #if MODE == 0
 #define MMA MMA_FP16
@@ -118,7 +124,10 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 
     for (int i = lid; i < 4 * PATCH_H; i += GROUP) {
         const int k = i / PATCH_H, y = top + i % PATCH_H - KS / 2;
-        row_at[i] = ring_row(k == 0 ? r0 : k == 1 ? r1 : k == 2 ? r2 : r3, reflect(min(y, h - 1 + KS / 2), h));
+        row_at[i] = ring_row(k == 0 ? r0 : k == 1 ? r1 : k == 2 ? r2 : r3, pad_index(min(y, h - 1 + KS / 2), h));
+#ifdef PAD_ZERO
+        if (OUTSIDE(y, h)) row_at[i] = NO_ROW;
+#endif
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 #if AHEAD

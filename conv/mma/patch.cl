@@ -53,7 +53,8 @@
             from += (size_t)(uint)(min(c_ % CHUNK, max(valid - 1, 0)) * pitch) + (u_ % RAW_UNITS * SIDE - RAW_LEFT); \
             __local const size_t *rows_ = row_at + source * PATCH_H; \
             _Pragma("unroll 2") for (int y_ = lid / RAW_LANES; y_ < PATCH_H; y_ += RAW_ROWS) \
-                COPY16_OF(raw + c_ / CHUNK * RAW_PLANE + (y_ * CHUNK + c_ % CHUNK) * RAW_UNITS + u_ % RAW_UNITS, from + rows_[y_], bytes_) \
+                COPY16_OF(raw + c_ / CHUNK * RAW_PLANE + (y_ * CHUNK + c_ % CHUNK) * RAW_UNITS + u_ % RAW_UNITS, \
+                          from + (IN_PLANE(rows_[y_]) ? rows_[y_] : RAW_LEFT), IN_PLANE(rows_[y_]) ? bytes_ : 0) \
         } \
     }
 #define FETCH(v, i) { \
@@ -64,8 +65,9 @@
     } }
 #else
 #define FETCH(v, i) { \
-    __global const data_t *from_ = from + row_at[source * PATCH_H + UNIT_ROW(i)] + (UNIT_QUAD(i) * 4 - LEFT); \
-    if (valid >= CHUNK) { \
+    const size_t row_ = row_at[source * PATCH_H + UNIT_ROW(i)]; \
+    __global const data_t *from_ = from + row_ + (UNIT_QUAD(i) * 4 - LEFT); \
+    if (valid >= CHUNK && IN_PLANE(row_)) { \
         _Pragma("unroll") for (int c_ = 0; c_ < CHUNK; c_++) { \
             const samples_t p_ = *(__global const samples_t *)(from_ + (size_t)(uint)(c_ * pitch)); \
             TAKE(v, c_, p_) \
@@ -73,7 +75,7 @@
     } else { \
         _Pragma("unroll") for (int c_ = 0; c_ < CHUNK; c_++) { \
             samples_t p_ = 0u; \
-            if (c_ < valid) p_ = *(__global const samples_t *)(from_ + (size_t)(uint)(c_ * pitch)); \
+            if (c_ < valid && IN_PLANE(row_)) p_ = *(__global const samples_t *)(from_ + (size_t)(uint)(c_ * pitch)); \
             TAKE(v, c_, p_) \
         } \
     } }

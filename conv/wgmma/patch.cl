@@ -10,7 +10,8 @@
 #define UNIT_QUAD(i) (UNIT(i) < OWN ? LEFT / 4 + UNIT(i) / 4 % 4 : UNIT(i) / 4 % 2 * 5)
 #define UNIT_ROW(i) ((UNIT(i) < OWN ? UNIT(i) / 16 : (UNIT(i) - OWN) / 8) * 4 + UNIT(i) % 4)
 #define UNIT_AT(i) ((q * PLANE + UNIT_ROW(i) * PITCH + UNIT_QUAD(i) * 4) * 16)
-#define UNIT_FROM(i) (from + row_at[source * PATCH_H + min(UNIT_ROW(i), PATCH_H - 1)] + UNIT_QUAD(i) * 4)
+#define UNIT_LINE(i) row_at[source * PATCH_H + min(UNIT_ROW(i), PATCH_H - 1)]
+#define UNIT_FROM(i) (from + UNIT_LINE(i) + UNIT_QUAD(i) * 4)
 #define UNIT_IS(i) (UNIT(i) < ROWS4 * 4 * QUADS && UNIT_ROW(i) < PATCH_H)
 
 // Kernels that normalise ask for the work-item's number anew for every patch, and so find
@@ -44,11 +45,19 @@
 #define FETCH(s) { \
     ITEM_ANEW \
     SEEK(s) \
-    if (valid >= 8) { \
+    if (FULL_ROWS && valid >= 8) { \
         EACH_LOAD(LOAD2(v[u_][2 * c_], v[u_][2 * c_ + 1], from_ + (size_t)(uint)(c_ * pitch))) \
     } else { \
-        EACH_LOAD(LOAD2_IF(v[u_][2 * c_], v[u_][2 * c_ + 1], from_ + (size_t)(uint)(c_ * pitch), c_ < valid)) \
+        EACH_LOAD(LOAD2_IF(v[u_][2 * c_], v[u_][2 * c_ + 1], from_ + (size_t)(uint)(c_ * pitch), c_ < valid && IN_PLANE(u_))) \
     } }
+#ifdef PAD_ZERO // in the table of rows: a row of zeros
+#define NO_ROW (~(size_t)0)
+#define FULL_ROWS 0
+#define IN_PLANE(u) (UNIT_LINE(u) != NO_ROW)
+#else
+#define FULL_ROWS 1
+#define IN_PLANE(u) 1
+#endif
 #define EACH_LOAD(load) \
     _Pragma("unroll") for (int u_ = 0; u_ < PER; u_++) { \
         __global const data_t *from_ = UNIT_FROM(u_); \

@@ -26,17 +26,29 @@
 // follows, and CHANNELS, the most there can be. Weights: see pack.go.
 #ifndef CONV_WGMMA_PUT
 #define CONV_WGMMA_PUT
+#ifdef PAD_ZERO
+#define RIM_BITS(v) 0
+#else
+#define RIM_BITS(v) (v)
+#endif
 // Writes the eight columns from x on, two to a word, into the line whose column x
-// is at to, as far as it goes, and the columns of the rim that mirror them. The
-// line is longer than the rim, so there is one at most on each side.
+// is at to, as far as it goes, and the columns of the rim that they stand for. The
+// line is longer than the rim, so there is one reflected column at most on each side.
 static void conv_wgmma_put(__global ushort *to, int x, int w, uint a, uint b, uint c, uint d) {
 #pragma unroll 1
     for (int i = 0; i < min(8, w - x); i++) {
         const ushort v = (i < 4 ? (i < 2 ? a : b) : (i < 6 ? c : d)) >> (16 * (i & 1));
         const int l = x + i, r = w - 1 - l;
         to[i] = v;
+#if defined(PAD_ZERO) || defined(PAD_EDGE)
+        for (int k = 1; k <= RIM; k++) {
+            if (l == 0) to[-k] = RIM_BITS(v);
+            if (r == 0) to[i + k] = RIM_BITS(v);
+        }
+#else
         if (l > 0 && l <= RIM) to[i - 2 * l] = v;
         if (r > 0 && r <= RIM) to[i + 2 * r] = v;
+#endif
     }
 }
 #endif
@@ -102,7 +114,10 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     // BLOCK > 1 they enter other outputs' sums times zero, so others stand for them.
     for (int i = lid; i < SOURCES * PATCH_H; i += GROUP) {
         const int k = i / PATCH_H, y = top + i % PATCH_H - KS / 2;
-        row_at[i] = ring_row(k == 0 ? r0 : k == 1 ? r1 : k == 2 ? r2 : r3, reflect(min(y, y1 - 1 + KS / 2), h));
+        row_at[i] = ring_row(k == 0 ? r0 : k == 1 ? r1 : k == 2 ? r2 : r3, pad_index(min(y, y1 - 1 + KS / 2), h));
+#ifdef PAD_ZERO
+        if (OUTSIDE(min(y, y1 - 1 + KS / 2), h)) row_at[i] = NO_ROW;
+#endif
     }
 #if SCALED
 #pragma unroll

@@ -81,9 +81,11 @@ func (k *Operands) sum(o, y, x int) (sum, abs, squares float64) {
 	for _, p := range k.Src {
 		for c := range p.C {
 			for ky := range s.K {
-				line := p.Line(c, fuse.Reflect(y+ky-s.K/2, s.H))
+				from := fuse.PadIndex(s.Pad, y+ky-s.K/2, s.H)
 				for kx := range s.K {
-					add(float64(k.Weight[at]) * float64(line[fuse.Reflect(x+kx-s.K/2, s.W)]))
+					if xx := fuse.PadIndex(s.Pad, x+kx-s.K/2, s.W); from >= 0 && xx >= 0 {
+						add(float64(k.Weight[at]) * float64(p.At(c, from, xx)))
+					}
 					at++
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"enhance/conv"
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
+	"enhance/model"
 )
 
 // Config is an algorithm to be tested and where.
@@ -24,6 +25,10 @@ type Config struct {
 	Draw func(rng *rand.Rand) conv.Shape
 	// Cases is how many shapes are tried; 0: 20, or 200 with ENHANCE_LONG=1.
 	Cases int
+	// Pad is what lies outside a plane; Run tries the others too, in a fifth of the cases
+	// each, unless Reflects says that the algorithm knows reflection alone.
+	Pad      model.PadMode
+	Reflects bool
 	// Families is how many different draws 20 cases have; 0: 6. The others differ
 	// from them in what kernels are rarely compiled for: height, order of sources.
 	Families int
@@ -41,6 +46,19 @@ func Run(t *testing.T, c Config) {
 	if c.Cases == 0 {
 		c.Cases = Cases(20)
 	}
+	runPadded(t, c)
+	if c.Reflects {
+		return
+	}
+	for _, c.Pad = range []model.PadMode{model.PadZero, model.PadEdge} {
+		few := c
+		few.Cases, few.Families = max(c.Cases/5, 1), 3
+		t.Run(map[model.PadMode]string{model.PadZero: "zeros", model.PadEdge: "edge"}[c.Pad], func(t *testing.T) { runPadded(t, few) })
+	}
+}
+
+// runPadded is Run with the padding that c says.
+func runPadded(t *testing.T, c Config) {
 	if c.Draw == nil {
 		c.Draw = AnyShape
 	}
@@ -55,6 +73,7 @@ func Run(t *testing.T, c Config) {
 	for first := 0; first < c.Cases; first += group {
 		seed := uint64(first)
 		b := Open(t, c.Device, c.Precision, seed)
+		b.Pad = c.Pad
 		var cases []*trial
 		var kernels []conv.Kernel
 		for i := first; i < min(first+group, c.Cases); i++ {
@@ -144,6 +163,7 @@ type trial struct {
 func newTrial(b *Bench, c Config, seed uint64) *trial {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	k := &trial{Bench: b, Operands: Operands{Shape: c.shape(seed, rng)}, conf: c, seed: seed}
+	k.Shape.Pad = c.Pad
 	impl, err := c.Algo.New(*c.Caps, k.Shape, c.Precision)
 	if err != nil {
 		b.Logf("seed %d: %s: not done: %v", seed, k, err)

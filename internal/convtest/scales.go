@@ -14,7 +14,7 @@ import (
 // or the case is none for it.
 func (k *trial) scaled() conv.Impl {
 	s, ok := k.impl.(conv.Scaling)
-	if !ok || len(k.Src) != 1 {
+	if !ok || len(k.Src) != 1 || k.Shape.Pad == model.PadZero { // see fuse.Absorb
 		return nil
 	}
 	return s.Scaled(k.pre)

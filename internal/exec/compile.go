@@ -12,14 +12,14 @@ import (
 // compile side by side, and are found in the cache by other networks and after
 // tuning.
 func (j *Job) sources() (sources []string, of []int) {
-	sources = []string{planar.Source(j.opt.Precision) + ops.Source(j.caps)}
+	sources = []string{planar.Source(j.opt.Precision, j.Program.Pad) + ops.Source(j.caps)}
 	index, of := map[string]int{}, make([]int, len(j.steps))
 	for i := range j.steps {
 		c := j.steps[i].conv
 		if c == nil {
 			continue
 		}
-		src := conv.ProgramSource(c, j.opt.Precision)
+		src := conv.ProgramSource(c, j.opt.Precision, j.Program.Pad)
 		at, ok := index[src]
 		if !ok {
 			at = len(sources)

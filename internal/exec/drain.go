@@ -25,7 +25,7 @@ type drain struct {
 
 func newDrain(e *Engine, pool *workers.Pool, sink Sink, cancel context.CancelCauseFunc) *drain {
 	out := e.Program.Tensors[e.Program.Output]
-	d := &drain{e: e, pool: pool, sink: sink, rows: planar.Rows{C: out.C, W: out.W, Precision: e.opt.Precision},
+	d := &drain{e: e, pool: pool, sink: sink, rows: planar.Rows{C: out.C, W: out.W, Precision: e.opt.Precision, Pad: e.Program.Pad},
 		queue: make(chan *chunk, inFlight), begun: make(chan *chunk, outChunks), row: make([][][]float32, pool.Workers()), ended: make(chan error, 1)}
 	go d.begin()
 	go func() { d.ended <- d.finish(cancel) }()

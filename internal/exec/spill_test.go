@@ -9,6 +9,7 @@ import (
 	"enhance/internal/exec"
 	"enhance/internal/ops"
 	"enhance/internal/planar"
+	"enhance/model"
 )
 
 // TestNoSpills reads NVIDIA's compiler report: registers that no kernel of any
@@ -21,7 +22,7 @@ func TestNoSpills(t *testing.T) {
 	ctx := convtest.Uncached(t, dev)
 	caps := conv.CapsOf(dev.Info())
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-		convtest.NoSpills(t, ctx, "steps that are not convolutions", planar.Source(p)+ops.Source(caps))
+		convtest.NoSpills(t, ctx, "steps that are not convolutions", planar.Source(p, model.PadReflect)+ops.Source(caps))
 		for _, a := range exec.Algorithms(caps) {
 			if a.Name() == "direct-rows" {
 				continue // for CPUs
@@ -31,7 +32,7 @@ func TestNoSpills(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				convtest.NoSpills(t, ctx, a.Name(), conv.ProgramSource(impl, p))
+				convtest.NoSpills(t, ctx, a.Name(), conv.ProgramSource(impl, p, model.PadReflect))
 			}
 		}
 	}

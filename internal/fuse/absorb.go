@@ -1,21 +1,26 @@
 package fuse
 
-import "slices"
+import (
+	"slices"
+
+	"enhance/model"
+)
 
 // Absorb lets convolutions normalise what they read: a pointwise step that applies
 // scales and an activation, and nothing else, to a tensor that one convolution
 // alone reads, as its only source, becomes part of that convolution if can allows
-// it. (Several would each do the work again.) It returns the program without such
+// it. (Several would each do the work again; and where convolutions are padded with zeros,
+// these are zeros behind the norm, which it would change.) It returns the program without such
 // steps, and for each of its steps which one of p it was.
 func (p *Program) Absorb(can func(step int) bool) (q *Program, was []int) {
 	gone := make([]bool, len(p.Steps))
 	into := make(map[int]*Step) // convolution -> the step it takes in
 	for i := range p.Steps {
-		if r := p.absorber(i); r != None && can(r) {
+		if r := p.absorber(i); r != None && !(p.Pad == model.PadZero && p.Steps[r].K > 1) && can(r) {
 			gone[i], into[r] = true, &p.Steps[i]
 		}
 	}
-	q = &Program{Tensors: p.Tensors, Input: p.Input, Output: p.Output}
+	q = &Program{Tensors: p.Tensors, Input: p.Input, Output: p.Output, Pad: p.Pad}
 	for i, s := range p.Steps {
 		if gone[i] {
 			continue

@@ -12,7 +12,7 @@ func Fuse(g *model.Graph, h, w int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fuser{g: g, shapes: shapes, p: &Program{}, val: make([][]View, len(g.Nodes)), users: make([][]int, len(g.Nodes)), joins: map[int]int{}, stats: map[int]int{}, unary: map[string]int{}}
+	f := &fuser{g: g, shapes: shapes, p: &Program{Pad: padding(g)}, val: make([][]View, len(g.Nodes)), users: make([][]int, len(g.Nodes)), joins: map[int]int{}, stats: map[int]int{}, unary: map[string]int{}}
 	needed := g.Needed()
 	needed[0] = true // the host fills it even if the result is a constant
 	for i, n := range g.Nodes {
@@ -36,6 +36,23 @@ func Fuse(g *model.Graph, h, w int) (*Program, error) {
 	f.p.Input = f.val[0][0].Tensor
 	f.p.Output = f.output()
 	return f.p, nil
+}
+
+// padding is how most of a graph's convolutions are padded, by samples of their outputs.
+func padding(g *model.Graph) model.PadMode {
+	var count [model.PadConstant + 1]int
+	for _, n := range g.Nodes {
+		if n.Op == model.OpConv && n.K > 1 {
+			count[n.Pad] += n.C * n.K * n.K
+		}
+	}
+	most := model.PadReflect
+	for pad := range model.PadConstant {
+		if count[pad] > count[most] {
+			most = pad
+		}
+	}
+	return most
 }
 
 // fuser holds the state of one lowering. val[i] is where node i's value is
@@ -226,7 +243,7 @@ func (f *fuser) lower(i int) error {
 	case model.OpInput:
 		f.val[i] = f.whole(f.tensor(n.Name, Activation, f.shapes[i]))
 	case model.OpConv:
-		if n.K == 0 || n.Pad != model.PadReflect {
+		if n.K == 0 || n.K > 1 && n.Pad != f.p.Pad {
 			return fmt.Errorf("fuse: node %s: this form of convolution is not known", n.Name)
 		}
 		return f.lowerConv(i)

@@ -1,6 +1,10 @@
 package fuse
 
-import "math"
+import (
+	"math"
+
+	"enhance/model"
+)
 
 // This file holds the one definition of which source rows a step reads. The
 // planner sizes ring buffers with it and the kernels' index arithmetic must
@@ -19,6 +23,20 @@ func Reflect(i, n int) int {
 	}
 	if i >= n {
 		i = period - i
+	}
+	return i
+}
+
+// PadIndex is the row or column that stands for one outside 0..n-1, -1 if that counts
+// as zero.
+func PadIndex(pad model.PadMode, i, n int) int {
+	switch {
+	case pad == model.PadReflect:
+		return Reflect(i, n)
+	case pad == model.PadEdge:
+		return min(max(i, 0), n-1)
+	case i < 0 || i >= n:
+		return -1
 	}
 	return i
 }

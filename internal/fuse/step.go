@@ -24,8 +24,8 @@ import (
 type Kind uint8
 
 const (
-	// Conv is a k×k convolution over the concatenation of Src, with reflection
-	// padding, bias, activation and residual.
+	// Conv is a k×k convolution over the concatenation of Src, padded as Program.Pad says,
+	// with bias, activation and residual.
 	Conv Kind = iota
 	// MaxPool is the 2×2 maximum.
 	MaxPool
@@ -121,6 +121,9 @@ type Program struct {
 	Steps   []Step
 	Input   int // tensor the host fills
 	Output  int // tensor the host reads
+	// Pad is what convolutions read outside a plane: all of one program do so alike, as
+	// whoever makes a row also stores what lies beside it (see package planar).
+	Pad model.PadMode
 }
 
 // Reads lists the tensors a step reads, each once.

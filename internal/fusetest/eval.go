@@ -139,9 +139,11 @@ func (e *evaluator) conv(s *fuse.Step, o, y, x int) float64 {
 	for _, v := range s.Src {
 		for c := range v.C {
 			for ky := range s.K {
-				line := e.at(v, c, mirror(y+ky-s.K/2, h))
+				row := beside(e.p.Pad, y+ky-s.K/2, h)
 				for kx := range s.K {
-					sum += float64(w[i]) * scale(v, c, line[mirror(x+kx-s.K/2, width)])
+					if xx := beside(e.p.Pad, x+kx-s.K/2, width); row >= 0 && xx >= 0 {
+						sum += float64(w[i]) * scale(v, c, e.at(v, c, row)[xx])
+					}
 					i++
 				}
 			}

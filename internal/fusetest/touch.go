@@ -4,6 +4,7 @@ package fusetest
 
 import (
 	"enhance/internal/fuse"
+	"enhance/model"
 )
 
 // mirror steps an index back into 0..n-1 one reflection at a time.
@@ -21,6 +22,22 @@ func mirror(i, n int) int {
 	return i
 }
 
+// beside is the row or column that stands for i, or -1 where a zero does.
+func beside(pad model.PadMode, i, n int) int {
+	inside := i >= 0 && i < n
+	switch {
+	case inside:
+		return i
+	case pad == model.PadZero:
+		return -1
+	case pad == model.PadEdge && i < 0:
+		return 0
+	case pad == model.PadEdge:
+		return n - 1
+	}
+	return mirror(i, n)
+}
+
 // Touched lists the rows of tensor t that step s reads to make row y of its
 // destination, by the definition of its operation; a row may appear twice.
 func Touched(p *fuse.Program, s *fuse.Step, t, y int) []int {
@@ -34,18 +51,20 @@ func Touched(p *fuse.Program, s *fuse.Step, t, y int) []int {
 	}
 	for _, v := range s.Src {
 		if v.Tensor == t {
-			rows = append(rows, sourceRows(s, h, y)...)
+			rows = append(rows, sourceRows(p, s, h, y)...)
 		}
 	}
 	return rows
 }
 
-func sourceRows(s *fuse.Step, h, y int) []int {
+func sourceRows(p *fuse.Program, s *fuse.Step, h, y int) []int {
 	var rows []int
 	switch s.Kind {
 	case fuse.Conv:
 		for i := range s.K {
-			rows = append(rows, mirror(y+i-s.K/2, h))
+			if at := beside(p.Pad, y+i-s.K/2, h); at >= 0 {
+				rows = append(rows, at)
+			}
 		}
 	case fuse.MaxPool:
 		rows = []int{2 * y, 2*y + 1}

@@ -33,7 +33,7 @@ static void store4(__global data_t *p, float4 v) { *(__global float4 *)p = v; }
 static void store8(__global data_t *p, float8 v) { *(__global float8 *)p = v; }
 #endif
 
-// Writes eight columns from x on, and whatever of the rim mirrors them.
+// Writes eight columns from x on, and whatever of the rim they stand for.
 static void put8(__global data_t *line, int x, int w, float8 v) {
     if (x > RIM && x + 7 < w - 1 - RIM) {
         store8(line + x, v);
@@ -41,8 +41,13 @@ static void put8(__global data_t *line, int x, int w, float8 v) {
     }
     if (w % 8 == 0) { // no vector is cut, and the rims come from the first and the last
         store8(line + x, v);
+#if defined(PAD_ZERO) || defined(PAD_EDGE)
+        if (x == 0) store4(line - 4, (float4)(RIM_VALUE(v.s0)));
+        if (x == w - 8) store4(line + w, (float4)(RIM_VALUE(v.s7)));
+#else
         if (x == 0) store4(line - 4, v.s4321);
         if (x == w - 8) store4(line + w, v.s6543);
+#endif
         return;
     }
     const float s[8] = {v.s0, v.s1, v.s2, v.s3, v.s4, v.s5, v.s6, v.s7};

@@ -11,6 +11,7 @@ import (
 	"enhance/internal/convtest"
 	"enhance/internal/ops"
 	"enhance/internal/planar"
+	"enhance/model"
 )
 
 // TestCompilesWithoutWarnings compiles the kernels anew: what a CPU's compiler
@@ -28,7 +29,7 @@ func TestCompilesWithoutWarnings(t *testing.T) {
 	defer ctx.Close()
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 		fresh := fmt.Sprintf("__constant long fresh = %d;\n", time.Now().UnixNano()) // in nobody's cache
-		prog, err := ctx.Build(fresh+planar.Source(p)+ops.Source(caps), "-cl-std=CL1.2")
+		prog, err := ctx.Build(fresh+planar.Source(p, model.PadReflect)+ops.Source(caps), "-cl-std=CL1.2")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,8 @@
 //
 // A row of a tensor is its C channels one after another, each a line of Pitch
 // samples: Pad samples, the W samples of the row, and the rest. The Rim samples
-// on either side of the W mirror the row without repeating its edge, so that a
+// on either side of the W mirror the row without repeating its edge, repeat its edge, or
+// are zero, as the program pads (fuse.Program.Pad), so that a
 // convolution of up to 2·Rim+1 columns reads its horizontal padding like any
 // other sample. Whoever writes a row writes its rim. What lies beyond the rim is
 // undefined and may be read, never used.
@@ -22,6 +23,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/internal/fuse"
+	"enhance/model"
 )
 
 const (
@@ -110,10 +112,17 @@ func (r Ring) Arg() [8]int32 {
 //go:embed prelude.cl
 var prelude string
 
-// Source returns the prelude for precision p, to stand before kernels.
-func Source(p Precision) string {
-	if p == FP16 {
-		return "#define STORE_HALF 1\n" + prelude
+// Source returns the prelude for precision p and padding, to stand before kernels.
+func Source(p Precision, pad model.PadMode) string {
+	text := prelude
+	switch pad {
+	case model.PadZero:
+		text = "#define PAD_ZERO 1\n" + text
+	case model.PadEdge:
+		text = "#define PAD_EDGE 1\n" + text
 	}
-	return prelude
+	if p == FP16 {
+		text = "#define STORE_HALF 1\n" + text
+	}
+	return text
 }

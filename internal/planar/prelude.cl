@@ -48,15 +48,38 @@ static size_t ring_row(ring_t r, int y) {
     return (size_t)r.s7 * (64 / DATA_BYTES) + (size_t)(y % r.s0) * (size_t)r.s1 + (size_t)(r.s2 + PAD);
 }
 
-// Index after reflection that does not repeat the edge; period 2n-2.
-static int reflect(int i, int n) {
+// What lies outside a plane is reflected, or as PAD_EDGE or PAD_ZERO say. pad_index is
+// the row or column that stands for one outside, and OUTSIDE whether that counts as zero.
+#if defined(PAD_ZERO) || defined(PAD_EDGE)
+static int pad_index(int i, int n) { return clamp(i, 0, n - 1); }
+#else
+// By reflection that does not repeat the edge; its period is 2n-2.
+static int pad_index(int i, int n) {
     if (n == 1) return 0;
     int period = 2 * n - 2;
     i %= period;
     if (i < 0) i += period;
     return i < n ? i : period - i;
 }
+#endif
+#ifdef PAD_ZERO
+#define OUTSIDE(i, n) ((uint)(i) >= (uint)(n))
+#define RIM_VALUE(v) 0.0f
+#else
+#define OUTSIDE(i, n) 0
+#define RIM_VALUE(v) (v)
+#endif
 
+#if defined(PAD_ZERO) || defined(PAD_EDGE)
+// Writes column x of a line and, if it is at an edge, the rim there.
+static void put(__global data_t *line, int x, int w, float v) {
+    ST1(v, line, x);
+    if (x == 0)
+        for (int b = 1; b <= RIM; b++) ST1(RIM_VALUE(v), line, -b);
+    if (x == w - 1)
+        for (int b = 1; b <= RIM; b++) ST1(RIM_VALUE(v), line, x + b);
+}
+#else
 // Writes column x of a line and whatever columns of the rim mirror it.
 static void put(__global data_t *line, int x, int w, float v) {
     ST1(v, line, x);
@@ -68,17 +91,18 @@ static void put(__global data_t *line, int x, int w, float v) {
         return;
     }
     for (int b = 1; b <= RIM; b++) {
-        if (reflect(-b, w) == x) ST1(v, line, -b);
-        if (reflect(w - 1 + b, w) == x) ST1(v, line, w - 1 + b);
+        if (pad_index(-b, w) == x) ST1(v, line, -b);
+        if (pad_index(w - 1 + b, w) == x) ST1(v, line, w - 1 + b);
     }
 }
+#endif
 
 // Writes the rim of a finished line.
 static void put_rim(__global data_t *line, int w) {
     for (int b = 1; b <= RIM; b++) {
-        float l = LD1(line, reflect(-b, w)), r = LD1(line, reflect(w - 1 + b, w));
-        ST1(l, line, -b);
-        ST1(r, line, w - 1 + b);
+        float l = LD1(line, pad_index(-b, w)), r = LD1(line, pad_index(w - 1 + b, w));
+        ST1(RIM_VALUE(l), line, -b);
+        ST1(RIM_VALUE(r), line, w - 1 + b);
     }
 }
 

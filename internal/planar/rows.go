@@ -14,6 +14,7 @@ import (
 type Rows struct {
 	C, W      int
 	Precision Precision
+	Pad       model.PadMode
 }
 
 // Bytes is the size of n rows.
@@ -32,9 +33,17 @@ func (r Rows) Put(dst []byte, c int, line []float32) {
 		putFloats(dst[4*at:][:4*r.W], line)
 	}
 	for b := 1; b <= Rim; b++ {
-		r.set(dst, at-b, line[fuse.Reflect(-b, r.W)])
-		r.set(dst, at+r.W-1+b, line[fuse.Reflect(r.W-1+b, r.W)])
+		r.set(dst, at-b, r.beside(line, -b))
+		r.set(dst, at+r.W-1+b, r.beside(line, r.W-1+b))
 	}
+}
+
+// beside is the sample at column x outside a line.
+func (r Rows) beside(line []float32, x int) float32 {
+	if at := fuse.PadIndex(r.Pad, x, r.W); at >= 0 {
+		return line[at]
+	}
+	return 0
 }
 
 func putFloats(dst []byte, line []float32) {

@@ -61,7 +61,7 @@ func NewMeter(ctx *clrt.Context, caps conv.Caps, p planar.Precision, l Limits) (
 	if m.q, err = ctx.NewQueue(); err != nil {
 		return m, err
 	}
-	prog, err := m.builder.get(planar.Source(p) + fillCL)
+	prog, err := m.builder.get(planar.Source(p, model.PadReflect) + fillCL)
 	if err != nil {
 		return m, err
 	}
@@ -86,7 +86,9 @@ func (m *Meter) Close() error {
 }
 
 // source is the program of an implementation's kernels.
-func (m *Meter) source(impl conv.Impl) string { return conv.ProgramSource(impl, m.precision) }
+func (m *Meter) source(impl conv.Impl) string {
+	return conv.ProgramSource(impl, m.precision, model.PadReflect)
+}
 
 // problem is one shape with tensors on the device: as many rows of the plane as
 // the limits allow, and what of the result is compared.
