@@ -1,0 +1,246 @@
+package defects
+
+import "math"
+
+// pair is two opposite neighbours, named by the offset of one of them.
+type pair struct{ dy, dx int }
+
+// features are how many pairs predict a sample. sameColour of them are, for green, of its
+// colour; for red and blue the first four are.
+const (
+	features = 10
+	nearest  = 6
+	sides    = 2*trainReach/2 + 1
+	maxRows  = sides * sides
+)
+
+// pairs are those of a sample's own filter place, those diagonally beside it (for green
+// its other place, else the third colour), and those beside it.
+var pairs = [features]pair{{0, 2}, {2, 0}, {2, 2}, {2, -2}, {1, 1}, {1, -1}, {0, 1}, {1, 0}, {0, 3}, {3, 0}}
+
+// prior are the weights of the pairs' means where the surroundings say nothing: for red
+// and blue the mean of neighbours corrected by green's curvature, for green the mean of its neighbours.
+var prior = [2][features]float64{
+	{0.4, 0.4, 0.1, 0.1, 0, 0, 0.25, 0.25, -0.25, -0.25},
+	{0.15, 0.15, 0.05, 0.05, 0.3, 0.3, 0, 0, 0, 0},
+}
+
+const (
+	priorWeight = 2   // in samples
+	nearWeight  = 100 // squared distance at which a sample counts half
+	likeWeight  = 0.3 // squared difference at which it does, in times of the mean
+	leastFitted = 12  // samples that a prediction needs
+)
+
+// prediction is what the surroundings say of a sample.
+type prediction struct {
+	value float64
+	rms   float64 // error of the prediction of the samples around
+}
+
+// fit is the least-squares problem of one prediction. Products are rounded before they
+// are added, so that all machines agree.
+type fit struct {
+	use    [features]bool
+	rows   [maxRows][features + 1]float64 // the last is the sample itself
+	weight [maxRows]float64
+	count  int
+	mean   [features + 1]float64
+	total  float64
+}
+
+// predict gives the middle by the pairs around it, with weights fitted to the samples of
+// its filter place around. It reports false where too many samples are bad.
+func (p *patch) predict(green bool) (prediction, bool) {
+	var f fit
+	if !f.choosePairs(p) {
+		return prediction{}, false
+	}
+	f.collect(p)
+	if f.count < leastFitted {
+		return prediction{}, false
+	}
+	own := f.features(p, reach, reach)
+	f.weigh(&own)
+	w0 := &prior[0]
+	if green {
+		w0 = &prior[1]
+	}
+	w, ok := f.solve(w0)
+	if !ok {
+		return prediction{}, false
+	}
+	q := prediction{value: f.mean[features], rms: f.rms(&w)}
+	for j, x := range own[:features] {
+		q.value += float64(w[j] * (x - f.mean[j]))
+	}
+	return q, true
+}
+
+// choosePairs takes the pairs without bad samples.
+func (f *fit) choosePairs(p *patch) bool {
+	near := 0
+	for j, q := range pairs {
+		f.use[j] = !p.bad[reach+q.dy][reach+q.dx] && !p.bad[reach-q.dy][reach-q.dx]
+		if f.use[j] && j < nearest {
+			near++
+		}
+	}
+	return near >= 2
+}
+
+// features are the means of the pairs in use around a sample, and itself.
+func (f *fit) features(p *patch, y, x int) (v [features + 1]float64) {
+	for j, q := range pairs {
+		if f.use[j] {
+			v[j] = (p.v[y+q.dy][x+q.dx] + p.v[y-q.dy][x-q.dx]) / 2
+		}
+	}
+	v[features] = p.v[y][x]
+	return v
+}
+
+// good reports whether a sample and its pairs in use are.
+func (f *fit) good(p *patch, y, x int) bool {
+	if p.bad[y][x] {
+		return false
+	}
+	for j, q := range pairs {
+		if f.use[j] && (p.bad[y+q.dy][x+q.dx] || p.bad[y-q.dy][x-q.dx]) {
+			return false
+		}
+	}
+	return true
+}
+
+// collect takes the good samples, weighted by their distance.
+func (f *fit) collect(p *patch) {
+	for dy := -trainReach; dy <= trainReach; dy += 2 {
+		for dx := -trainReach; dx <= trainReach; dx += 2 {
+			if !f.good(p, reach+dy, reach+dx) {
+				continue
+			}
+			f.rows[f.count] = f.features(p, reach+dy, reach+dx)
+			f.weight[f.count] = nearWeight / float64(nearWeight+dy*dy+dx*dx)
+			f.count++
+		}
+	}
+}
+
+// weigh lowers the weights of samples whose surroundings differ from own, and takes the
+// means away.
+func (f *fit) weigh(own *[features + 1]float64) {
+	var differ [maxRows]float64
+	sum := 0.0
+	for i := range f.count {
+		for j := range features {
+			d := f.rows[i][j] - own[j]
+			differ[i] += float64(d * d)
+		}
+		sum += differ[i]
+	}
+	half := float64(likeWeight*sum)/float64(f.count) + math.SmallestNonzeroFloat64
+	for i := range f.count {
+		f.weight[i] *= half / (half + differ[i])
+		for j, x := range f.rows[i] {
+			f.mean[j] += float64(f.weight[i] * x)
+		}
+		f.total += f.weight[i]
+	}
+	for j := range f.mean {
+		f.mean[j] /= f.total
+	}
+	for i := range f.count {
+		for j := range f.rows[i] {
+			f.rows[i][j] -= f.mean[j]
+		}
+	}
+}
+
+// solve gives the weights of the pairs.
+func (f *fit) solve(prior *[features]float64) (w [features]float64, ok bool) {
+	var a [features][features + 1]float64 // the last column is the right side
+	for i := range f.count {
+		v := &f.rows[i]
+		for j := range features {
+			wv := float64(f.weight[i] * v[j])
+			for k := j; k <= features; k++ {
+				a[j][k] += float64(wv * v[k])
+			}
+		}
+	}
+	power := 0.0
+	for j := range features {
+		power += a[j][j]
+	}
+	ridge := priorWeight*power/float64(features*f.count) + 1e-9
+	for j := range features {
+		if !f.use[j] { // its row and column are 0
+			a[j][j] = 1
+			continue
+		}
+		a[j][j] += ridge
+		a[j][features] += float64(ridge * prior[j])
+	}
+	return solve(&a)
+}
+
+// solve solves the symmetric, positive definite system a, of which the upper half is
+// given.
+func solve(a *[features][features + 1]float64) (w [features]float64, ok bool) {
+	for j := range features {
+		if !(a[j][j] > 0) {
+			return w, false
+		}
+		for i := j + 1; i < features; i++ {
+			r := a[j][i] / a[j][j]
+			for k := i; k <= features; k++ {
+				a[i][k] -= float64(r * a[j][k])
+			}
+		}
+	}
+	for j := features - 1; j >= 0; j-- {
+		v := a[j][features]
+		for k := j + 1; k < features; k++ {
+			v -= float64(a[j][k] * w[k])
+		}
+		w[j] = v / a[j][j]
+	}
+	return w, true
+}
+
+// rms is the error of the weights on the samples that they were fitted to.
+func (f *fit) rms(w *[features]float64) float64 {
+	sum := 0.0
+	for i := range f.count {
+		e := f.rows[i][features]
+		for j, x := range f.rows[i][:features] {
+			e -= float64(w[j] * x)
+		}
+		sum += float64(f.weight[i] * float64(e*e))
+	}
+	return math.Sqrt(sum / f.total)
+}
+
+// repair is the repaired value of the middle, which lies at row y, column x: the
+// prediction, or where there are too many bad samples the mean of the nearest good
+// samples of its filter place. It reports false if there are none.
+func (f *finder) repair(p *patch, y, x int) (uint16, bool) {
+	if q, ok := p.predict(f.green[y&1][x&1]); ok {
+		return f.sample(q.value, y, x), true
+	}
+	for far := 2; far <= reach; far += 2 {
+		sum, count := 0.0, 0.0
+		for dy := -far; dy <= far; dy += 2 {
+			for dx := -far; dx <= far; dx += 2 {
+				if max(dy, -dy, dx, -dx) == far && !p.bad[reach+dy][reach+dx] {
+					sum, count = sum+p.v[reach+dy][reach+dx], count+1
+				}
+			}
+		}
+		if count > 0 {
+			return f.sample(sum/count, y, x), true
+		}
+	}
+	return 0, false
+}
