@@ -178,7 +178,7 @@ func (r *run) decodeBytes() int64 {
 	if strings.Contains(r.meta.Format, "JPEG") {
 		n += 32 << 20
 	}
-	return n + r.decisions.rendering.bytes()
+	return n + r.repairBytes() + r.decisions.rendering.bytes()
 }
 
 // fixedBytes is what the process and a session with that plan hold whatever photos

@@ -155,6 +155,7 @@ type Look struct {
 	// removed, 0 to 1, nil for 1. For models that take the noise level only.
 	Noise   Noise
 	Denoise *float64
+	Defects Defects
 }
 
 // Check holds the picture against another.

@@ -19,6 +19,7 @@
 //
 //	options.go, session.go, run.go           what is asked for; the order of things
 //	geometry.go, levels.go, whitelevel.go, readahead.go, source.go   the photo's samples to the network's rows
+//	defects.go                               which samples are repaired
 //	balance.go, whitebalance.go, tone.go, sample.go, noise.go   what is decided from the photo
 //	precision.go, selfcheck.go, tuning.go, tuningsave.go   how to compute
 //	device.go, budget.go, plan.go, replan.go, budgeterror.go, hostmem.go, fithost.go   with which memory

@@ -17,7 +17,8 @@ type Report struct {
 	Output    OutputFacts     `json:"output"`
 	Photo     PhotoFacts      `json:"photo"`
 	Colour    ColourFacts     `json:"colour,omitzero"`
-	Noise     *NoiseFacts     `json:"noise,omitempty"` // nil: the model takes none
+	Noise     *NoiseFacts     `json:"noise,omitempty"`   // nil: the model takes none
+	Defects   *DefectFacts    `json:"defects,omitempty"` // nil: the photo has no mosaic
 	Model     ModelFacts      `json:"model"`
 	Device    DeviceFacts     `json:"device"`
 	Plan      PlanFacts       `json:"plan,omitzero"`

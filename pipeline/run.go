@@ -9,6 +9,7 @@ import (
 	"enhance/internal/colour"
 	"enhance/model"
 	"enhance/raw"
+	"enhance/raw/defects"
 	"enhance/raw/noise"
 )
 
@@ -28,6 +29,7 @@ type run struct {
 	meta      *raw.Meta
 	geo       geometry
 	ahead     *readAhead
+	found     *defects.Found // defects; nil: none are looked for
 	decisions decisions
 }
 
@@ -267,6 +269,7 @@ func (r *run) deliver(dev *developer, out *target) error {
 	sec := &r.report.Seconds
 	sec.Finish = time.Since(finish).Seconds()
 	sec.Develop, sec.Encode = dev.develop.sum.Seconds(), dev.encode.Seconds()
+	r.noteDefects()
 	return r.judge()
 }
 

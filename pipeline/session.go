@@ -201,6 +201,7 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 		r.geo = layout(r.meta, &s.model.Convention)
 	}
 	r.report = s.newReport(&j, r.meta)
+	r.repairDefects()
 	r.network = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
 	r.network.progress, r.network.warn = j.Progress, r.say
 	r.turn.queueEntry = s.queue.join()

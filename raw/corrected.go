@@ -43,6 +43,9 @@ func (p *Photo) correct() error {
 		return nil
 	}
 	p.rows = c
+	if c.chain.Multiplies() {
+		p.gains = c.chain
+	}
 	c.setLevels()
 	return nil
 }
@@ -144,11 +147,10 @@ func (o *onMosaic) Multiplies() bool { return true } // it is for gains alone
 // gain maps and their like have put on them, and on their noise; nil if there are
 // none. It may be called by several goroutines.
 func (p *Photo) Gains() func(y, x0 int, dst []float32) {
-	c, ok := p.rows.(*corrected)
-	if !ok || !c.chain.Multiplies() {
+	if p.gains == nil {
 		return nil
 	}
-	return func(y, x0 int, dst []float32) { c.chain.Factors(y, x0, 0, dst) }
+	return func(y, x0 int, dst []float32) { p.gains.Factors(y, x0, 0, dst) }
 }
 
 // setLevels puts the levels of the corrected samples into the photo's facts.

@@ -95,9 +95,10 @@ type Photo struct {
 	apart  *libraw.Image // nil: all is read in this process
 
 	opcodes [3][]opcode.Operation
-	lens    *Lens        // what of list 3 waits for demosaicing
-	waiting int          // how many operations of it that are
-	frame   opcode.Frame // what TrimBounds left of the active area
+	lens    *Lens         // what of list 3 waits for demosaicing
+	waiting int           // how many operations of it that are
+	frame   opcode.Frame  // what TrimBounds left of the active area
+	gains   *opcode.Chain // what gain maps and their like do to the mosaic; nil: nothing
 }
 
 // rowSource yields rows y0 to y0+n-1 of the active area; dst holds n rows of

@@ -126,7 +126,7 @@ func (n *network) develop(ctx context.Context, s *shot) (*picture, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	job := pipeline.Job{Input: s.name, Reader: bytes.NewReader(file), Size: int64(len(file)), Look: pipeline.Look{Tone: pipeline.ToneLinear, Noise: n.noise, Denoise: n.denoise}, Output: pipeline.Output{Writer: &out, Format: pipeline.PNG, Bits: 16}}
+	job := pipeline.Job{Input: s.name, Reader: bytes.NewReader(file), Size: int64(len(file)), Look: pipeline.Look{Tone: pipeline.ToneLinear, Defects: pipeline.Defects{Mode: pipeline.DefectsOff}, Noise: n.noise, Denoise: n.denoise}, Output: pipeline.Output{Writer: &out, Format: pipeline.PNG, Bits: 16}}
 	rep, err := n.session.Enhance(ctx, job)
 	if rep != nil {
 		n.device = rep.Device

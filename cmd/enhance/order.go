@@ -84,6 +84,11 @@ func (o *order) readJob() (err error) {
 			return err
 		}
 	}
+	if o.defects != "" {
+		if j.Defects, err = pipeline.ReadDefects(o.defects); err != nil {
+			return err
+		}
+	}
 	if j.Denoise, err = o.parseDenoise(); err != nil {
 		return err
 	}

@@ -30,8 +30,21 @@ func writeDoneShort(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 	fmt.Fprintf(w, "%-8s%s\n", "output", outputName(r))
 	fmt.Fprintf(w, "%-8s%.2f s\n", "time", r.Seconds.Total)
 	fmt.Fprintf(w, "%-8s%s\n", "memory", peakLine(r))
+	writeDefects(w, r)
 	writeComparison(w, r)
 	writeWarnings(w, r, printed)
+}
+
+// writeDefects says how many defective pixels were repaired, if any were.
+func writeDefects(w io.Writer, r *pipeline.Report) {
+	d := r.Defects
+	switch {
+	case d == nil || d.Count == 0:
+	case d.Count == 1:
+		fmt.Fprintf(w, "%-8s1 defective pixel repaired\n", "defects")
+	default:
+		fmt.Fprintf(w, "%-8s%d defective pixels repaired\n", "defects", d.Count)
+	}
 }
 
 // peakLine is a photo's peak, or its plan's where nothing is measured.
@@ -302,6 +315,7 @@ func writeDone(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 	} else if h := hostPeak(&r.Host); h != "" {
 		fmt.Fprintf(w, "%-8s%s\n", "memory", strings.TrimPrefix(h, "; "))
 	}
+	writeDefects(w, r)
 	writeComparison(w, r)
 	writeWarnings(w, r, printed)
 }

@@ -44,7 +44,10 @@ type Rows struct {
 }
 
 // Place is the row and column of a sample in the active area.
-type Place struct{ Row, Column int }
+type Place struct {
+	Row    int `json:"y"`
+	Column int `json:"x"`
+}
 
 // minSide is the least width and height of a photo whose defects are repaired:
 // reflection at the border needs as much.

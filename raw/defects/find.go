@@ -12,8 +12,7 @@ const (
 	leastStep  = 1.0 / 1000 // of the range: smaller steps cannot be seen
 	beyond     = 1.0 / 8    // step beyond the neighbours, in times of their range
 	activity   = 2          // excess, in times of the mean difference of neighbours
-	improbable = 6.0        // error of the prediction, in times of its usual one
-	skewed     = 5.5        // the same in light instead of roots, of dark samples
+	improbable = 6.0        // error of the prediction, in times of its usual one; of dark samples in light too
 	company    = 0.6        // how far the neighbours of other colours may stand out with it, all together
 	peers      = 1.25       // excess, in times of that of the third largest around
 
@@ -74,10 +73,10 @@ func mean(v []float32) float64 {
 // candidates calls each for the samples of row y that lie beyond all eight neighbours of
 // their filter place: the cheap test that nearly all samples fail.
 func (f *finder) candidates(w *window, y int, each func(x int)) {
-	up, own, down := w.row(y-2), w.row(y), w.row(y+2)
+	up, own, down := w.row(within(y-2, y, w.height)), w.row(y), w.row(within(y+2, y, w.height))
 	width := w.width
-	for x := range min(2, width) {
-		l, r := mirror(x-2, width), mirror(x+2, width)
+	for x := range 2 {
+		l, r := within(x-2, x, width), x+2
 		f.candidate(y, x, own[x], [8]uint16{up[l], up[x], up[r], own[r], down[r], down[x], down[l], own[l]}, each)
 	}
 	step := f.step
@@ -89,10 +88,19 @@ func (f *finder) candidates(w *window, y int, each func(x int)) {
 		}
 		f.candidate(y, x, own[x], [8]uint16{up[x-2], up[x], up[x+2], own[x+2], down[x+2], down[x], down[x-2], own[x-2]}, each)
 	}
-	for x := max(2, width-2); x < width; x++ {
-		l, r := mirror(x-2, width), mirror(x+2, width)
+	for x := width - 2; x < width; x++ {
+		l, r := x-2, within(x+2, x, width)
 		f.candidate(y, x, own[x], [8]uint16{up[l], up[x], up[r], own[r], down[r], down[x], down[l], own[l]}, each)
 	}
+}
+
+// within is i, or where that is beyond the border its mirror image in at, which is not at
+// itself.
+func within(i, at, n int) int {
+	if i < 0 || i >= n {
+		return 2*at - i
+	}
+	return i
 }
 
 // candidate tests sample v against its neighbours, which come clockwise. Near black
@@ -137,7 +145,7 @@ func (f *finder) look(w *window, y, x int) (s sight, ok bool) {
 	v := at(0, 0)
 	lo, hi, sum := math.Inf(1), math.Inf(-1), 0.0
 	for _, o := range ring {
-		n := at(o.dy, o.dx)
+		n := at(within(y+o.dy, y, w.height)-y, within(x+o.dx, x, w.width)-x)
 		lo, hi, sum = min(lo, n), max(hi, n), sum+n
 	}
 	step := v - hi
@@ -197,7 +205,7 @@ func (f *finder) judge(w *window, y, x int, p *patch) (repaired uint16, bad bool
 	}
 	if s.sign < 0 { // in darkness noise is skewed in roots
 		p.square()
-		if l, ok := p.predict(f.green[y&1][x&1]); !ok || l.value-p.v[reach][reach] < skewed*l.rms {
+		if l, ok := p.predict(f.green[y&1][x&1]); !ok || l.value-p.v[reach][reach] < improbable*l.rms {
 			return 0, false
 		}
 	}
@@ -207,15 +215,18 @@ func (f *finder) judge(w *window, y, x int, p *patch) (repaired uint16, bad bool
 // activity is the mean difference of neighbours among the samples of a sample's filter
 // place up to four rows and columns away, without itself.
 func (f *finder) activity(w *window, y, x int) float64 {
-	const side, middle = 5, 2
+	const side, middle = 5, 2 // in samples of the filter place
 	var v [side][side]float64
 	for i := range v {
-		row, black := w.row(y+2*(i-middle)), f.black[y&1][x&1]
+		yi := mirror(y+2*(i-middle), w.height)
+		row, black := w.row(yi), f.black[y&1][x&1]
 		for j := range v[i] {
-			v[i][j] = f.root(row[mirror(x+2*(j-middle), w.width)], black)
+			xj := mirror(x+2*(j-middle), w.width)
+			if v[i][j] = f.root(row[xj], black); yi == y && xj == x {
+				v[i][j] = math.NaN()
+			}
 		}
 	}
-	v[middle][middle] = math.NaN()
 	sum, count := 0.0, 0.0
 	add := func(a, b float64) {
 		if d := math.Abs(a - b); d == d {

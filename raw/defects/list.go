@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"enhance/raw/rawerr"
 )
 
 // List are the places of known defects.
@@ -28,15 +30,10 @@ const (
 	maxLine    = 4096
 	maxEntries = 1 << 20
 	maxColumn  = 1 << 24
+
+	// MaxFile is how many bytes a list has at most.
+	MaxFile = 32 << 20
 )
-
-// A ListError says which line of a list is wrong.
-type ListError struct {
-	Line    int
-	Problem string
-}
-
-func (e *ListError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Problem) }
 
 // ReadList reads a list: a line for each defect, with the column and the row of the
 // sample in the active area, counted from 0, and then, if the file is one of dcraw's
@@ -59,13 +56,13 @@ func ReadList(r io.Reader) (*List, error) {
 			problem = fmt.Sprintf("more than %d defects", maxEntries)
 		}
 		if problem != "" {
-			return nil, &ListError{n, problem}
+			return nil, rawerr.Formatf(fmt.Sprintf("line %d", n), "%s", problem)
 		}
 		l.entries = append(l.entries, e)
 	}
 	switch err := lines.Err(); {
 	case err == bufio.ErrTooLong:
-		return nil, &ListError{n + 1, fmt.Sprintf("longer than %d bytes", maxLine)}
+		return nil, rawerr.Formatf(fmt.Sprintf("line %d", n+1), "longer than %d bytes", maxLine)
 	case err != nil:
 		return nil, err
 	}

@@ -1,0 +1,94 @@
+package pipeline
+
+import (
+	"bytes"
+	"errors"
+
+	"enhance/internal/regularfile"
+	"enhance/raw/defects"
+	"enhance/raw/rawerr"
+)
+
+// Defects say which defective samples of the sensor are repaired before the network. The
+// zero value repairs those that are found on the photo.
+type Defects struct {
+	Mode DefectsMode
+	List *defects.List // DefectsListed
+}
+
+// DefectsMode is where defects are known from.
+type DefectsMode uint8
+
+const (
+	DefectsAuto   DefectsMode = iota // found on the photo
+	DefectsOff                       // none is repaired but those that the file lists
+	DefectsListed                    // those of a list, and no others
+)
+
+var defectsNames = [...]string{"auto", "off", "list"}
+
+func (m DefectsMode) String() string { return defectsNames[m] }
+
+// ReadDefects reads "auto", "off" or the file of that name: a list of defects
+// ([defects.ReadList]).
+func ReadDefects(spec string) (Defects, error) {
+	switch spec {
+	case "auto":
+		return Defects{}, nil
+	case "off":
+		return Defects{Mode: DefectsOff}, nil
+	case "":
+		return Defects{}, optionErrorf("defects", "want auto, off or the name of a list")
+	}
+	text, err := regularfile.Read(spec, defects.MaxFile)
+	if errors.Is(err, regularfile.ErrTooLarge) {
+		err = rawerr.Formatf("list of defects", "larger than %d bytes", defects.MaxFile)
+	}
+	if err != nil {
+		return Defects{}, &FileError{Path: spec, Err: err}
+	}
+	list, err := defects.ReadList(bytes.NewReader(text))
+	if err != nil {
+		return Defects{}, &FileError{Path: spec, Err: err}
+	}
+	return Defects{DefectsListed, list}, nil
+}
+
+// DefectFacts say what defective samples were repaired.
+type DefectFacts struct {
+	Mode  string `json:"mode"` // auto, off or list
+	Count int64  `json:"count"`
+	// Places are those repaired, in the active area: the first [defects.MaxListed].
+	Places []defects.Place `json:"places,omitempty"`
+}
+
+// repairDefects puts the repair between the photo and all that reads it.
+func (r *run) repairDefects() {
+	d := &r.job.Defects
+	if r.meta.Linear {
+		if d.Mode == DefectsListed {
+			r.report.warn("the photo is demosaiced already: the list of defects is not used")
+		}
+		return
+	}
+	r.report.Defects = &DefectFacts{Mode: d.Mode.String()}
+	if d.Mode != DefectsOff {
+		r.found = r.photo.RepairDefects(d.List)
+	}
+}
+
+// noteDefects completes the report when all rows were read.
+func (r *run) noteDefects() {
+	if r.found != nil {
+		y0, y1 := r.geo.region.Y0, r.geo.region.Y1
+		r.report.Defects.Count, r.report.Defects.Places = r.found.Count(y0, y1), r.found.List(y0, y1)
+	}
+}
+
+// repairBytes is what the repair holds.
+func (r *run) repairBytes() int64 {
+	if r.meta.Linear || r.job.Defects.Mode == DefectsOff {
+		return 0
+	}
+	return defects.Bytes(min(blockRows, r.geo.region.Height()), r.meta.Width)
+}
