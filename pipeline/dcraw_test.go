@@ -41,8 +41,8 @@ func TestPatchesAgainstDcraw(t *testing.T) {
 		theirs[i] = binary.BigEndian.Uint16(body[2*i:])
 	}
 	var out bytes.Buffer
-	j := pipeline.Job{Input: path, Look: pipeline.Look{Tone: pipeline.ToneLinear, WB: pipeline.WhiteBalance{Mode: pipeline.WBAsShot}}, Output: pipeline.Output{Writer: &out, Bits: 16}}
-	j.Exposure.EV = 1
+	j := pipeline.Job{Input: path, Look: pipeline.Look{Defects: pipeline.Defects{Mode: pipeline.DefectsOff}, Tone: pipeline.ToneLinear, WB: pipeline.WhiteBalance{Mode: pipeline.WBAsShot}}, Output: pipeline.Output{Writer: &out, Bits: 16}}
+	j.Exposure.EV = 1 // defects are left as dcraw leaves them
 	im, rep := develop(t, session(t, pipeline.Settings{Model: "pynet-s"}), j)
 	compared := 0
 	for i := range 24 { // the lower chart: four rows of six

@@ -106,7 +106,7 @@ var flagTable = []flag{
 		help: "noise variance S·v + O of samples v, or estimate",
 		more: "Samples range from 0 to 1. S,O,S,O,S,O gives red, green and blue. Without it, enhance takes the file's noise profile, or an estimate from the photo if the file has none or one of more than twice the variance that the photo shows.",
 		to:   func(o *options) any { return &o.noise }},
-	{name: "defects", arg: "WHICH", group: groupColour, commands: []string{develop}, basic: true, files: true, words: words("auto", "off"),
+	{name: "defects", arg: "WHICH", group: groupColour, commands: []string{develop}, files: true, words: words("auto", "off"),
 		help: "defective pixels to repair: auto, off, or a file that lists them (default auto)",
 		more: "auto finds hot, dead and stuck pixels on the photo. A list has a line for each, with column and row in the active area from 0; # begins a comment. dcraw's .badpixels, which have a time in each line, are read too. What the photo's file lists is always repaired.",
 		to:   func(o *options) any { return &o.defects }},
