@@ -20,7 +20,7 @@ type Defects struct {
 type DefectsMode uint8
 
 const (
-	DefectsAuto   DefectsMode = iota // found on the photo
+	DefectsAuto   DefectsMode = iota // found on the photo, if its filter array is Bayer's or it has none
 	DefectsOff                       // none is repaired but those that the file lists
 	DefectsListed                    // those of a list, and no others
 )
@@ -71,8 +71,12 @@ func (r *run) repairDefects() {
 		}
 		return
 	}
-	r.report.Defects = &DefectFacts{Mode: d.Mode.String()}
-	if d.Mode != DefectsOff {
+	mode := d.Mode
+	if mode == DefectsAuto && !defects.Searched(r.meta.CFA) {
+		mode = DefectsOff
+	}
+	r.report.Defects = &DefectFacts{Mode: mode.String()}
+	if mode != DefectsOff {
 		r.found = r.photo.RepairDefects(d.List)
 	}
 }

@@ -53,6 +53,10 @@ type Place struct {
 // reflection at the border needs as much.
 const minSide = 2 * reach
 
+// Searched reports whether defects can be looked for behind a filter array: Bayer's, or
+// none. Behind others only those of a list are repaired.
+func Searched(cfa mosaic.Pattern) bool { return cfa.Bayer() || cfa == mosaic.Mono }
+
 // New repairs the photo that m describes. If list is nil, defects are looked for; else
 // those at the list's places are repaired, and no others. m.CFA must be valid.
 func New(m *mosaic.Meta, next Source, list *List) *Rows {
@@ -84,7 +88,7 @@ func (r *Rows) ReadRows(y0, n int, dst []uint16) error {
 	if m.Width < minSide || m.Height < minSide {
 		return r.next(y0, n, dst)
 	}
-	if r.list != nil && len(r.listed(y0, y0+n)) == 0 {
+	if r.list == nil && !Searched(m.CFA) || r.list != nil && len(r.listed(y0, y0+n)) == 0 {
 		return r.next(y0, n, dst)
 	}
 	top, end := max(0, y0-reach), min(m.Height, y0+n+reach)
@@ -155,14 +159,42 @@ func (r *Rows) repairListed(w *window, y int, out []uint16) (places []int32) {
 	if len(here) == 0 {
 		return nil
 	}
-	p := &patch{}
 	around := r.listed(y-reach, y+reach+1)
+	if !Searched(r.meta.CFA) {
+		return r.plain(w, y, here, around, out)
+	}
+	p := &patch{}
 	for _, q := range here {
 		r.finder.fill(p, w, y, q.Column)
 		p.mark(around, y, q.Column, w)
 		if v, ok := r.finder.repair(p, y, q.Column); ok {
 			out[q.Column] = v
 			places = append(places, int32(q.Column))
+		}
+	}
+	return places
+}
+
+// plain repairs the listed samples of row y behind any filter array: each by the mean of
+// the nearest good samples of its colour, which lie in a square around it.
+func (r *Rows) plain(w *window, y int, here, around []Place, out []uint16) (places []int32) {
+	cfa := r.meta.CFA
+	for _, q := range here {
+		colour := cfa.At(y, q.Column)
+		for far := 1; far <= reach; far++ {
+			sum, count := 0, 0
+			for yy := max(0, y-far); yy <= min(w.height-1, y+far); yy++ {
+				for xx := max(0, q.Column-far); xx <= min(w.width-1, q.Column+far); xx++ {
+					if cfa.At(yy, xx) == colour && !contains(around, Place{yy, xx}) {
+						sum, count = sum+int(w.row(yy)[xx]), count+1
+					}
+				}
+			}
+			if count > 0 {
+				out[q.Column] = uint16((sum + count/2) / count)
+				places = append(places, int32(q.Column))
+				break
+			}
 		}
 	}
 	return places

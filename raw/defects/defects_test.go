@@ -107,7 +107,7 @@ func TestNoise(t *testing.T) {
 // TestPhases: defects on all filter places of all filter patterns, at borders and in
 // corners too, are found and repaired; nothing else is.
 func TestPhases(t *testing.T) {
-	for _, cfa := range []mosaic.Pattern{mosaic.RGGB, mosaic.BGGR, mosaic.GBRG, mosaic.GRBG} {
+	for _, cfa := range []mosaic.Pattern{mosaic.RGGB, mosaic.BGGR, mosaic.GBRG, mosaic.GRBG, mosaic.Mono} {
 		clean := newShot(200, 171)
 		clean.meta.CFA = cfa
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -267,4 +267,26 @@ func BenchmarkRows(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(time.Millisecond), "ms/photo")
+}
+
+// TestPlain: behind other filter arrays a list is obeyed, and nothing is looked for.
+func TestPlain(t *testing.T) {
+	for _, cfa := range []mosaic.Pattern{mosaic.XTrans, mosaic.XTrans.Shift(1, 2)} {
+		clean := expose(90, 90, func(y, x int, _ mosaic.Colour) float64 { return 0.3 / wb[cfa.At(y, x)] }, 0, 0, 1)
+		clean.meta.CFA = cfa
+		hurt := clean.clone()
+		hurt.set(30, 40, 1)
+		hurt.set(0, 89, 0)
+		out, found := hurt.repaired(t, nil)
+		if found.Count(0, 90) != 0 || !slices.Equal(out.samples, hurt.samples) {
+			t.Errorf("%v: %d defects found", cfa.Kind(), found.Count(0, 90))
+		}
+		list, err := ReadList(strings.NewReader("40 30\n89 0\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, found = hurt.repaired(t, list); found.Count(0, 90) != 2 || !slices.Equal(out.samples, clean.samples) {
+			t.Errorf("%v: %d defects of the list repaired", cfa.Kind(), found.Count(0, 90))
+		}
+	}
 }
