@@ -33,6 +33,7 @@ type Caps struct {
 	Cores        int  // compute units
 	LocalMem     int64
 	MaxWorkGroup int
+	MaxAlloc     int64 // bytes of the largest buffer; 0: not known
 
 	// Plain says that the device's compiler takes minutes for kernels with many
 	// accumulators and unrolled loops, so that only the plain algorithm is for it.
@@ -61,7 +62,7 @@ func (a Arithmetic) String() string {
 // CapsOf reads them off a device.
 func CapsOf(i *clrt.DeviceInfo) Caps {
 	return Caps{CPU: i.Type == clrt.CPU, Vector: i.NativeVectorFloat, Cores: i.ComputeUnits, LocalMem: i.LocalMem, MaxWorkGroup: i.MaxWorkGroup,
-		Plain: SlowCompiler(i)}
+		MaxAlloc: i.MaxAlloc, Plain: SlowCompiler(i)}
 }
 
 // SlowCompiler reports whether a device's compiler takes minutes for large kernels:

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"math"
 	"slices"
 
 	"enhance/conv"
@@ -104,11 +105,14 @@ func matrixPrecision(a conv.Arithmetic) mma.Precision {
 }
 
 // AutoAlgo is the automatic choice for a convolution where no tuning table has one: of
-// the first family that does it on the device. If none does, the error is that of the
-// device's direct algorithm, which the choice names.
+// the first family that does it on the device in buffers that the device allocates, or, if
+// none does, that with the smallest buffers. If no algorithm does the shape, the error is that
+// of the device's direct algorithm, which the choice names.
 func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
 	direct := conv.Direct(c)
 	var refused error
+	var smallest Choice
+	least, large := int64(math.MaxInt64), ""
 	for _, f := range families {
 		algo, impl := f.choose(c, s, a)
 		if algo == nil {
@@ -118,16 +122,49 @@ func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
 		if impl == nil {
 			impl, err = algo.New(c, s, a.Precision)
 		}
+		if err != nil {
+			if algo == direct {
+				refused = err
+			}
+			continue
+		}
+		why := f.why
 		switch {
-		case err != nil && algo == direct:
-			refused = err
-		case err == nil && refused != nil:
-			return Choice{algo, impl, direct.Name() + " cannot do this shape on this device"}, nil
-		case err == nil:
-			return Choice{algo, impl, f.why}, nil
+		case refused != nil:
+			why = direct.Name() + " cannot do this shape on this device"
+		case large != "":
+			why = large + " needs a larger buffer than the device allocates"
+		}
+		n := largestBuffer(impl, s, a.Precision)
+		if c.MaxAlloc == 0 || n <= c.MaxAlloc {
+			return Choice{algo, impl, why}, nil
+		}
+		if large = algo.Name(); n < least {
+			smallest, least = Choice{algo, impl, why}, n
 		}
 	}
+	if smallest.Algo != nil {
+		return smallest, nil
+	}
 	return Choice{Algo: direct}, refused
+}
+
+// largestBuffer is the least that the largest buffer of a convolution can be: for its
+// parameters, those of a group of outputs where it has groups, for the scratch memory of a
+// launch, or for the fewest rows that it makes.
+func largestBuffer(impl conv.Impl, s conv.Shape, p planar.Precision) int64 {
+	weights := int64(impl.PackedLen()) * 4
+	if sizes := groupSizes(impl, s.OutC, weights); len(sizes) > 0 {
+		weights = sizes[len(sizes)-1]
+	}
+	rows := max(impl.Granule(), 1)
+	scratch := impl.Scratch(rows)
+	if d, ok := impl.(conv.Dividing); ok {
+		if less := d.LessScratch(); len(less) > 0 {
+			scratch = min(scratch, less[len(less)-1])
+		}
+	}
+	return max(weights, scratch, int64(min(rows, s.H))*int64(s.W)*int64(s.OutC)*int64(p.Bytes()))
 }
 
 // Candidates lists algorithms worth measuring for a shape: the automatic choice first,

@@ -13,12 +13,17 @@ const fewestOutputs = 16
 
 // groupWeights lists the bytes of the parameters of one group of step i's outputs if they
 // are divided into 2, 4 and so on groups of an equal size, as long as that makes them smaller.
-func (j *Job) groupWeights(i int) (sizes []int64) {
-	whole, ok := j.steps[i].conv.(conv.Grouping)
+func (j *Job) groupWeights(i int) []int64 {
+	return groupSizes(j.steps[i].conv, j.Program.Steps[i].Dst.C, j.weightBytes(i))
+}
+
+// groupSizes are groupWeights of a convolution to outs outputs, whose parameters take last
+// bytes together.
+func groupSizes(impl conv.Impl, outs int, last int64) (sizes []int64) {
+	whole, ok := impl.(conv.Grouping)
 	if !ok {
 		return nil
 	}
-	outs, last := j.Program.Steps[i].Dst.C, j.weightBytes(i)
 	for outs%2 == 0 && outs/2 >= fewestOutputs {
 		outs /= 2
 		c, err := whole.Group(outs)

@@ -71,3 +71,62 @@ func TestLargestAllocation(t *testing.T) {
 		t.Errorf("in %d runs host memory is in several pieces: too few to show anything", waits)
 	}
 }
+
+// TestChoiceWithinLargestAllocation plans PyNET for GPUs whose largest buffer holds less and
+// less. A layer whose automatic choice needs a larger one gets another algorithm, others keep
+// theirs, and the smallest largest allocation that the error names works.
+func TestChoiceWithinLargestAllocation(t *testing.T) {
+	m, err := model.Load("pynet-random:largest,width=32,level=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const h, w = 32, 2048
+	info := clrt.DeviceInfo{Name: "a GPU", Type: clrt.GPU, GlobalMem: 12 << 30, MaxAlloc: 3 << 30, LocalMem: 48 << 10, MaxWorkGroup: 1024, ComputeUnits: 28, BaseAlign: 512}
+	algos := func(most int64) (names []string, err error) {
+		small := info
+		small.MaxAlloc = most
+		job, err := exec.Prepare(m, h, w, &small, exec.Options{})
+		if err != nil {
+			return nil, err
+		}
+		if job.Plan.Largest > most {
+			t.Errorf("a buffer of %d bytes where %d are allowed", job.Plan.Largest, most)
+		}
+		for i := range job.Program.Steps {
+			names = append(names, job.Algo(i))
+		}
+		return names, nil
+	}
+	free, err := algos(info.MaxAlloc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = algos(1)
+	var large *memplan.AllocError
+	if !errors.As(err, &large) {
+		t.Fatalf("buffers of one byte give %v", err)
+	}
+	seen := map[int]bool{} // numbers of layers with another algorithm
+	for most := info.MaxAlloc; most > large.Bytes; most = max(most/3, large.Bytes) {
+		got, err := algos(most)
+		if err != nil {
+			t.Fatalf("buffers of %d bytes, where %d are enough: %v", most, large.Bytes, err)
+		}
+		changed := 0
+		for i := range got {
+			if got[i] != free[i] {
+				changed++
+			}
+		}
+		seen[changed] = true
+	}
+	if _, err := algos(large.Bytes); err != nil {
+		t.Errorf("the smallest largest allocation that works does not: %v", err)
+	}
+	if _, err := algos(large.Bytes - 1); !errors.As(err, &large) {
+		t.Errorf("one byte less than the smallest largest allocation gives %v", err)
+	}
+	if !seen[0] || len(seen) < 3 {
+		t.Errorf("numbers of layers whose algorithm changes: %v", seen)
+	}
+}

@@ -7,6 +7,7 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 
 	"enhance/clrt"
@@ -54,6 +55,7 @@ type Options struct {
 	// SaveHostMemory keeps what opening an engine holds in the host's memory for a while small,
 	// where that is scarce, at the price of some time.
 	SaveHostMemory bool
+	smallBuffers   bool // choose the algorithms with the smallest buffers: see smallBuffers
 	// Poison fills all device memory with NaN before a run, for tests.
 	Poison bool
 }
@@ -95,6 +97,12 @@ func Prepare(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		return nil, err
 	}
 	j.Plan, err = memplan.Make(req)
+	if tooLarge(err) && !allocates(req) {
+		if j, req, err = smallBuffers(m, h, w, info, opt); err != nil {
+			return nil, err
+		}
+		j.Plan, err = memplan.Make(req)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +123,36 @@ func Minimum(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (int6
 	if err != nil {
 		return 0, err
 	}
+	n, err := memplan.Minimum(req)
+	if !tooLarge(err) || allocates(req) {
+		return n, err
+	}
+	if _, req, err = smallBuffers(m, h, w, info, opt); err != nil {
+		return 0, err
+	}
 	return memplan.Minimum(req)
+}
+
+// tooLarge reports an error of buffers that are larger than the device allocates.
+func tooLarge(err error) bool {
+	var large *memplan.AllocError
+	return errors.As(err, &large)
+}
+
+// allocates reports whether any plan keeps within the largest allocation, whatever the budget
+// and the height of strips: a choice of algorithms must not depend on these.
+func allocates(req *memplan.Request) bool {
+	free := *req
+	free.Budget, free.Rows, free.WholePlanes = memplan.Budget{}, 0, false
+	_, err := memplan.Make(&free)
+	return err == nil
+}
+
+// smallBuffers is request with the algorithms that have the smallest buffers, where the
+// automatic choice needs larger ones than the device allocates.
+func smallBuffers(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job, *memplan.Request, error) {
+	opt.smallBuffers, opt.Tuned = true, nil
+	return request(m, h, w, info, opt)
 }
 
 // request chooses the algorithms and says what the plan depends on.

@@ -44,6 +44,9 @@ func TuningDevice(i *clrt.DeviceInfo) tune.Device {
 func (o *Options) Caps(i *clrt.DeviceInfo) conv.Caps {
 	c := conv.CapsOf(i)
 	c.Matrix, c.Warpgroup = o.Matrix, o.Warpgroup
+	if o.smallBuffers {
+		c.MaxAlloc = 1
+	}
 	return c
 }
 
@@ -65,7 +68,7 @@ func (j *Job) tuned(s conv.Shape) (Choice, bool) {
 		return Choice{}, false
 	}
 	impl, err := algo.New(j.caps, s, j.opt.Precision)
-	if err != nil {
+	if err != nil || j.caps.MaxAlloc > 0 && largestBuffer(impl, s, j.opt.Precision) > j.caps.MaxAlloc {
 		return Choice{}, false
 	}
 	if j.decisions == nil {
