@@ -58,12 +58,23 @@ type cacheEntry struct {
 	key  [32]byte
 }
 
-func (c *Context) openCache(source, options string) cacheEntry {
+// Cached reports whether a program is in the cache, so that [Context.Build] need not compile
+// it. It does not read the entry.
+func (d *Device) Cached(source, options string) bool {
+	e := d.openCache(source, fullOptions(options))
+	if !e.enabled() {
+		return false
+	}
+	info, err := os.Stat(e.path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func (d *Device) openCache(source, options string) cacheEntry {
 	dir := CacheDir("programs")
 	if dir == "" {
 		return cacheEntry{}
 	}
-	i := &c.dev.info
+	i := &d.info
 	h := sha256.New()
 	var n [8]byte
 	for _, s := range []string{cacheMagic, strconv.Itoa(cacheVersion), i.Platform, i.Name, i.DriverVersion, i.Version, source, options} {

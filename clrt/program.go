@@ -61,8 +61,8 @@ func (c *Context) Build(source, options string) (*Program, error) {
 	if strings.ContainsRune(options, 0) {
 		return nil, errors.New("clrt: the build options contain a zero byte")
 	}
-	full := strings.TrimSpace(options + " " + argInfoOption)
-	cache := c.openCache(source, full)
+	full := fullOptions(options)
+	cache := c.dev.openCache(source, full)
 	if binary := cache.load(); binary != nil {
 		if p, err := c.buildBinary(binary, full); err == nil {
 			return p, nil
@@ -71,6 +71,9 @@ func (c *Context) Build(source, options string) (*Program, error) {
 	}
 	return c.compile(source, options, full, &cache)
 }
+
+// fullOptions are what programs are built with.
+func fullOptions(options string) string { return strings.TrimSpace(options + " " + argInfoOption) }
 
 func (c *Context) buildSource(source, options string) (*Program, error) {
 	text := [1]*byte{unsafe.StringData(source)}

@@ -159,6 +159,7 @@ func (c *computation) openEngine(replanned func() error) error {
 	if err := c.session.runner.closeEngine(); err != nil {
 		return err
 	}
+	c.session.host.compiled = c.session.compiles(c.plan)
 	e, plan, err := c.session.openPlan(c.plan, c.net, c.h, c.w, c.warn)
 	if err != nil {
 		return err

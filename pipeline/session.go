@@ -53,7 +53,12 @@ type choices struct {
 
 // hostMemory is what a session knows and keeps of the host's memory.
 type hostMemory struct {
-	base int64 // resident bytes of the process before the first run
+	base     int64    // resident bytes of the process before the first run
+	compiled bool     // kernels were not in the cache: the driver's compiler is at work, or was
+	asked    struct { // the plan whose kernels were looked for last
+		plan     *exec.Job
+		compiles bool
+	}
 	// available says how much more there is; hostmemory.Available but in tests.
 	available         func() (int64, bool)
 	mosaics, pictures buffers.Slices[uint16] // blocks and batches of rows

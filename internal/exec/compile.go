@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/internal/ops"
@@ -12,6 +14,21 @@ import (
 // compile side by side, and are found in the cache by other networks and after
 // tuning.
 func (j *Job) sources() (sources []string, of []int) {
+	if j.made == nil {
+		s := &programSources{}
+		s.sources, s.of = j.makeSources()
+		j.made = s
+	}
+	return j.made.sources, j.made.of
+}
+
+// programSources are what sources returns, kept from planning until the engine is open.
+type programSources struct {
+	sources []string
+	of      []int
+}
+
+func (j *Job) makeSources() (sources []string, of []int) {
 	sources = []string{planar.Source(j.opt.Precision, j.Program.Pad) + ops.Source(j.caps)}
 	index, of := map[string]int{}, make([]int, len(j.steps))
 	for i := range j.steps {
@@ -30,9 +47,17 @@ func (j *Job) sources() (sources []string, of []int) {
 	return sources, of
 }
 
+// Compiles reports whether a program of the job is not in the cache of compiled ones for a
+// device, so that [Job.Open] compiles it there.
+func (j *Job) Compiles(d *clrt.Device) bool {
+	sources, _ := j.sources()
+	return slices.ContainsFunc(sources, func(s string) bool { return !d.Cached(s, conv.BuildOptions) })
+}
+
 // compile builds the engine's programs and finds its kernels.
 func (e *Engine) compile() (err error) {
 	sources, of := e.sources()
+	defer func() { e.made = nil }()
 	e.progs, err = e.ctx.BuildAll(sources, conv.BuildOptions)
 	e.ctx.RestCompiler(e.Plan.Peak)
 	if err != nil {

@@ -71,6 +71,7 @@ type Job struct {
 	caps  conv.Caps
 	arith conv.Arithmetic
 	steps []jobStep // as Program.Steps
+	made  *programSources
 
 	decisions           map[string]string // algorithm by key of the tuning table, as far as used
 	fromTable, fromRule int               // convolutions chosen by the table, by AutoAlgo
