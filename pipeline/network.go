@@ -126,6 +126,19 @@ func (n *Imported) fixed() (fixed bool, h, w int) {
 	return fixed, side(1), side(2)
 }
 
+// Inputs are the inputs of the session's network, which comes from an ONNX file, for so many rows and columns. Their channels follow
+// each other in a [TensorJob]'s input.
+func (s *Session) Inputs(h, w int) ([]onnximport.Port, error) {
+	if s.imported == nil {
+		return nil, &model.SpecError{Spec: s.modelName, Problem: "only networks of ONNX files have inputs with names"}
+	}
+	net, err := s.imported.At(h, w)
+	if err != nil {
+		return nil, err
+	}
+	return net.Inputs, nil
+}
+
 // forRAW refuses networks that do not say how a RAW photo becomes their input.
 func forRAW(m *model.Model, name string) error {
 	if m.Arch != onnximport.Arch || m.Meta[onnximport.MetaRAW] != "" {

@@ -10,6 +10,7 @@ import (
 	"enhance/internal/exec"
 	"enhance/internal/fuse"
 	"enhance/model"
+	"enhance/model/onnximport"
 )
 
 // Tensor is a bare value of a network: planes of rows, sample (c,y,x) at
@@ -92,6 +93,9 @@ func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorR
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
+	if r.port != nil && err == nil {
+		r.out.Data = r.port.Tensor(r.out.Data)
+	}
 	if err == nil {
 		r.report.Values = summarise(r.out.Data)
 		if r.report.Values.NonFinite > 0 && !j.AllowNonFinite {
@@ -124,6 +128,7 @@ type tensorRun struct {
 	job     *TensorJob
 	report  *TensorReport
 	out     *Tensor
+	port    *onnximport.Port // that out is, if the order of its samples is another in ONNX
 }
 
 // newTensorRun checks the input. Its result has a report even if there is an error.
@@ -136,6 +141,9 @@ func (s *Session) newTensorRun(ctx context.Context, j *TensorJob) (*tensorRun, e
 			return r, err
 		}
 		whole = net.Model
+		if j.Node == "" && !net.Output.Planar() {
+			r.port = &net.Output
+		}
 	}
 	g, part := whole.Graph, whole
 	if in.C != g.Nodes[0].C || in.H < 1 || in.W < 1 {

@@ -16,10 +16,12 @@ import (
 
 var modelRunCommand = &command{name: "model run", summary: "run a network on a bare tensor",
 	usage: []string{"model run -m MODEL -i in.f32 --shape C,H,W -o out.f32", "model run -m MODEL -i formula:SEED:WxH [--reference want.f32]",
-		"model run -m MODEL -i formula:SEED:WxH --dump NODE=node.f32"}, run: runModelRun,
+		"model run -m MODEL -i formula:SEED:WxH --dump NODE=node.f32",
+		"model run -m NET.onnx -i NAME=in.f32 -i OTHER=more.f32 --shape C,H,W -o out.f32"}, run: runModelRun,
 	about: `Runs a network on a tensor: planes of little-endian float32 samples, or samples made
 from a seed, of W packed columns and H packed rows. enhance pads sides that the network
-cannot divide by reflection and crops the result, as for photos.`}
+cannot divide by reflection and crops the result, as for photos. An ONNX network gets its
+input as it is and gives what ONNX says; --shape is that of its first input.`}
 
 // tensorOrder is what model run is asked for.
 type tensorOrder struct{ *call }
@@ -84,7 +86,7 @@ func (o *tensorOrder) check() error {
 	switch {
 	case len(o.args) > 0:
 		return usagef("model run: %q: give the input with -i", o.args[0])
-	case o.tensor == "" && !o.lists():
+	case len(o.tensors) == 0 && !o.lists():
 		return usagef("model run: give an input: -i FILE --shape C,H,W, or -i formula:SEED:WxH")
 	case o.output == "-" && o.json:
 		return usagef("-o - and --json both write to standard output: choose one")
@@ -97,8 +99,10 @@ func (o *tensorOrder) check() error {
 // keepFiles refuses orders whose outputs would replace their inputs or each other.
 func (o *tensorOrder) keepFiles() error {
 	var all fileUses
-	if !strings.HasPrefix(o.tensor, "formula:") {
-		all.reads(o.tensor, "the input")
+	for _, text := range o.tensors {
+		if _, file := inputFile(text); !strings.HasPrefix(file, "formula:") {
+			all.reads(file, "the input")
+		}
 	}
 	all.reads(o.reference, "the reference")
 	all.readsModel(&o.set)
@@ -120,6 +124,57 @@ func dumpFile(text string) (node, file string) {
 	return node, file
 }
 
+// inputFile is what -i names: an input, if the network has several, and its file.
+func inputFile(text string) (input, file string) {
+	input, file, ok := strings.Cut(text, "=")
+	if !ok {
+		return "", text
+	}
+	return input, file
+}
+
+// open reads the input, or all of them as the channels of one.
+func (o *tensorOrder) open(s *pipeline.Session, shape model.Shape) (*pipeline.Tensor, error) {
+	if name, _ := inputFile(o.tensors[0]); name == "" && len(o.tensors) == 1 {
+		shape, data, err := tensorfile.Open(o.tensors[0], s.Model().Graph.Nodes[0].C, shape)
+		return &pipeline.Tensor{Shape: shape, Data: data}, err
+	}
+	if shape == (model.Shape{}) {
+		return nil, usagef("model run: several inputs are files of samples, which do not say their shape: give --shape C,H,W of the first")
+	}
+	ports, err := s.Inputs(shape.H, shape.W)
+	if err != nil {
+		return nil, err
+	}
+	files, known := map[string]string{}, []string{}
+	for _, text := range o.tensors {
+		name, file := inputFile(text)
+		if files[name] != "" {
+			return nil, usagef("-i %s: the input %q is given twice", text, name)
+		}
+		files[name] = file
+	}
+	in := &pipeline.Tensor{Shape: model.Shape{H: shape.H, W: shape.W}}
+	for _, p := range ports {
+		known = append(known, p.Name)
+		file := files[p.Name]
+		if file == "" {
+			return nil, usagef("model run: the input %q is missing: give -i %s=FILE", p.Name, p.Name)
+		}
+		data, err := tensorfile.Read(file, int64(p.C)*int64(shape.H)*int64(shape.W))
+		if err != nil {
+			return nil, err
+		}
+		in.C += p.C
+		in.Data = append(in.Data, data...)
+		delete(files, p.Name)
+	}
+	for name := range files {
+		return nil, usagef("model run: the network has no input %q: want %s", name, alternatives(known))
+	}
+	return in, nil
+}
+
 // listNodes prints what --dump can name.
 func listNodes(w io.Writer, m *model.Model) error {
 	for _, n := range m.Graph.Nodes {
@@ -138,11 +193,10 @@ func (o *tensorOrder) run(ctx context.Context, s *pipeline.Session) (r tensorRes
 			return r, err
 		}
 	}
-	shape, data, err := tensorfile.Open(o.tensor, s.Model().Graph.Nodes[0].C, shape)
+	in, err := o.open(s, shape)
 	if err != nil {
 		return r, err
 	}
-	in := &pipeline.Tensor{Shape: shape, Data: data}
 	if o.output != "" || o.reference != "" || len(o.dumps) == 0 {
 		if r, err = o.value(ctx, s, in, "", o.output); err != nil {
 			return r, err

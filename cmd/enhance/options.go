@@ -32,8 +32,9 @@ type options struct {
 	noTune, wholePlanes                                                bool
 
 	// model run
-	tensor, shape string
-	dumps         []string
+	tensors        []string
+	shape, samples string // samples is of apply
+	dumps          []string
 
 	// bench and tune
 	suite, svg    string

@@ -87,6 +87,8 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":        cmdExits,
+			"mkonnx":       cmdMkonnx,
+			"mkpicture":    cmdMkpicture,
 			"mkraw":        cmdMkraw,
 			"croprgb":      cmdCroprgb,
 			"head":         cmdHead,

@@ -190,8 +190,7 @@ func (im *importer) node(n *onnx.Node) error {
 	var err error
 	switch {
 	case handle != nil:
-		err = handle(c)
-		if err == nil {
+		if err = handle(c); err == nil || c.err != nil {
 			err = c.finish()
 		}
 	case constant && handlers[n.Op] != nil:
@@ -242,7 +241,10 @@ func (im *importer) finish(net *Network, out string) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.con != nil {
+	switch {
+	case v == nil:
+		return nil, refuse("the graph's output has no name")
+	case v.con != nil:
 		return nil, refuse("its result %q is a constant", out)
 	}
 	name := im.grow.Node(v.node).Name

@@ -59,3 +59,15 @@ func (p *Port) Tensor(planes []float32) []float32 {
 	p.each(func(i, j int) { out[j] = planes[i] })
 	return out
 }
+
+// Planar reports whether the samples of the port have one order as planes and in ONNX: channels, rows, columns.
+func (p *Port) Planar() bool {
+	last := -1
+	for _, a := range p.Axes {
+		if a >= 0 && a < last {
+			return false
+		}
+		last = max(last, a)
+	}
+	return true
+}
