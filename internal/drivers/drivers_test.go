@@ -140,3 +140,67 @@ func TestFaultyDrivers(t *testing.T) {
 		}
 	})
 }
+
+// TestErrorsOfDrivers: a driver that answers with an error is passed over this time; want of
+// memory is no reason.
+func TestErrorsOfDrivers(t *testing.T) {
+	for fault, want := range map[string]string{"return -11": "fails on ", "return -5": ""} {
+		o, said := options(t)
+		vendors(t, faulty(t, t.TempDir(), "faulty", 2, fault))
+		failed, err := Prepare(o)
+		if (len(failed) > 0) != (want != "") || errors.Is(err, clrt.ErrNoOpenCL) != (want != "") || !strings.Contains(strings.Join(*said, "\n"), want) {
+			t.Errorf("%s: %v, %v, said %q", fault, failed, err, *said)
+		}
+		kept, _ := filepath.Glob(filepath.Join(os.Getenv("ENHANCE_CACHE_DIR"), verdictFolder, "*.json"))
+		if (len(kept) == 0) != (want != "") {
+			t.Errorf("%s: the cache has %q", fault, kept)
+		}
+	}
+}
+
+// TestVerdicts: a verdict is found again until what it is about changes, and one that passes
+// drivers over only for a while; damaged files count as none.
+func TestVerdicts(t *testing.T) {
+	folder, now := t.TempDir(), time.Now()
+	good, bad := &verdict{Version: verdictVersion, Made: now}, &verdict{Version: verdictVersion, Made: now, Failed: []Failure{{Driver{Library: "lib"}, "crashed"}}}
+	good.save(folder, "good")
+	bad.save(folder, "bad")
+	for _, c := range []struct {
+		key   string
+		after time.Duration
+		found bool
+	}{{"good", 0, true}, {"good", 1000 * time.Hour, true}, {"bad", time.Minute, true}, {"bad", failedFor + time.Minute, false}, {"bad", -time.Hour, false}, {"none", 0, false}} {
+		if v := loadVerdict(folder, c.key, now.Add(c.after)); (v != nil) != c.found {
+			t.Errorf("%s after %v: %+v", c.key, c.after, v)
+		}
+	}
+	for _, text := range []string{"", "{", `{"version":99}`} {
+		if err := os.WriteFile(filepath.Join(folder, "good.json"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if v := loadVerdict(folder, "good", now); v != nil {
+			t.Errorf("%q: %+v", text, v)
+		}
+	}
+	lib := filepath.Join(t.TempDir(), "lib.so")
+	if err := os.WriteFile(lib, []byte("one"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	all := []Driver{{Library: lib}}
+	before := key(all)
+	if key(all) != before {
+		t.Error("the key is not the same twice")
+	}
+	if err := os.WriteFile(lib, []byte("two and more"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if key(all) == before {
+		t.Error("another library has the same key")
+	}
+	for i := range 3 * mostVerdicts {
+		good.save(folder, fmt.Sprint("k", i))
+	}
+	if names, _ := filepath.Glob(filepath.Join(folder, "*.json")); len(names) > mostVerdicts {
+		t.Errorf("%d verdicts are kept", len(names))
+	}
+}

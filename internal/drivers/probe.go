@@ -80,6 +80,7 @@ func probe(command, env []string, patience time.Duration) (result, error) {
 		res.problem += " while " + stage
 	default:
 		res.problem = unusable(res.devices)
+		res.chance = res.problem != "" // an error may be gone when the device is free, or its disk
 	}
 	return res, nil
 }

@@ -62,7 +62,7 @@ func Serve() (status int) {
 		}
 		tried[kind] = true
 		found := &device{Name: d.String(), Type: i.Type}
-		if err := try(d, func(what string) { report(message{Stage: what + " on " + found.Name}) }); err != nil {
+		if err := try(d, func(what string) { report(message{Stage: what + " on " + found.Name}) }); err != nil && !clrt.OutOfMemory(err) { // which others hold now
 			found.Problem = err.Error()
 		}
 		report(message{Device: found})
