@@ -29,7 +29,7 @@ var defaults = []string{
 	"host executor|ENHANCE_DEVICE=host|",
 	"PoCL pthread|POCL_DEVICES=pthread|",
 	"PoCL basic|POCL_DEVICES=basic|",
-	"Oclgrind||oclgrind",
+	"Oclgrind|OCL_ICD_VENDORS=/usr/lib/oclgrind/liboclgrind-rt-icd.so|",
 }
 
 const (
