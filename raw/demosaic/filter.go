@@ -21,21 +21,40 @@ type tap struct {
 // is there does without the sample and without its neighbours of that colour: it is to
 // be as hard as to find a colour that is not there.
 func (e effort) makeFilter(p mosaic.Pattern, y, x int, want mosaic.Colour, c *covariance) ([]tap, error) {
-	all := e.around(p, y, x, want)
+	all := c.nearest(e.around(p, y, x, want))
 	if err := c.solve(all, want); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(all, func(a, b tap) int { return cmp.Compare(math.Abs(b.weight), math.Abs(a.weight)) })
+	kept := foremost(all, e.taps)
+	slices.SortFunc(kept, func(a, b tap) int { return cmp.Or(cmp.Compare(a.dy, b.dy), cmp.Compare(a.dx, b.dx)) })
+	return kept, c.solve(kept, want)
+}
+
+// candidates is how many samples a filter chooses from: more weigh nothing, and the time
+// to solve for all weights grows with the third power.
+const candidates = 100
+
+// nearest are those of the samples that are most like the one in the middle, and at least
+// one of each colour.
+func (c *covariance) nearest(all []tap) []tap {
+	slices.SortStableFunc(all, func(a, b tap) int {
+		return -cmp.Compare(c.of(a.dy, a.dx, mosaic.Red, mosaic.Green), c.of(b.dy, b.dx, mosaic.Red, mosaic.Green))
+	})
+	return foremost(all, candidates)
+}
+
+// foremost are the first n samples, and the first of each colour that is not among them.
+func foremost(all []tap, n int) []tap {
 	var kept []tap
 	var count [3]int
 	for _, t := range all {
-		if len(kept) < e.taps || count[t.colour] == 0 {
+		if len(kept) < n || count[t.colour] == 0 {
 			kept = append(kept, t)
 			count[t.colour]++
 		}
 	}
-	slices.SortFunc(kept, func(a, b tap) int { return cmp.Or(cmp.Compare(a.dy, b.dy), cmp.Compare(a.dx, b.dx)) })
-	return kept, c.solve(kept, want)
+	return kept
 }
 
 // around are the samples within reach of one that the filter for a colour may use, and of

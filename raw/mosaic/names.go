@@ -45,8 +45,8 @@ func ParsePattern(s string) (Pattern, error) {
 	case word == "mono":
 		return Mono, nil
 	}
-	if rest, ok := strings.CutPrefix(word, "quad-"); ok {
-		if p, err := parseFilters(s[len(s)-len(rest):]); err == nil && p.Bayer() {
+	if n := len("quad-"); len(s) > n && strings.EqualFold(s[:n], "quad-") {
+		if p, err := parseFilters(s[n:]); err == nil && p.Bayer() {
 			return quad(p), nil
 		}
 	} else if p, err := parseFilters(s); err == nil && (p.Bayer() || strings.Contains(s, ":")) {
