@@ -21,6 +21,7 @@ type balance struct {
 	tone    *colour.Tone
 	curve   colour.Curve
 	sharpen *sharpen.Settings
+	linear  bool    // ToneLinear was asked for
 	amount  float64 // of sharpening that was asked for
 	// headroom is the brightest light that is told apart, 1 being what saturates the colour
 	// of gain 1. The network sees light divided by it.
@@ -53,6 +54,7 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 	if b.amount, err = j.sharpenAmount(tone); err != nil {
 		return nil, err
 	}
+	b.linear = tone == ToneLinear
 	facts := &rep.Colour
 	facts.Tone = tone.String()
 	if m.CFA == mosaic.Mono {

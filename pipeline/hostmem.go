@@ -243,13 +243,14 @@ const encoderBytes = 3 << 20
 
 // pictureBytes is what writing and comparing the picture holds.
 func (r *run) pictureBytes() []HostUse {
-	w, h, _, _ := outputSize(r.geo, r.meta.Orientation)
+	w, h, _, _ := r.writtenSize()
 	pixels, o := int64(w)*int64(h), &r.job.Output
 	var all []HostUse
 	add := func(purpose string, bytes int64) { all = append(all, HostUse{purpose, bytes}) }
 	if r.meta.Orientation >= 3 {
 		add("for the picture, which is turned before it is written", 3*pixels*int64(max(o.Bits, 8))/8)
 	}
+	add("for the picture's resizing", r.resizerBytes())
 	encoder := int64(encoderBytes)
 	if o.Format == JPEG {
 		encoder = 6 * int64(w) * int64(min(imgio.JPEGBandRows(w), h))

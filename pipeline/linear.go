@@ -67,7 +67,7 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 		return err
 	}
 	if r.job.Reference != "" {
-		_, _, uw, uh := outputSize(r.geo, r.meta.Orientation)
+		_, _, uw, uh := r.writtenSize()
 		if r.decisions.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (r *run) developColours(c *colourRows, out *target, w, h int) error {
 	if r.decisions.compare != nil {
 		tap = r.decisions.compare.row
 	}
-	enc, err := encoder(out, &r.job.Output, r.meta, w, h, tap, r.report)
+	enc, err := r.resized(encoder(out, &r.job.Output, r.meta, w, h, tap, r.report))
 	if err != nil {
 		return err
 	}

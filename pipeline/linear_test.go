@@ -21,7 +21,7 @@ func linearJob(t *testing.T, s dng.Spec, out *bytes.Buffer) pipeline.Job {
 	if err := dng.Write(&b, s); err != nil {
 		t.Fatal(err)
 	}
-	return pipeline.Job{Input: "linear.dng", Look: pipeline.Look{Tone: pipeline.ToneLinear}, Reader: bytes.NewReader(b.Bytes()), Size: int64(b.Len()),
+	return pipeline.Job{Input: "linear.dng", Look: pipeline.Look{Tone: pipeline.ToneLinear, Lens: pipeline.LensAuto}, Reader: bytes.NewReader(b.Bytes()), Size: int64(b.Len()),
 		Output: pipeline.Output{Writer: out, Bits: 16}}
 }
 

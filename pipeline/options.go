@@ -149,6 +149,7 @@ type Job struct {
 type Look struct {
 	Tone     Tone
 	Sharpen  Sharpen
+	Lens     LensCorrections
 	WB       WhiteBalance
 	Exposure Exposure
 	// Noise is where the noise level comes from and Denoise how much of it is
@@ -190,6 +191,8 @@ type Output struct {
 	// DirToCome says of a dry run that Path's directory is not there and would be made
 	// first; otherwise a Path that cannot be made fails as in a run.
 	DirToCome bool
+
+	Resize Resize // the zero value is the photo's size
 
 	Format  Format // AnyFormat takes it from Path's extension
 	Bits    int    // 8 or 16 a sample; 0 is 8

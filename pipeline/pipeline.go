@@ -24,7 +24,7 @@
 //	precision.go, selfcheck.go, tuning.go, tuningsave.go   how to compute
 //	device.go, budget.go, plan.go, replan.go, budgeterror.go, hostmem.go, fithost.go   with which memory
 //	computation.go, tensor.go                the network's run, over photos and tensors
-//	develop.go, rendering.go, sharpening.go, lens.go, output.go   the network's rows to a file
+//	develop.go, rendering.go, sharpening.go, lens.go, resizing.go, output.go   the network's rows to a file
 //	linear.go, classical.go                  photos that no network is run on
 //	network.go, fit.go, apply.go             ONNX files, and their networks over pictures
 //	reference.go, report.go, errors.go       what came of it

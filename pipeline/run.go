@@ -61,7 +61,7 @@ type decisions struct {
 // is this run's turn, and nobody else's, to use the session's state and device;
 // photos before it may still be encoded then, photos behind it be decoded.
 func (r *run) do() (err error) {
-	w, h, uw, uh := outputSize(r.geo, r.meta.Orientation)
+	w, h, uw, uh := r.writtenSize()
 	r.report.Output.Width, r.report.Output.Height = uw, uh
 	var out *target
 	if r.job.DryRun {
@@ -148,7 +148,12 @@ func (r *run) decideRendering(c *model.Convention) error {
 			return err
 		}
 	}
-	l, err := newLens(r.photo.Lens(), r.geo, c, r.decisions.balance.gains, r.report)
+	facts := r.photo.Lens()
+	if facts != nil && !r.job.Lens.applied(r.decisions.balance) {
+		facts = nil
+		r.report.warn("the lens corrections that the file asks for are left out; --lens auto applies them")
+	}
+	l, err := newLens(facts, r.geo, c, r.decisions.balance.gains, r.report)
 	if err == nil {
 		r.decisions.rendering = newRendering(r.geo, c, r.decisions.balance, l)
 	}
@@ -224,7 +229,7 @@ func (r *run) make(out *target, w, h int) error {
 	if r.decisions.compare != nil {
 		tap = r.decisions.compare.row
 	}
-	enc, err := encoder(out, &r.job.Output, r.meta, w, h, tap, r.report)
+	enc, err := r.resized(encoder(out, &r.job.Output, r.meta, w, h, tap, r.report))
 	if err != nil {
 		return err
 	}
@@ -281,6 +286,7 @@ func (r *run) judge() (err error) {
 	if r.report.Reference, err = r.decisions.compare.result(); err != nil {
 		return err
 	}
+	r.report.Reference.Tone = r.report.Colour.Tone
 	got := float64(r.report.Reference.CPSNR)
 	if r.job.MinPSNR > 0 && !(got >= r.job.MinPSNR) {
 		return &QualityError{CPSNR: got, Want: r.job.MinPSNR}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -59,25 +60,8 @@ func (o *order) readJob() (err error) {
 			return err
 		}
 	}
-	if o.wb != "" {
-		if err = j.WB.UnmarshalText([]byte(o.wb)); err != nil {
-			return err
-		}
-	}
-	if o.tone != "" {
-		if err = j.Tone.UnmarshalText([]byte(o.tone)); err != nil {
-			return err
-		}
-	}
-	if o.sharpen != "" {
-		if err = j.Sharpen.UnmarshalText([]byte(o.sharpen)); err != nil {
-			return err
-		}
-	}
-	if o.exposure != "" {
-		if err = j.Exposure.UnmarshalText([]byte(o.exposure)); err != nil {
-			return err
-		}
+	if err = o.readLook(); err != nil {
+		return err
 	}
 	if o.noise != "" {
 		if err = j.Noise.UnmarshalText([]byte(o.noise)); err != nil {
@@ -97,6 +81,23 @@ func (o *order) readJob() (err error) {
 	}
 	j.Raw, err = o.rawOptions()
 	return err
+}
+
+// readLook reads how light becomes the picture; what is not given keeps its default.
+func (o *order) readLook() error {
+	j := &o.job
+	for _, one := range []struct {
+		text string
+		to   encoding.TextUnmarshaler
+	}{{o.wb, &j.WB}, {o.tone, &j.Tone}, {o.exposure, &j.Exposure}, {o.sharpen, &j.Sharpen}, {o.lens, &j.Lens}, {o.resize, &j.Output.Resize}} {
+		if one.text == "" {
+			continue
+		}
+		if err := one.to.UnmarshalText([]byte(one.text)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check refuses combinations that make no sense.

@@ -323,8 +323,8 @@ func writeDone(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 // writeComparison prints the distance to --reference.
 func writeComparison(w io.Writer, r *pipeline.Report) {
 	if q := r.Reference; q != nil {
-		fmt.Fprintf(w, "%-8sCPSNR %s dB (R %s, G %s, B %s), SSIM %.4f, luma %.4f; whole picture, %s, against %s\n", "quality",
-			decibels(q.CPSNR), decibels(q.PSNR[0]), decibels(q.PSNR[1]), decibels(q.PSNR[2]), q.SSIM, q.SSIMLuma, q.Domain, printable.Text(q.Path))
+		fmt.Fprintf(w, "%-8sCPSNR %s dB (R %s, G %s, B %s), SSIM %.4f, luma %.4f; whole picture, %s, tone %s, against %s\n", "quality",
+			decibels(q.CPSNR), decibels(q.PSNR[0]), decibels(q.PSNR[1]), decibels(q.PSNR[2]), q.SSIM, q.SSIMLuma, q.Domain, q.Tone, printable.Text(q.Path))
 	}
 }
 

@@ -1,0 +1,64 @@
+package pipeline
+
+import (
+	"strconv"
+	"strings"
+
+	"enhance/internal/imgio"
+	"enhance/internal/resize"
+)
+
+// Resize bounds the size of the upright picture, which keeps its proportions and never
+// grows. The zero value leaves it as it is.
+type Resize struct{ Width, Height int }
+
+// UnmarshalText reads "WxH", or one number for both.
+func (s *Resize) UnmarshalText(text []byte) error {
+	fields := strings.Split(string(text), "x")
+	if len(fields) == 1 {
+		fields = append(fields, fields[0])
+	}
+	var sides []int
+	for _, f := range fields {
+		v, err := strconv.Atoi(f)
+		if err != nil || v < 1 || v > 1<<30 {
+			return optionErrorf("resize", "%q: want WxH or one number, in pixels", text)
+		}
+		sides = append(sides, v)
+	}
+	if len(sides) != 2 {
+		return optionErrorf("resize", "%q: want WxH or one number, in pixels", text)
+	}
+	s.Width, s.Height = sides[0], sides[1]
+	return nil
+}
+
+// writtenSize is the size of the picture that is written, as stored and upright.
+func (r *run) writtenSize() (w, h, uprightW, uprightH int) {
+	w, h, uprightW, uprightH = outputSize(r.geo, r.meta.Orientation)
+	if s := r.job.Output.Resize; s != (Resize{}) {
+		uprightW, uprightH = resize.Fit(uprightW, uprightH, s.Width, s.Height)
+		w, h = imgio.OrientedSize(uprightW, uprightH, r.meta.Orientation)
+	}
+	return w, h, uprightW, uprightH
+}
+
+// resized puts the resizer before the encoder, if the picture is to be resized.
+func (r *run) resized(enc imgio.RowWriter, err error) (imgio.RowWriter, error) {
+	w, h, _, _ := outputSize(r.geo, r.meta.Orientation)
+	ow, oh, _, _ := r.writtenSize()
+	if err != nil || ow == w && oh == h {
+		return enc, err
+	}
+	return resize.New(enc, w, h, ow, oh)
+}
+
+// resizerBytes is what the resizer holds.
+func (r *run) resizerBytes() int64 {
+	w, h, _, _ := outputSize(r.geo, r.meta.Orientation)
+	ow, oh, _, _ := r.writtenSize()
+	if ow == w && oh == h {
+		return 0
+	}
+	return resize.Bytes(w, h, ow, oh)
+}
