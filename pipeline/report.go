@@ -150,7 +150,7 @@ type MemoryFacts struct {
 type ReferenceFacts struct {
 	Path     string      `json:"path"`
 	Domain   string      `json:"domain"`
-	Tone     string      `json:"tone"` // of the picture that was compared
+	Tone     string      `json:"tone"`  // of the picture that was compared
 	CPSNR    Decibels    `json:"cpsnr"` // null: equal
 	PSNR     [3]Decibels `json:"psnr"`
 	SSIM     float64     `json:"ssim"` // mean of R, G, B
