@@ -9,7 +9,7 @@
 //   - build.go, pynet.go, pynets.go, pynetm.go: making graphs; the architectures.
 //   - params.go, formula.go: parameters and their checks; weights made from a formula.
 //   - builtin.go: the models that come with the program.
-//   - load.go, load_pynet.go, load_pynetm.go, convention.go, save.go: from a name or a file to
+//   - load.go, load_pynet.go, load_pynetm.go, convention.go, describe.go, save.go: from a name or a file to
 //     a Model, and back; curve.go: how light is encoded for a network.
 //   - cost.go, info.go: what a model costs in work, parameters and memory.
 //

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"enhance/internal/exec"
-	"enhance/model"
 	"enhance/raw"
 )
 
@@ -35,34 +34,34 @@ func (s *Session) ExplainPhoto(j Job) (*Explanation, error) {
 		return nil, err
 	}
 	g := layout(photo.Meta(), &s.model.Convention)
-	return s.explain(j.Input, s.model, g.h, g.w)
+	return s.explain(j.Input, g.h, g.w)
 }
 
 // ExplainSize explains the run for a mosaic of so many rows and columns whose
 // red sample is at (0,0), or for a picture if the network is one for pictures.
 func (s *Session) ExplainSize(rows, cols int) (*Explanation, error) {
-	if s.imported != nil && forRAW(s.model, s.modelName) != nil {
-		f, err := s.imported.Fit(rows, cols)
-		if err != nil {
-			return nil, err
-		}
-		x, err := s.explain(fmt.Sprintf("picture %dx%d", cols, rows), f.Net.Model, f.H, f.W)
-		return x, withoutPhoto(err, f.H, f.W)
+	input := fmt.Sprintf("picture %dx%d", cols, rows)
+	h, w, picture, err := s.fitPicture(rows, cols)
+	if err != nil {
+		return nil, err
 	}
-	h, w := s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
-	x, err := s.explain(fmt.Sprintf("mosaic %dx%d", cols, rows), s.model, h, w)
+	if !picture {
+		input = fmt.Sprintf("mosaic %dx%d", cols, rows)
+		h, w = s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
+	}
+	x, err := s.explain(input, h, w)
 	return x, withoutPhoto(err, h, w)
 }
 
-func (s *Session) explain(input string, net *model.Model, h, w int) (*Explanation, error) {
+func (s *Session) explain(input string, h, w int) (*Explanation, error) {
 	if s.device.info == nil {
 		return nil, &raw.OptionError{Option: "device", Problem: "the host executor runs layer by layer in one way: there is nothing to explain; choose an OpenCL device"}
 	}
 	ctx := context.Background()
 	if err := s.ready(ctx); err != nil {
-		return nil, s.patchTooLarge(err, net, h, w)
+		return nil, s.patchTooLarge(err, s.model, h, w)
 	}
-	job, err := s.planPrecisely(ctx, net, h, w, s.allowed())
+	job, err := s.planPrecisely(ctx, s.model, h, w, s.allowed())
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func LoadModel(spec string, level int) (*model.Model, *Imported, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return n.any.Model, n, nil
+	return n.any.Model, n, n.describe()
 }
 
 // openImported reads a file and imports it at a first size.
@@ -137,6 +137,40 @@ func (s *Session) Inputs(h, w int) ([]onnximport.Port, error) {
 		return nil, err
 	}
 	return net.Inputs, nil
+}
+
+// ModelInfo is what a network costs for a mosaic of so many rows and columns, or for a picture if it is one for pictures.
+func ModelInfo(spec string, level, rows, cols int) (*model.Info, error) {
+	m, n, err := LoadModel(spec, level)
+	if err != nil {
+		return nil, err
+	}
+	if n == nil || forRAW(m, spec) == nil {
+		return m.Info(rows, cols)
+	}
+	f, err := n.Fit(rows, cols)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Net.Model.Info(2*f.H, 2*f.W) // which halves them
+	if err == nil {
+		info.PhotoH, info.PhotoW = rows, cols
+	}
+	return info, err
+}
+
+// fitPicture makes the session's model that for a picture of so many rows and columns, and gives its padded sides, if the
+// network is one for pictures.
+func (s *Session) fitPicture(rows, cols int) (h, w int, ok bool, err error) {
+	if s.imported == nil || forRAW(s.model, s.modelName) == nil {
+		return 0, 0, false, nil
+	}
+	f, err := s.imported.Fit(rows, cols)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	s.model = f.Net.Model
+	return f.H, f.W, true, nil
 }
 
 // forRAW refuses networks that do not say how a RAW photo becomes their input.

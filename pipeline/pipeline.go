@@ -26,7 +26,7 @@
 //	computation.go, tensor.go                the network's run, over photos and tensors
 //	develop.go, rendering.go, sharpening.go, lens.go, resizing.go, output.go   the network's rows to a file
 //	linear.go, classical.go                  photos that no network is run on
-//	network.go, fit.go, apply.go             ONNX files, and their networks over pictures
+//	network.go, sidecar.go, fit.go, apply.go   ONNX files, and their networks over pictures
 //	reference.go, report.go, errors.go       what came of it
 //	explain.go, describe.go, plantable.go    plans, shown
 //	batch.go, sharing.go, predict.go, devicequeue.go, memorylimiter.go   many photos

@@ -67,6 +67,9 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTabl
 	if err := s.checkPlanned(photo.Meta()); err != nil {
 		return nil, err
 	}
+	if err := forRAW(s.model, s.modelName); err != nil {
+		return nil, err
+	}
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -84,8 +87,17 @@ func (s *Session) PlanTableSize(rows, cols int) (*PlanTable, error) {
 		return nil, err
 	}
 	m := &raw.Meta{Width: cols, Height: rows, Crop: raw.Rect{X1: cols, Y1: rows}, CFA: mosaic.RGGB}
+	input := fmt.Sprintf("mosaic %dx%d", cols, rows)
+	h, w, picture, err := s.fitPicture(rows, cols)
+	if err != nil {
+		return nil, err
+	}
 	r := s.imagine(context.Background(), &Job{}, nil, m)
-	t, err := s.planTable(fmt.Sprintf("mosaic %dx%d", cols, rows), r)
+	if picture {
+		input = fmt.Sprintf("picture %dx%d", cols, rows)
+		r.geo.h, r.geo.w = h, w
+	}
+	t, err := s.planTable(input, r)
 	return t, withoutPhoto(err, r.geo.h, r.geo.w)
 }
 

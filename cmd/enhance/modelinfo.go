@@ -4,12 +4,13 @@ import (
 	"io"
 
 	"enhance/internal/tensorfile"
+	"enhance/pipeline"
 )
 
 var modelInfoCommand = &command{name: "model info", summary: "print the layers, parameters and work of a network",
 	usage: []string{"model info [MODEL] [--size WxH] [--json]"}, run: runModelInfo, words: builtinModels, files: true,
 	about: `Prints a network's layers, parameters, work and activation memory for a mosaic of W
-columns and H rows. MODEL is what -m takes.`}
+columns and H rows, or a picture if the network is one for pictures. MODEL is what -m takes.`}
 
 func runModelInfo(c *call) error {
 	if len(c.args) > 1 || len(c.args) == 1 && c.model != "" {
@@ -22,11 +23,7 @@ func runModelInfo(c *call) error {
 	if err != nil {
 		return err
 	}
-	m, err := loadModel(c.model, c.levelOrAny())
-	if err != nil {
-		return err
-	}
-	info, err := m.Info(h, w)
+	info, err := pipeline.ModelInfo(c.model, c.levelOrAny(), h, w)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func cmdMkonnx(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: mkonnx KIND FILE")
 	}
-	kinds := map[string]*onnxtest.Net{"smoother": onnxtest.Smoother(3), "grey": onnxtest.Smoother(1), "raw": onnxtest.Smoother(4), "twice": onnxtest.Enlarger(3, 2),
+	kinds := map[string]*onnxtest.Net{"smoother": onnxtest.Smoother(3), "grey": onnxtest.Smoother(1), "planes": onnxtest.Smoother(4), "raw": onnxtest.RAW(), "twice": onnxtest.Enlarger(3, 2),
 		"fixed": onnxtest.Fixed(3), "difference": onnxtest.Difference(2), "halver": onnxtest.Halver(3)}
 	n := kinds[args[0]]
 	if n == nil {

@@ -202,3 +202,18 @@ func Halver(c int) *Net {
 	}
 	return n
 }
+
+// RAW is a network of 4 planes to a picture of twice the sides: a quarter of each, where it is.
+func RAW() *Net {
+	n := Enlarger(4, 1)
+	w, b := Tensor{Name: "w", Dims: []int64{12, 4, 1, 1}, Floats: make([]float32, 48)}, Tensor{Name: "b", Dims: []int64{12}, Floats: make([]float32, 12)}
+	for o := range 12 {
+		for i := range 4 {
+			w.Floats[4*o+i] = 0.25
+		}
+	}
+	n.Init = []Tensor{w, b}
+	n.Nodes[0].Attrs = nil
+	n.Nodes[1].Attrs = map[string]any{"blocksize": 2, "mode": "CRD"}
+	return n
+}
