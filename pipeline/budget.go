@@ -18,7 +18,7 @@ func (s *Session) deviceBudget(asked Budget, sharers int) Budget {
 		}
 		return Unlimited().Because("no limit: whole planes in the host's memory")
 	}
-	b, p := asked, s.set.Profile
+	b, p := asked, s.device.profile
 	switch {
 	case asked.Decided():
 	case p == nil:

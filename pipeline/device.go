@@ -1,29 +1,48 @@
 package pipeline
 
 import (
+	"errors"
+	"io/fs"
+
 	"enhance/clrt"
 	"enhance/conv/mma"
 	"enhance/conv/wgmma"
 	"enhance/internal/devices"
 	"enhance/internal/hostmemory"
+	"enhance/internal/profile"
 )
 
 // device is what a session runs on: an OpenCL device with its context, which is opened
 // when it is first needed, or the host executor.
 type device struct {
-	set    *Settings // of the session
-	choice devices.Choice
-	info   *clrt.DeviceInfo // what is planned for: the device's own limits, or a profile's; nil: the host executor
-	early  *earlyContext    // nil: none, or taken
-	cl     *clrt.Context    // nil: not open
-	matrix *bool            // whether the device has matrix units; nil: not asked yet
-	hopper bool             // whether those are Hopper's (see wgmma.Probe)
+	set     *Settings        // of the session
+	profile *profile.Profile // limits the device, or stands for it; nil: none
+	choice  devices.Choice
+	info    *clrt.DeviceInfo // what is planned for: the device's own limits, or a profile's; nil: the host executor
+	early   *earlyContext    // nil: none, or taken
+	cl      *clrt.Context    // nil: not open
+	matrix  *bool            // whether the device has matrix units; nil: not asked yet
+	hopper  bool             // whether those are Hopper's (see wgmma.Probe)
+}
+
+// loadProfile reads the profile that the settings name.
+func (d *device) loadProfile() (err error) {
+	if d.set.Profile == "" {
+		return nil
+	}
+	if d.profile, err = profile.Load(d.set.Profile); errors.As(err, new(*fs.PathError)) {
+		err = &FileError{Path: d.set.Profile, Err: err}
+	}
+	return err
 }
 
 // chooseDevice finds the device and what is planned for: the device itself, or
 // the profile's limits on it, or the profile alone.
 func (d *device) chooseDevice() (err error) {
-	p := d.set.Profile
+	if err = d.loadProfile(); err != nil {
+		return err
+	}
+	p := d.profile
 	if p != nil && d.set.PlanOnly {
 		d.choice = devices.Choice{Index: -1, Why: "a profile, planned for and not run"}
 		d.info = p.Info()
@@ -51,7 +70,7 @@ func (d *device) probe(warpgroups func() bool) error {
 		return nil
 	}
 	if d.choice.Device == nil {
-		d.matrix = &d.set.Profile.Matrix
+		d.matrix = &d.profile.Matrix
 		return nil
 	}
 	if err := d.openContext(); err != nil {
@@ -123,8 +142,8 @@ func (d *device) deviceFacts() DeviceFacts {
 	case d.info != nil:
 		f.Name = d.info.Name
 	}
-	if d.set.Profile != nil {
-		f.Profile = d.set.Profile.Name
+	if d.profile != nil {
+		f.Profile = d.profile.Name
 	}
 	return f
 }
@@ -142,7 +161,7 @@ func (d *device) sharesHost() bool {
 // hostRest reports whether the host has memory besides what a device that shares it
 // lends, where tensors and parameters may wait.
 func (d *device) hostRest() bool {
-	switch p := d.set.Profile; {
+	switch p := d.profile; {
 	case p != nil:
 		return p.Unified && p.HostMem > p.GlobalMem
 	case d.info == nil || !d.info.Unified || d.info.Type == clrt.CPU:
@@ -154,7 +173,7 @@ func (d *device) hostRest() bool {
 
 // discrete reports whether the profile wants a device that shares the host's
 // memory planned for as if it had its own.
-func (d *device) discrete() bool { return d.set.Profile != nil && !d.set.Profile.Unified }
+func (d *device) discrete() bool { return d.profile != nil && !d.profile.Unified }
 
 // shared reports whether runs plan for memory that host and device share.
 func (d *device) shared() bool {

@@ -28,7 +28,9 @@ func (r *run) fitHost() error {
 	if !errors.As(err, &host) || r.session.runner.engine != nil && r.session.runner.engine.Job == r.network.plan {
 		return err
 	}
-	err = r.fitDevice(host, 0, func(b Budget) (*exec.Job, error) { return r.session.prepare(r.session.model, r.geo.h, r.geo.w, b) })
+	err = r.fitDevice(host, 0, func(b Budget) (*exec.Job, error) {
+		return r.session.prepare(r.session.model, r.geo.h, r.geo.w, r.session.engineOptions(b))
+	})
 	if r.network.plan != first {
 		r.report.Plan.fill(r.network.plan)
 	}

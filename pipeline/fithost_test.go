@@ -26,7 +26,7 @@ func phone(t *testing.T, lends int64) *profile.Profile {
 // planned is a session for PyNET on a phone, and the dry run of a photo in it.
 func planned(t *testing.T, p *profile.Profile, set pipeline.Settings) (*pipeline.Session, func() (*pipeline.Report, error)) {
 	t.Helper()
-	set.DeviceOptions = pipeline.DeviceOptions{Profile: p, PlanOnly: true}
+	set.DeviceOptions = pipeline.DeviceOptions{Profile: profileFile(t, p), PlanOnly: true}
 	if set.Model == "" {
 		set.Model = "pynet-random:gold,width=8"
 	}

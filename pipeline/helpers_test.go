@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"enhance/clrt"
 	"enhance/internal/imgio"
+	"enhance/internal/profile"
 	"enhance/pipeline"
 	"enhance/raw"
 )
@@ -109,4 +112,20 @@ func develop(t testing.TB, s *pipeline.Session, j pipeline.Job) (*imgio.RGB16, *
 		t.Errorf("picture of %dx%d, reported as %dx%d", im.Width, im.Height, rep.Output.Width, rep.Output.Height)
 	}
 	return im, rep
+}
+
+// profileFile is a file with a device profile.
+func profileFile(t testing.TB, p *profile.Profile) string {
+	t.Helper()
+	file := *p
+	file.MaxAlloc = min(file.MaxAlloc, file.GlobalMem)
+	b, err := json.Marshal(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), p.Name+".json")
+	if err := os.WriteFile(name, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

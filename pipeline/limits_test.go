@@ -28,7 +28,7 @@ func TestBudgetRemedies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := pipeline.Settings{Model: "pynet-random:x,width=8", DeviceOptions: pipeline.DeviceOptions{Profile: phone, PlanOnly: true}, Memory: pipeline.Limit(1)}
+	set := pipeline.Settings{Model: "pynet-random:x,width=8", DeviceOptions: pipeline.DeviceOptions{Profile: profileFile(t, phone), PlanOnly: true}, Memory: pipeline.Limit(1)}
 	var out bytes.Buffer
 	j := order(nikon(t).crop(0, 0, 256, 256), &out)
 	j.DryRun = true
@@ -57,7 +57,7 @@ func TestBudgetWithinDevice(t *testing.T) {
 	toy := *phone
 	toy.Name = "toy"
 	explain := func(memory pipeline.Budget) (*pipeline.Explanation, error) {
-		s := session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: &toy, PlanOnly: true}, Memory: memory})
+		s := session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: profileFile(t, &toy), PlanOnly: true}, Memory: memory})
 		return s.ExplainSize(512, 512)
 	}
 	free, err := explain(pipeline.Unlimited())
@@ -84,7 +84,7 @@ func TestBudgetWithinDevice(t *testing.T) {
 			t.Errorf("%s: peak %d of %d (%s), want %d (%s)", c.memory, x.Plan.Peak, x.Plan.Budget, x.Plan.BudgetWhy, c.budget, c.why)
 		}
 	}
-	table, err := session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: &toy, PlanOnly: true}}).PlanTableSize(512, 512)
+	table, err := session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: profileFile(t, &toy), PlanOnly: true}}).PlanTableSize(512, 512)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestBudgetWithinDevice(t *testing.T) {
 	if len(small.Lower) != 1 || small.Lower[0].Change != "--precision fp16" || small.Lower[0].Minimum > toy.GlobalMem {
 		t.Errorf("remedies %v", small.Lower)
 	}
-	if _, err := session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: &toy, PlanOnly: true}}).PlanTableSize(512, 512); !errors.As(err, &small) || small.DeviceMem == 0 {
+	if _, err := session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: profileFile(t, &toy), PlanOnly: true}}).PlanTableSize(512, 512); !errors.As(err, &small) || small.DeviceMem == 0 {
 		t.Errorf("table of a device of %d bytes: %v", least-1, err)
 	}
 }
@@ -118,7 +118,7 @@ func TestBufferRemedies(t *testing.T) {
 	plan := func(maxAlloc int64, p pipeline.Precision) error {
 		toy := *phone
 		toy.MaxAlloc = maxAlloc
-		s := session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: &toy, PlanOnly: true}, Precision: p})
+		s := session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: profileFile(t, &toy), PlanOnly: true}, Precision: p})
 		_, err := s.ExplainSize(256, 4096)
 		return err
 	}
@@ -156,7 +156,7 @@ func TestProfileLimits(t *testing.T) {
 		var out bytes.Buffer
 		j := c.job(0, 0, &out)
 		j.DryRun = true
-		only := session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: p, PlanOnly: true}})
+		only := session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: profileFile(t, p), PlanOnly: true}})
 		rep, err := only.Enhance(context.Background(), j)
 		if err != nil || rep.Device.Profile != name || rep.Plan.Budget != p.GlobalMem/5*4 || len(rep.Plan.Table) == 0 {
 			t.Errorf("%s: %v", name, err)
@@ -178,7 +178,7 @@ func TestProfileLimits(t *testing.T) {
 	}
 	var free, limited bytes.Buffer
 	develop(t, session(t, pipeline.Settings{}), c.job(0, 0, &free))
-	_, rep := develop(t, session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: toy}}), c.job(0, 0, &limited))
+	_, rep := develop(t, session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: profileFile(t, toy)}}), c.job(0, 0, &limited))
 	if !bytes.Equal(free.Bytes(), limited.Bytes()) {
 		t.Error("limits that no kernel depends on changed the picture")
 	}

@@ -1,10 +1,8 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"path/filepath"
 	"strconv"
@@ -13,7 +11,6 @@ import (
 	"enhance/clrt"
 	"enhance/internal/devices"
 	"enhance/internal/exec"
-	"enhance/internal/profile"
 	"enhance/memplan"
 	"enhance/raw"
 )
@@ -60,8 +57,9 @@ type DeviceOptions struct {
 	// Cores bounds how many of a CPU device's are used; 0 is no bound. Those of the
 	// host's own stages, and of the host executor, are GOMAXPROCS.
 	Cores int
-	// Profile limits the device to what a device of that profile has, see [LoadProfile].
-	Profile *Profile
+	// Profile limits the device to what another device has: a profile of that name, or of a
+	// .json file (docs/device-profiles.md); "" for none.
+	Profile string
 	// PlanOnly plans for the profile itself: no device is looked for, kernels are
 	// those of the profile's kind, and only dry runs and explanations work.
 	PlanOnly bool
@@ -99,18 +97,6 @@ type SessionObserver struct {
 	// Profiler gives what gathers where the time of all runs on device n goes, n counted
 	// from 0 in a [Batch]; nil gathers nothing. For the command's --profile.
 	Profiler func(n int, name string, d *clrt.Device) *exec.Profile
-}
-
-// Profile is a device that is not here, as data: its memory and its limits.
-type Profile = profile.Profile
-
-// LoadProfile reads the profile of that name, or of a .json file.
-func LoadProfile(name string) (*Profile, error) {
-	p, err := profile.Load(name)
-	if errors.As(err, new(*fs.PathError)) {
-		return nil, &FileError{Path: name, Err: err}
-	}
-	return p, err
 }
 
 // Budget is a bound on bytes; the zero Budget says that nobody gave one.

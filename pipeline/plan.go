@@ -28,33 +28,25 @@ func (s *Session) chooseAlgos() (err error) {
 // probe asks the device what it has.
 func (s *Session) probe() error { return s.device.probe(s.mayUseWarpgroups) }
 
-// prepare plans a run of m, which is the session's model or part of it, within
-// a budget.
-func (s *Session) prepare(m *model.Model, h, w int, budget Budget) (*exec.Job, error) {
-	if err := s.probe(); err != nil {
-		return nil, err
-	}
-	return s.prepareWith(m, h, w, s.engineOptions(budget))
+// prepare plans a run of m, which is the session's model or part of it, with these options.
+// The device must have been probed.
+func (s *Session) prepare(m *model.Model, h, w int, opt exec.Options) (*exec.Job, error) {
+	job, err := exec.Prepare(m, h, w, s.device.info, opt)
+	return job, s.checkAlgos(job, m, err)
 }
 
-// prepareWith plans with these options. The device must have been probed.
-func (s *Session) prepareWith(m *model.Model, h, w int, opt exec.Options) (*exec.Job, error) {
-	job, err := exec.Prepare(m, h, w, s.device.info, opt)
+// checkAlgos explains the error of a plan for m, or says that the choice of algorithms names a
+// layer that is not there.
+func (s *Session) checkAlgos(job *exec.Job, m *model.Model, err error) error {
 	if err != nil {
-		return nil, s.algoError(err)
+		return s.algoError(err)
 	}
 	if m == s.model { // part of a network need not have every layer that is named
 		if err := s.choices.algo.Match(job.Program); err != nil {
-			return nil, optionErrorf("algo", "%v", err)
+			return optionErrorf("algo", "%v", err)
 		}
 	}
-	return job, nil
-}
-
-// prepareWithin plans for a budget. If that is too small the error is a *BudgetError.
-func (s *Session) prepareWithin(m *model.Model, h, w int, b Budget) (*exec.Job, error) {
-	job, err := s.prepare(m, h, w, b)
-	return job, s.explainBudget(err, m, h, w)
+	return nil
 }
 
 // minimum is the smallest budget that works for m.
@@ -84,7 +76,7 @@ func (s *Session) engineOptions(budget Budget) exec.Options {
 // optionsIn are engineOptions in a precision that need not be the session's.
 func (s *Session) optionsIn(p Precision, budget Budget) exec.Options {
 	return exec.Options{
-		Precision: p.Storage(), TF32: p == TF32, Tuned: s.choices.table, Rates: s.choices.rates, Budget: budget, Algo: s.choices.algo.Algo,
+		Precision: p.storage(), TF32: p == TF32, Tuned: s.choices.table, Rates: s.choices.rates, Budget: budget, Algo: s.choices.algo.Algo,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
 		Matrix: s.device.matrix != nil && *s.device.matrix, Warpgroup: s.device.hopper, Discrete: s.device.discrete(), HostRest: s.device.hostRest(), Profiler: s.profile,
 		SaveHostMemory: s.lowHostMemory(),

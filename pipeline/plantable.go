@@ -122,8 +122,8 @@ func (s *Session) planTable(input string, r *run) (*PlanTable, error) {
 		return nil, s.explainBudget(err, s.model, h, w)
 	}
 	if most := s.device.info.GlobalMem; most > 0 && least > most {
-		_, err := s.prepareWithin(s.model, h, w, s.budget)
-		return nil, err
+		_, err := s.prepare(s.model, h, w, s.engineOptions(s.budget))
+		return nil, s.explainBudget(err, s.model, h, w)
 	}
 	budgets = append(budgets, least)
 	slices.Sort(budgets)
@@ -132,7 +132,7 @@ func (s *Session) planTable(input string, r *run) (*PlanTable, error) {
 		if b < math.MaxInt64 {
 			row.Budget = b
 		}
-		job, err := s.prepare(s.model, h, w, s.tableBudget(b))
+		job, err := s.prepare(s.model, h, w, s.engineOptions(s.tableBudget(b)))
 		switch {
 		case errors.As(err, new(*memplan.BudgetError)):
 			row.TooSmall = true
@@ -166,7 +166,9 @@ func (row *TableRow) fitHost(r *run, job *exec.Job, last *TableRow) error {
 	err := r.hostNeeds()
 	var host *HostMemoryError
 	if errors.As(err, &host) {
-		err = r.fitDevice(host, tried, func(b Budget) (*exec.Job, error) { return r.session.prepare(r.session.model, r.geo.h, r.geo.w, b) })
+		err = r.fitDevice(host, tried, func(b Budget) (*exec.Job, error) {
+			return r.session.prepare(r.session.model, r.geo.h, r.geo.w, r.session.engineOptions(b))
+		})
 	}
 	row.HostNeed = r.report.Host.Need
 	if row.HostTooSmall = errors.As(err, &host); row.HostTooSmall {

@@ -52,8 +52,8 @@ func parsePrecision(s string) (Precision, error) {
 	return FP32, optionErrorf("precision", "%q: want fp32, tf32, fp16 or auto", s)
 }
 
-// Storage is how activations of the precision are stored.
-func (p Precision) Storage() planar.Precision {
+// storage is how activations of the precision are stored.
+func (p Precision) storage() planar.Precision {
 	if p == FP16 {
 		return planar.FP16
 	}
@@ -94,7 +94,7 @@ func (s *Session) refusePrecision(p Precision) error {
 	if s.device.info == nil {
 		why = "computes in float32 only"
 	}
-	if s.set.Profile == nil { // auto measures on the device itself
+	if s.device.profile == nil { // auto measures on the device itself
 		can = append(can, precisionNames[AutoPrecision])
 	}
 	return optionErrorf("precision", "%s: %s %s: it offers %s", p, s.device.deviceFacts().Name, why, strings.Join(can, ", "))
@@ -135,7 +135,7 @@ func (s *Session) choosePrecision(ctx context.Context) error {
 	case p != AutoPrecision:
 		s.choices.chosen = &precisionChoice{precision: p}
 		return nil
-	case s.device.choice.Device == nil || s.set.Profile != nil:
+	case s.device.choice.Device == nil || s.device.profile != nil:
 		return optionErrorf("precision", "auto measures on the device, and a profile has none: choose one of fp32, tf32, fp16")
 	}
 	if s.preference()[0] == FP32 {
@@ -163,7 +163,8 @@ func (s *Session) preference() []Precision {
 // planPrecisely plans within a budget, for AutoPrecision in the one that was chosen or, if
 // it does not fit, in the most exact one that fits and is close enough to FP32.
 func (s *Session) planPrecisely(ctx context.Context, m *model.Model, h, w int, b Budget) (*exec.Job, error) {
-	job, err := s.prepareWithin(m, h, w, b)
+	job, err := exec.Prepare(m, h, w, s.device.info, s.engineOptions(b))
+	err = s.explainBudget(s.checkAlgos(job, m, err), m, h, w)
 	if s.set.Precision != AutoPrecision || !errors.As(err, new(*BudgetError)) {
 		return job, err
 	}
@@ -173,7 +174,7 @@ func (s *Session) planPrecisely(ctx context.Context, m *model.Model, h, w int, b
 			continue
 		}
 		s.choices.chosen = &precisionChoice{precision: p}
-		job, perr := s.prepare(m, h, w, b)
+		job, perr := s.prepare(m, h, w, s.engineOptions(b))
 		if perr != nil {
 			continue
 		}

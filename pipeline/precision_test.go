@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"enhance/clrt"
-	"enhance/internal/profile"
 	"enhance/internal/tune"
 	"enhance/model"
 )
@@ -173,11 +172,7 @@ func TestUnknownTF32(t *testing.T) {
 	if Classify(err) != ClassOption || !strings.Contains(err.Error(), "no matrix units") || !strings.Contains(err.Error(), "offers fp32, fp16, auto") {
 		t.Errorf("error %v", err)
 	}
-	p, err := profile.Load("rtx-3060")
-	if err != nil {
-		t.Fatal(err)
-	}
-	auto, err := NewSession(Settings{DeviceOptions: DeviceOptions{Profile: p, PlanOnly: true}, Precision: AutoPrecision})
+	auto, err := NewSession(Settings{DeviceOptions: DeviceOptions{Profile: "rtx-3060", PlanOnly: true}, Precision: AutoPrecision})
 	if err != nil {
 		t.Fatal(err)
 	}

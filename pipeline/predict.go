@@ -62,7 +62,7 @@ func (s *Session) predict() float64 {
 		}
 		return float64(info.FLOPs) / (hostRate * float64(cores()))
 	}
-	opt := exec.Options{Precision: s.set.Precision.Storage(), Algo: s.choices.algo.Algo}
+	opt := exec.Options{Precision: s.set.Precision.storage(), Algo: s.choices.algo.Algo}
 	job, err := exec.Prepare(s.model, h, w, s.device.info, opt)
 	if err != nil || !(job.Plan.Cost.Seconds > 0) || math.IsInf(job.Plan.Cost.Seconds, 0) {
 		return 0

@@ -45,7 +45,7 @@ func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(str
 		return e, job, err
 	}
 	found := s.budget.Lowered(int64(foundShare*float64(held)), "what the device was found to have")
-	again, perr := s.prepare(m, h, w, found)
+	again, perr := s.prepare(m, h, w, s.engineOptions(found))
 	var least *memplan.BudgetError
 	switch {
 	case errors.As(perr, &least):

@@ -115,7 +115,7 @@ func discrete(t *testing.T) pipeline.Settings {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pipeline.Settings{Model: "pynet-random:x,width=4", DeviceOptions: pipeline.DeviceOptions{Profile: p}}
+	return pipeline.Settings{Model: "pynet-random:x,width=4", DeviceOptions: pipeline.DeviceOptions{Profile: profileFile(t, p)}}
 }
 
 // order is a job for that network.

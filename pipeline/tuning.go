@@ -32,7 +32,7 @@ func (s *Session) tuningStore() tune.Store {
 // for the prices of plans. It reads the file once, so that photos of a session have one
 // table.
 func (s *Session) useTuning() error {
-	if s.set.NoTune || s.set.Profile != nil || s.device.info == nil || s.device.choice.Device == nil || s.choices.table != nil {
+	if s.set.NoTune || s.device.profile != nil || s.device.info == nil || s.device.choice.Device == nil || s.choices.table != nil {
 		return nil
 	}
 	table, dropped := s.tuningStore().Load()
@@ -165,7 +165,7 @@ type PrecisionFinding struct {
 // before are replaced.
 func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration) (*TuneReport, error) {
 	start := time.Now()
-	if s.device.info == nil || s.device.choice.Device == nil || s.set.Profile != nil {
+	if s.device.info == nil || s.device.choice.Device == nil || s.device.profile != nil {
 		return nil, optionErrorf("device", "tuning measures on an OpenCL device itself: choose one that is here, without a profile")
 	}
 	if err := s.probe(); err != nil {
@@ -199,7 +199,7 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 			return r, err
 		}
 		opt.Tuned, opt.Budget = table, Budget{}
-		job, err := s.prepareWith(s.model, h, w, opt)
+		job, err := s.prepare(s.model, h, w, opt)
 		if err != nil {
 			return r, err
 		}

@@ -30,7 +30,7 @@ func runApply(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.set.PlanOnly = c.dryRun && c.set.Profile != nil && c.device == ""
+	c.set.PlanOnly = c.dryRun && c.set.Profile != "" && c.device == ""
 	c.tellNotices(false)
 	c.compileApart()
 	s, err := pipeline.NewSession(c.set)

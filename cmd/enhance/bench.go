@@ -9,6 +9,7 @@ import (
 	"enhance/clrt"
 	"enhance/internal/atomicfile"
 	"enhance/internal/devices"
+	"enhance/internal/planar"
 	"enhance/pipeline"
 )
 
@@ -46,7 +47,10 @@ func (b *benchRun) check() error {
 	case suite && !(b.limit > 0 && b.limit <= 3600):
 		return usagef("--limit: %g: want seconds, at most 3600", b.limit)
 	}
-	b.opt.Repeat, b.opt.Limit, b.opt.Precision = b.repeat, time.Duration(b.limit*float64(time.Second)), b.set.Precision.Storage()
+	b.opt.Repeat, b.opt.Limit = b.repeat, time.Duration(b.limit*float64(time.Second))
+	if b.set.Precision == pipeline.FP16 {
+		b.opt.Precision = planar.FP16
+	}
 	return nil
 }
 

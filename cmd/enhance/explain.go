@@ -22,7 +22,7 @@ func runExplain(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.set.PlanOnly = c.set.Profile != nil && c.device == ""
+	c.set.PlanOnly = c.set.Profile != "" && c.device == ""
 	c.tellNotices(false)
 	c.compileApart()
 	s, err := pipeline.NewSession(c.set)

@@ -48,7 +48,7 @@ func runModelRun(c *call) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	c.set.PlanOnly = c.dryRun && c.set.Profile != nil && c.device == ""
+	c.set.PlanOnly = c.dryRun && c.set.Profile != "" && c.device == ""
 	c.set.Early = !c.dryRun
 	c.tellNotices(false)
 	c.compileApart()

@@ -23,7 +23,7 @@ func newOrder(c *call) (o *order, err error) {
 	if c.listDevices {
 		return o, nil
 	}
-	c.set.PlanOnly = c.set.Profile != nil && c.dryRun && c.device == ""
+	c.set.PlanOnly = c.set.Profile != "" && c.dryRun && c.device == ""
 	c.set.Early = !c.dryRun
 	if err = o.readJob(); err != nil {
 		return nil, err

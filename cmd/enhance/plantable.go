@@ -28,7 +28,7 @@ func runPlanTable(c *call) error {
 	case c.size != "" && c.measure:
 		return usagef("plan-table: --measure needs a photo, not --size")
 	}
-	c.set.PlanOnly = c.set.Profile != nil && c.device == "" && !c.measure
+	c.set.PlanOnly = c.set.Profile != "" && c.device == "" && !c.measure
 	c.tellNotices(false)
 	c.compileApart()
 	s, err := pipeline.NewSession(c.set)

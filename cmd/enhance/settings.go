@@ -40,11 +40,7 @@ func (c *call) settings() (err error) {
 			return usagef("--host-mem: %v or 0 for no limit", err)
 		}
 	}
-	if c.deviceProfile != "" {
-		if s.Profile, err = pipeline.LoadProfile(c.deviceProfile); err != nil {
-			return err
-		}
-	}
+	s.Profile = c.deviceProfile
 	if c.precision != "" {
 		if err = s.Precision.UnmarshalText([]byte(c.precision)); err != nil {
 			return err
