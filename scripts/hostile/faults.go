@@ -161,9 +161,9 @@ func descriptors(c *campaign, a *attempt) error {
 // limits bounds what the process may have.
 func limits(c *campaign, a *attempt) error {
 	// With fewer than a dozen descriptors the runtime of Go does not begin.
-	// Nor does it with a gigabyte of addresses, of which it reserves more than it takes.
+	// Nor does it with 1.4 gigabytes of addresses, of which it reserves more than it takes.
 	lines := []string{"ulimit -n %d", "ulimit -f %d", "ulimit -c 0; ulimit -s %d00", "ulimit -v %d00000"}
-	n := []int{12 + a.IntN(12), a.IntN(12), 1 + a.IntN(80), 11 + a.IntN(30)}
+	n := []int{12 + a.IntN(12), a.IntN(12), 1 + a.IntN(80), 15 + a.IntN(30)}
 	k := a.IntN(len(lines))
 	a.shell(fmt.Sprintf(lines[k], n[k]) + `; exec "$@"`)
 	if k == len(lines)-1 && c.cache != nil && a.IntN(2) == 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 )
@@ -52,6 +53,21 @@ var fileKinds = []kind{
 		a.maybe("--dry-run")
 		return nil
 	}},
+	{name: "defect list", weight: 2, make: func(c *campaign, a *attempt) error {
+		text := []byte("3 4\n5 6 1700000000 # comment\n47 31 0\n")
+		if a.IntN(3) == 0 {
+			text = bytes.Repeat(text, 1<<a.IntN(14))
+		}
+		if a.IntN(4) == 0 {
+			text = mutate(a.Rand, text)
+		} else {
+			text = mutateText(a.Rand, text)
+		}
+		a.develop(a.headerless(c)...)
+		a.args = append(a.args, "--defects", a.file("list.txt", text))
+		a.maybe("--dry-run")
+		return nil
+	}},
 	{name: "names", weight: 2, make: func(c *campaign, a *attempt) error {
 		parts := []string{"\x1b[2J", "\n", "\r", "\u202e", "\xff", "a", "%s", " ", "-", "é", "\x07", strings.Repeat("x", 100)}
 		name := "n"
@@ -67,8 +83,8 @@ var fileKinds = []kind{
 	}},
 	{name: "arguments", weight: 2, make: func(c *campaign, a *attempt) error {
 		a.develop(a.headerless(c)...)
-		flags := []string{"--wb", "--exposure", "--noise", "--denoise", "--mem", "--host-mem", "--black", "--white", "--raw-size", "--cfa", "-b", "-f", "--precision", "-m", "--algo", "--min-psnr", "-g"}
-		values := []string{"", "0", "-1", "1e999", "NaN", "inf", "9223372036854775808", "99999999G", "1,1", "1,1,1", "0,0,0", "1e-300,1,1", "\x1b[2J", "auto", "png", "16", "65535", "1x1", "99999x99999", "RGGB", "2e9"}
+		flags := []string{"--wb", "--exposure", "--noise", "--denoise", "--mem", "--host-mem", "--black", "--white", "--raw-size", "--cfa", "-b", "-f", "--precision", "-m", "--algo", "--min-psnr", "-g", "--tone", "--defects", "--shard", "--from"}
+		values := []string{"", "0", "-1", "1e999", "NaN", "inf", "9223372036854775808", "99999999G", "1,1", "1,1,1", "0,0,0", "1e-300,1,1", "\x1b[2J", "auto", "png", "16", "65535", "1x1", "99999x99999", "RGGB", "2e9", "mono", "4x4:RRGGRRGGGGBBGGBB", "64x64:R", "5500,1e300", "tungsten", "spot:0,0", "1/0", "2/1"}
 		for range 1 + a.IntN(3) {
 			a.args = append(a.args, flags[a.IntN(len(flags))], values[a.IntN(len(values))])
 		}
