@@ -73,7 +73,7 @@ const (
 // NoiseFacts say what noise the network was told of.
 type NoiseFacts struct {
 	Source  string      `json:"source"` // none, given, file or estimated
-	Levels  NoiseLevels `json:"levels"` // of red, green, blue
+	Levels  NoiseLevels `json:"levels"` // of red, green, blue, before gain maps
 	Denoise float64     `json:"denoise"`
 	// ProfileRatio is how many times the variance of the file's profile is the
 	// estimate's; 0 if they were not compared.
@@ -168,7 +168,7 @@ func (r *run) measureNoise() (err error) {
 	if r.ahead != nil {
 		read = r.ahead.rows
 	}
-	r.decisions.estimate, err = noise.Estimate(r.ctx, r.meta, r.sampled(read))
+	r.decisions.estimate, err = noise.Estimate(r.ctx, r.meta, r.sampled(read), r.photo.Gains())
 	if errors.Is(err, noise.ErrNoFlatBlocks) {
 		err = nil
 	}

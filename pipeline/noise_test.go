@@ -73,7 +73,7 @@ func TestEstimateNoiseOnSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	e, err := noise.Estimate(context.Background(), p.Meta(), p.ReadRows)
+	e, err := noise.Estimate(context.Background(), p.Meta(), p.ReadRows, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestEstimateNoiseOnSample(t *testing.T) {
 func TestChooseNoise(t *testing.T) {
 	truth := noiseLevels(8e-4, 1.5e-5)
 	p := painted(900, 600).shoot(t, truth, 7)
-	e, err := noise.Estimate(context.Background(), p.Meta(), p.ReadRows)
+	e, err := noise.Estimate(context.Background(), p.Meta(), p.ReadRows, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -235,9 +235,7 @@ func (r *run) make(out *target, w, h int) error {
 	}
 	conv := &r.session.model.Convention
 	lev := newLevels(r.meta, conv, r.decisions.balance.networkGains(), r.report.Noise)
-	if r.report.Noise != nil && r.report.Noise.Source == noiseFile {
-		lev.shading = r.photo.Gains()
-	}
+	lev.shading = r.photo.Gains()
 	src := newSource(r.ahead, r.geo, conv, lev)
 	dev := newDeveloper(r.geo, r.decisions.rendering, enc, r.holds.batches, &r.session.host.pictures, r.session.stages())
 	defer dev.abandon()

@@ -19,11 +19,15 @@ const (
 // A RowReader reads rows y to y+n-1 of the active area, Meta.Width samples each.
 type RowReader func(y, n int, dst []uint16) error
 
+// Gains give the factors that gain maps have put on samples of row y from column x0 on.
+type Gains func(y, x0 int, dst []float32)
+
 // Estimate measures the noise of a photo on bands of 16 rows, spread evenly over its
-// crop. It reads no other rows, each once, downwards. The result does not depend on
-// the number of cores.
-func Estimate(ctx context.Context, m *mosaic.Meta, read RowReader) (*Estimation, error) {
+// crop. It reads no other rows, each once, downwards. If gains is not nil, the levels are
+// of the samples before. The result does not depend on the number of cores.
+func Estimate(ctx context.Context, m *mosaic.Meta, read RowReader, gains Gains) (*Estimation, error) {
 	s := newSample(m)
+	s.gains = gains
 	const together = 4 // bands in memory
 	rows := make([]uint16, min(together, len(s.bands))*bandRows*m.Width)
 	for first := 0; first < len(s.bands); first += together {
@@ -47,6 +51,7 @@ func Estimate(ctx context.Context, m *mosaic.Meta, read RowReader) (*Estimation,
 // sample is the blocks of a photo that are measured.
 type sample struct {
 	meta   *mosaic.Meta
+	gains  Gains
 	bands  []int // their first rows
 	across int   // blocks in a band, of each filter place
 	found  []spectrum
@@ -89,7 +94,26 @@ func (s *sample) measure(band int, stored []uint16) {
 			if f.mean = math.NaN(); ok {
 				*f = q.measure()
 				f.least = float64(least)
+				if s.gains != nil {
+					f.before(s.gains, y0+r+side, x0+c+side)
+				}
 			}
 		}
 	}
+}
+
+// before takes the factor in the middle of a block away, at row y, column x: gain maps
+// vary little over its 16 rows and columns.
+func (f *spectrum) before(gains Gains, y, x int) {
+	var at [1]float32
+	gains(y, x, at[:])
+	g := float64(at[0])
+	if !(g > 0) {
+		f.mean = math.NaN()
+		return
+	}
+	f.mean /= g
+	f.least /= g
+	f.mid /= float64(g * g)
+	f.high /= float64(g * g)
 }

@@ -17,6 +17,11 @@ const (
 	textured = 0.75
 	// leastVariance is far below that of rounding to integers, 1/12.
 	leastVariance = 1e-3
+	// Of the chosen blocks' energies at high frequencies the largest, which grain and edges
+	// raise, are left out. The mean of the share that is kept is smaller than that of all: by
+	// keptMean for white noise, whose energies are distributed as χ² of highCount degrees.
+	kept     = 0.7
+	keptMean = 0.8644
 )
 
 // point is a variance at a brightness above black, in stored units.
@@ -101,12 +106,19 @@ func quietest(all []spectrum) point {
 	})
 	n := max(minBlocks, int(chosen*float64(len(all))))
 	var p point
-	for _, f := range all[:n] {
+	high := make([]float64, n)
+	for i, f := range all[:n] {
 		p.x += f.mean
-		p.v += f.high
 		p.mid += f.mid
+		high[i] = f.high
+	}
+	slices.Sort(high)
+	low := high[:int(kept*float64(n))]
+	for _, v := range low {
+		p.v += v
 	}
 	p.n = float64(n)
+	p.v *= p.n / (keptMean * float64(len(low)))
 	p.x, p.v, p.mid = max(p.x/p.n, 0), p.v/p.n, p.mid/max(p.v, math.SmallestNonzeroFloat64)
 	return p
 }

@@ -84,11 +84,11 @@ func TestTooLittle(t *testing.T) {
 	s := shoot(200, 200, painted(200, 200), sensors[0], 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Estimate(ctx, &s.meta, s.read); !errors.Is(err, context.Canceled) {
+	if _, err := Estimate(ctx, &s.meta, s.read, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: error %v", err)
 	}
 	lost := errors.New("lost")
-	if _, err := Estimate(t.Context(), &s.meta, func(int, int, []uint16) error { return lost }); !errors.Is(err, lost) {
+	if _, err := Estimate(t.Context(), &s.meta, func(int, int, []uint16) error { return lost }, nil); !errors.Is(err, lost) {
 		t.Errorf("unreadable: error %v", err)
 	}
 }
@@ -148,7 +148,7 @@ func BenchmarkEstimate(b *testing.B) {
 		return nil
 	}
 	for b.Loop() {
-		if _, err := Estimate(b.Context(), &m, read); err != nil {
+		if _, err := Estimate(b.Context(), &m, read, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -169,6 +169,36 @@ func TestCutOff(t *testing.T) {
 	}
 	for _, v := range []float64{0.01, 0.1, 0.4} {
 		if r := math.Sqrt(e.Levels[1].At(v) / want[1].At(v)); !(r > 0.85 && r < 1.15) {
+			t.Errorf("at %g: %.3f of the true deviation (%+v)", v, r, e.Levels[1])
+		}
+	}
+}
+
+// TestGains: of a photo that a gain map has brightened to its corners, the levels are
+// those of the samples before.
+func TestGains(t *testing.T) {
+	const w, h = 900, 600
+	factor := func(y, x int) float64 {
+		dy, dx := float64(2*y-h)/h, float64(2*x-w)/w
+		return 1 + 2*(dy*dy+dx*dx)
+	}
+	want := sensors[1]
+	light := painted(w, h)
+	s := shoot(w, h, func(c mosaic.Colour, y, x int) float64 { return light(c, y, x) / factor(y, x) }, want, 1)
+	for i, v := range s.samples {
+		s.samples[i] = uint16(min(math.Round(black+(float64(v)-black)*factor(i/w, i%w)), white))
+	}
+	gains := func(y, x0 int, dst []float32) {
+		for i := range dst {
+			dst[i] = float32(factor(y, x0+i))
+		}
+	}
+	e, err := Estimate(t.Context(), &s.meta, s.read, gains)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []float64{0.01, 0.1, 0.3} {
+		if r := math.Sqrt(e.Levels[1].At(v) / want[1].At(v)); !(r > 0.88 && r < 1.12) {
 			t.Errorf("at %g: %.3f of the true deviation (%+v)", v, r, e.Levels[1])
 		}
 	}
