@@ -31,6 +31,7 @@ func options(t *testing.T) (o Options, said *[]string) {
 		t.Fatal(err)
 	}
 	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
 	said = new([]string)
 	return Options{Command: []string{self, "drivers.test", serveArgument}, Patience: 20 * time.Second,
 		Say: func(text string) { *said = append(*said, text) }, Debug: func(text string) { t.Log(text) }}, said
@@ -162,15 +163,16 @@ func TestErrorsOfDrivers(t *testing.T) {
 // drivers over only for a while; damaged files count as none.
 func TestVerdicts(t *testing.T) {
 	folder, now := t.TempDir(), time.Now()
+	folders := []string{"/dev/null/none", folder} // the first cannot be
 	good, bad := &verdict{Version: verdictVersion, Made: now}, &verdict{Version: verdictVersion, Made: now, Failed: []Failure{{Driver{Library: "lib"}, "crashed"}}}
-	good.save(folder, "good")
-	bad.save(folder, "bad")
+	good.save(folders, "good")
+	bad.save(folders, "bad")
 	for _, c := range []struct {
 		key   string
 		after time.Duration
 		found bool
 	}{{"good", 0, true}, {"good", 1000 * time.Hour, true}, {"bad", time.Minute, true}, {"bad", failedFor + time.Minute, false}, {"bad", -time.Hour, false}, {"none", 0, false}} {
-		if v := loadVerdict(folder, c.key, now.Add(c.after)); (v != nil) != c.found {
+		if v := loadVerdict(folders, c.key, now.Add(c.after)); (v != nil) != c.found {
 			t.Errorf("%s after %v: %+v", c.key, c.after, v)
 		}
 	}
@@ -178,7 +180,7 @@ func TestVerdicts(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "good.json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if v := loadVerdict(folder, "good", now); v != nil {
+		if v := loadVerdict(folders, "good", now); v != nil {
 			t.Errorf("%q: %+v", text, v)
 		}
 	}
@@ -198,7 +200,7 @@ func TestVerdicts(t *testing.T) {
 		t.Error("another library has the same key")
 	}
 	for i := range 3 * mostVerdicts {
-		good.save(folder, fmt.Sprint("k", i))
+		good.save(folders, fmt.Sprint("k", i))
 	}
 	if names, _ := filepath.Glob(filepath.Join(folder, "*.json")); len(names) > mostVerdicts {
 		t.Errorf("%d verdicts are kept", len(names))

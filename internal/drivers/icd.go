@@ -31,7 +31,10 @@ func (d Driver) String() string {
 
 // pocl reports whether the driver is, or may be, PoCL.
 func (d Driver) pocl() bool {
-	return d.Library == "" || strings.Contains(strings.ToLower(filepath.Base(d.Library)), "pocl")
+	if d.Library == "" {
+		return os.Getenv(libraryEnv) != ""
+	}
+	return strings.Contains(strings.ToLower(filepath.Base(d.Library)), "pocl")
 }
 
 // Variables of OpenCL loaders. The Khronos loader takes libraries from icdFilenames and a

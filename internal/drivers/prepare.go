@@ -61,8 +61,8 @@ func Prepare(o Options) ([]Failure, error) {
 			failed = append(failed, Failure{d, "has no folder to keep kernels in: " + cacheErr.Error()})
 		}
 	}
-	folder, id := clrt.CacheDir(verdictFolder), key(usable)
-	v := loadVerdict(folder, id, time.Now())
+	folders, id := verdictFolders(), key(usable)
+	v := loadVerdict(folders, id, time.Now())
 	if v == nil || o.Retry && len(v.Failed) > 0 {
 		start := time.Now()
 		var err error
@@ -71,7 +71,7 @@ func Prepare(o Options) ([]Failure, error) {
 			return nil, nil // it is as it was without a trial
 		}
 		o.Debug(fmt.Sprintf("OpenCL drivers tried in %.2f s", time.Since(start).Seconds()))
-		v.save(folder, id)
+		v.save(folders, id)
 	}
 	failed = append(failed, v.Failed...)
 	if len(failed) == 0 {
@@ -80,7 +80,7 @@ func Prepare(o Options) ([]Failure, error) {
 	for _, f := range failed {
 		o.Say(f.String() + "; it is passed over: repair or remove it")
 	}
-	return failed, pass(all, failed, folder, id)
+	return failed, pass(all, failed, folders, id)
 }
 
 // probeAll tries each driver by itself, at the same time, and then all good ones together.
@@ -167,7 +167,7 @@ func rank(t clrt.DeviceType) int {
 const vendorsSuffix = ".vendors"
 
 // pass has this process, and those that it starts, see only the drivers that did not fail.
-func pass(all []Driver, failed []Failure, folder, id string) error {
+func pass(all []Driver, failed []Failure, folders []string, id string) error {
 	var left []Driver
 	for _, d := range all {
 		bad := false
@@ -181,14 +181,22 @@ func pass(all []Driver, failed []Failure, folder, id string) error {
 	if len(left) == 0 {
 		return &clrt.NoOpenCLError{Reason: failed[0].String()}
 	}
-	if folder == "" {
-		var err error
-		if folder, err = ownTemporary(); err != nil {
+	if len(folders) == 0 { // they are for a list now
+		own, err := ownTemporary()
+		if err != nil {
 			return &clrt.NoOpenCLError{Reason: fmt.Sprintf("%s, and there is no folder to list the other drivers in: %v", failed[0], err)}
 		}
+		folders = []string{own}
 	}
-	dir := filepath.Join(folder, id+vendorsSuffix)
-	if err := register(dir, left); err != nil {
+	var dir string
+	var err error
+	for _, folder := range folders {
+		dir = filepath.Join(folder, id+vendorsSuffix)
+		if err = register(dir, left); err == nil {
+			break
+		}
+	}
+	if err != nil {
 		return &clrt.NoOpenCLError{Reason: fmt.Sprintf("%s, and the other drivers cannot be listed: %v", failed[0], err)}
 	}
 	_ = os.Unsetenv(icdFilenames)

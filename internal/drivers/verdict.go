@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"enhance/clrt"
 	"enhance/internal/regularfile"
 )
 
@@ -40,6 +41,22 @@ const failedFor = time.Hour
 
 // verdictFolder is the cache's folder of verdicts.
 const verdictFolder = "drivers"
+
+// verdictFolders are where verdicts may be kept, the best first: in the cache, or among the temporary
+// files where there is no home or nothing can be written there. There is none if the user
+// wants no cache.
+func verdictFolders() (all []string) {
+	if os.Getenv("ENHANCE_CACHE_DIR") == "off" {
+		return nil
+	}
+	if dir := clrt.CacheDir(verdictFolder); dir != "" {
+		all = append(all, dir)
+	}
+	if dir, err := ownTemporary(); err == nil {
+		all = append(all, filepath.Join(dir, verdictFolder))
+	}
+	return all
+}
 
 // key identifies the drivers and what decides how they behave: their files, the dynamic
 // linker's cache, which changes with every package, variables and the limit of memory.
@@ -81,33 +98,32 @@ func facts(path string) string {
 // maxVerdict bounds the file of a verdict.
 const maxVerdict = 1 << 20
 
-// loadVerdict finds the verdict of a key in a folder, nil if there is none that holds.
-func loadVerdict(folder, key string, now time.Time) *verdict {
-	if folder == "" {
-		return nil
+// loadVerdict finds the verdict of a key in folders, nil if there is none that holds.
+func loadVerdict(folders []string, key string, now time.Time) *verdict {
+	for _, folder := range folders {
+		text, err := regularfile.Read(filepath.Join(folder, key+".json"), maxVerdict)
+		v := &verdict{}
+		if err != nil || json.Unmarshal(text, v) != nil || v.Version != verdictVersion {
+			continue
+		}
+		if age := now.Sub(v.Made); len(v.Failed) == 0 || age >= 0 && age <= failedFor {
+			return v
+		}
 	}
-	text, err := regularfile.Read(filepath.Join(folder, key+".json"), maxVerdict)
-	if err != nil {
-		return nil
-	}
-	v := &verdict{}
-	if json.Unmarshal(text, v) != nil || v.Version != verdictVersion {
-		return nil
-	}
-	if age := now.Sub(v.Made); len(v.Failed) > 0 && (age < 0 || age > failedFor) {
-		return nil
-	}
-	return v
+	return nil
 }
 
-// save keeps the verdict, if it can.
-func (v *verdict) save(folder, key string) {
+// save keeps the verdict in the first folder that takes it.
+func (v *verdict) save(folders []string, key string) {
 	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil || folder == "" || v.chance || os.MkdirAll(folder, 0o755) != nil {
+	if err != nil || v.chance {
 		return
 	}
-	if writeFile(filepath.Join(folder, key+".json"), text) == nil {
-		prune(folder)
+	for _, folder := range folders {
+		if os.MkdirAll(folder, 0o700) == nil && writeFile(filepath.Join(folder, key+".json"), text) == nil {
+			prune(folder)
+			return
+		}
 	}
 }
 
