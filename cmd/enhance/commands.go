@@ -21,7 +21,7 @@ type command struct {
 	run     func(c *call) error
 	words   func() []string // that its arguments may be, for completion
 	files   bool            // its arguments are files
-	minor   bool            // named in one line of the short help
+	minor   bool            // only its name is in the short help
 }
 
 // develop is the name of the main command, which has none on the command line.
@@ -37,7 +37,7 @@ func init() {
 		applyCommand, inspectCommand, explainCommand, planTableCommand, tuneCommand, selftestCommand,
 		{name: "model", summary: "convert weights, describe a network, run one on a tensor"},
 		modelInfoCommand, modelImportCommand, modelRunCommand,
-		{name: "bench", summary: "time networks, convolutions and matrix products"},
+		{name: "bench", minor: true, summary: "time networks, convolutions and matrix products"},
 		benchNetCommand, benchConvCommand, benchGEMMCommand, benchLadderCommand,
 		evalCommand,
 		helpCommand, versionCommand, completionCommand, manCommand, completeCommand,

@@ -70,7 +70,7 @@ var flagTable = []flag{
 	{name: "bits", short: "b", arg: "N", def: "8", group: groupOutput, commands: []string{develop, "apply"}, basic: true, words: words("8", "16"),
 		help: "bits per sample, 8 or 16",
 		to:   func(o *options) any { return &o.bits }},
-	{name: "quality", arg: "N", def: "92", group: groupOutput, commands: []string{develop, "apply"}, basic: true,
+	{name: "quality", arg: "N", def: "92", group: groupOutput, commands: []string{develop, "apply"},
 		help: "JPEG quality, 1 to 100",
 		to:   func(o *options) any { return &o.quality }},
 	{name: "resize", arg: "WxH", group: groupOutput, commands: []string{develop}, basic: true,

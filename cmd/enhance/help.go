@@ -78,7 +78,7 @@ func (c *call) printHelp(cmd *command) error {
 		}
 		writeFlags(&b, flagsOf(develop), true)
 		writeCommands(&b, "Commands", slices.DeleteFunc(slices.Clone(commands), func(c *command) bool { return c.minor }))
-		b.WriteString("\nenhance help all explains every flag and the exit statuses; enhance help COMMAND\nexplains a command. Three more commands: version, man, completion bash|zsh|fish.\n")
+		b.WriteString("\nenhance help all explains every flag and the exit statuses; enhance help COMMAND\nexplains a command. More commands: " + strings.Join(minorCommands(), ", ") + ".\n")
 	case cmd.run == nil:
 		fmt.Fprintf(&b, "%s: %s.\n", cmd.called(), cmd.summary)
 		writeCommands(&b, "Commands", family(cmd.name))
@@ -92,6 +92,16 @@ func (c *call) printHelp(cmd *command) error {
 	}
 	_, err := io.WriteString(c.stdout, b.String())
 	return err
+}
+
+// minorCommands are those whose names alone are in the short help.
+func minorCommands() (names []string) {
+	for _, c := range commands {
+		if c.minor && !c.hidden() {
+			names = append(names, c.name)
+		}
+	}
+	return names
 }
 
 // printAllHelp prints all about the main command, and the exit statuses.

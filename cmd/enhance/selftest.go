@@ -13,7 +13,7 @@ import (
 	"enhance/model"
 )
 
-var selftestCommand = &command{name: "selftest", summary: "test a device's kernels against their definition",
+var selftestCommand = &command{name: "selftest", minor: true, summary: "test a device's kernels against their definition",
 	usage: []string{"selftest [-g DEVICE] [-m MODEL] [--json]"}, run: runSelftest,
 	about: `Runs every kernel that the device would use for the model, in every precision that it
 offers, on small inputs of odd sizes, and compares the results with the definition in

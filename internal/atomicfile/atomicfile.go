@@ -2,8 +2,8 @@
 // name or does not appear at all.
 //
 // [Create] checks the target and opens a temporary file in the target's own
-// directory, so an unwritable directory, an existing file or a directory in the
-// way is found before any work is spent on the contents. The caller writes,
+// directory, so an unwritable directory, an existing file, a file that cannot be
+// replaced or a directory in the way is found before any work is spent on the contents. The caller writes,
 // then calls [File.Commit], which flushes the data to the disk, gives the file
 // its final name and flushes the directory. [File.Abort] drops everything.
 //
@@ -160,6 +160,9 @@ func inspect(path string, opt Options) (target string, mode *fs.FileMode, err er
 	}
 	if !opt.Overwrite {
 		return "", nil, &Error{Op: "create", Path: path, Err: ErrExists, Hint: "choose another name or allow overwriting"}
+	}
+	if err := checkReplace(target); err != nil {
+		return "", nil, &Error{Op: "replace", Path: path, Err: err, Hint: replaceHint(err)}
 	}
 	perm := info.Mode().Perm()
 	return target, &perm, nil

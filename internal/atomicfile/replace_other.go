@@ -1,0 +1,5 @@
+//go:build !linux
+
+package atomicfile
+
+func replaceable(target, dir string) error { return nil }
