@@ -82,12 +82,16 @@ func (b *benchRun) writeRate(what, refused string, gflops float64) {
 }
 
 // draw completes it.
-func draw(f *atomicfile.File, c *papers.Chart) error {
+func (b *benchRun) draw(f *atomicfile.File, c *papers.Chart) error {
 	if f == nil {
 		return nil
 	}
 	if err := c.WriteSVG(f); err != nil {
 		return err
 	}
-	return f.Commit()
+	if err := f.Commit(); err != nil {
+		return err
+	}
+	b.wrote(b.stderr, b.svg, "the chart")
+	return nil
 }

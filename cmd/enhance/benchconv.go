@@ -87,5 +87,5 @@ func (b *benchRun) conv() (*papers.ConvReport, error) {
 	if why := r.Nothing(); why != "" {
 		return nil, &devices.Error{Selector: b.set.Device, Problem: "nothing could be measured: " + why}
 	}
-	return r, draw(out, r.Chart())
+	return r, b.draw(out, r.Chart())
 }

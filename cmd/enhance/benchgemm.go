@@ -77,5 +77,5 @@ func (b *benchRun) gemm(s *papers.GEMMSuite) (*papers.GEMMReport, error) {
 			b.writeRate(fmt.Sprintf("%-12s %-24s", c, m.Variant), m.Refused, m.GFLOPs)
 		}
 	}
-	return r, draw(out, r.Chart())
+	return r, b.draw(out, r.Chart())
 }

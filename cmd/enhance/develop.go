@@ -125,7 +125,9 @@ func (b *batch) run(ctx context.Context) int {
 		b.code = b.exit(err)
 	}
 	profiles, err := b.times.finish(b.stderr, b.json)
-	if err != nil && b.code == exitOK {
+	if err == nil {
+		b.wrote(b.stderr, b.times.path, "the timeline, for ui.perfetto.dev")
+	} else if b.code == exitOK {
 		b.code = b.exit(err)
 	}
 	if b.json {
@@ -166,6 +168,7 @@ func (b *batch) job(i int) (pipeline.Job, bool) {
 		} else {
 			writePlannedShort(to, r)
 		}
+		b.wrote(to, o.planSVG, "the drawing of the plan")
 		for _, text := range r.Warnings {
 			printed[text] = true
 		}

@@ -40,6 +40,7 @@ func runEval(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.wrote(c.stderr, c.saveDir, "the results, as PHOTO.METHOD.png")
 	return c.report(rep, rep.WriteText)
 }
 

@@ -47,8 +47,8 @@ func writeExplanation(w io.Writer, x *pipeline.Explanation) error {
 	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&x.Device), x.Device.Why)
 	fmt.Fprintf(w, "%-8s%s, %s\n", "model", x.Model.Name, precisionLine(&x.Plan))
 	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&x.Plan))
-	fmt.Fprintf(w, "%-8s%s\n", "", tuningLine(&x.Plan))
-	fmt.Fprintf(w, "%-8speak %s of device memory\n\n", "", bytesize.Text(x.Plan.Peak))
+	fmt.Fprintf(w, "%-8s%s\n", "tuning", tuningLine(&x.Plan))
+	fmt.Fprintf(w, "%-8speak %s of device memory\n\n", "memory", bytesize.Text(x.Plan.Peak))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "step\tkind\tchannels\tk\tplane\tGFLOP\tshare\tscratch\tresult\talgorithm")
 	whys, order := map[string]string{}, []string{}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"enhance/internal/printable"
 	"enhance/pipeline"
@@ -49,7 +48,7 @@ func (b *photoLines) notes(r *pipeline.Report) {
 		if b.noted[text] == nil {
 			b.order = append(b.order, text)
 		}
-		b.noted[text] = append(b.noted[text], printable.Text(filepath.Base(r.Input)))
+		b.noted[text] = append(b.noted[text], printable.Text(r.Input))
 	}
 }
 

@@ -247,6 +247,13 @@ func (o *tensorOrder) value(ctx context.Context, s *pipeline.Session, in *pipeli
 		r.Comparison, err = compareTensor(o.reference, out)
 	}
 	writeTensorDone(say, &r)
+	if err == nil && !o.dryRun {
+		what := "the result"
+		if node != "" {
+			what = "the value of " + node
+		}
+		o.wrote(say, file, what)
+	}
 	return r, err
 }
 
@@ -266,7 +273,7 @@ func writeTensorPlanned(w io.Writer, r *pipeline.TensorReport) {
 	fmt.Fprintf(w, "%-8s%s, %s\n", "model", r.Model.Name, precisionLine(&r.Plan))
 	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&r.Plan))
 	for _, a := range r.Algos {
-		fmt.Fprintf(w, "%-8s%d %s by %s, %.1f %% of the work\n", "", a.Steps, plural(a.Steps, "convolution"), a.Algo, 100*a.Share)
+		fmt.Fprintf(w, "%-8s%d %s by %s, %.1f %% of the work\n", "layers", a.Steps, plural(a.Steps, "convolution"), a.Algo, 100*a.Share)
 	}
 }
 

@@ -68,3 +68,10 @@ func (c *call) note(format string, args ...any) {
 		fmt.Fprintf(c.stderr, "%-8s%s\n", "note", printable.Line(fmt.Sprintf(format, args...)))
 	}
 }
+
+// wrote tells of a file that was made beside the picture, unless -q.
+func (c *call) wrote(to io.Writer, path, what string) {
+	if !c.quiet && path != "" && path != "-" {
+		fmt.Fprintf(to, "%-8s%s: %s\n", "wrote", printable.Text(path), what)
+	}
+}

@@ -16,8 +16,9 @@ func writeMoves(w io.Writer, r *pipeline.Report) {
 	if !r.DryRun || p.Full == nil {
 		return
 	}
-	fmt.Fprintf(w, "%-8s%s uploaded, %s downloaded, recomputed %.1f %%, predicted %s s (kernels %s s, transfers %s s)\n", "", bytesize.Text(p.Upload), bytesize.Text(p.Download),
-		100*float64(p.Recomputed)/float64(max(p.FLOPs, 1)), significant(p.Predicted), significant(p.Work), significant(p.Link))
+	fmt.Fprintf(w, "%-8s%s uploaded, %s downloaded, %.1f %% of the work done twice\n", "traffic", bytesize.Text(p.Upload), bytesize.Text(p.Download),
+		100*float64(p.Recomputed)/float64(max(p.FLOPs, 1)))
+	fmt.Fprintf(w, "%-8sabout %s s: kernels %s s, transfers %s s\n", "time", significant(p.Predicted), significant(p.Work), significant(p.Link))
 	fmt.Fprintf(w, "%-8sabout %s planned", "host", bytesize.Text(r.Host.Need))
 	for i, u := range r.Host.Planned {
 		fmt.Fprintf(w, "%s %s %s", []string{":", ","}[min(i, 1)], bytesize.Text(u.Bytes), u.Purpose)
@@ -40,6 +41,7 @@ func writeSections(w io.Writer, r *pipeline.Report) {
 			short(f.Rings), short(f.Kept), short(f.Upload), short(f.Download), short(f.Weights), orDash(strings.Join(f.Algos, ",")), f.Span())
 	}
 	t.Flush()
+	fmt.Fprintln(w, "\nrings    rows that steps of the section hand on; gone when it ends\nkept     whole tensors on the device that other sections made or will read\nweights  loaded for the section alone")
 }
 
 // short prints bytes in a table, "-" for none.

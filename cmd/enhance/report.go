@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 
 // writePlannedShort prints the photo and the device, before the work.
 func writePlannedShort(w io.Writer, r *pipeline.Report) {
-	fmt.Fprintf(w, "%-8s%s: %s, %s\n", "photo", printable.Text(filepath.Base(r.Input)), cameraName(&r.Photo), photoSize(&r.Photo))
+	fmt.Fprintf(w, "%-8s%s: %s, %s\n", "photo", printable.Text(r.Input), cameraName(&r.Photo), photoSize(&r.Photo))
 	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&r.Device), r.Device.Why)
 	for _, text := range r.Warnings {
 		fmt.Fprintf(w, "%-8s%s\n", "note", printable.Line(text))
@@ -72,9 +71,9 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 		fmt.Fprintf(w, "%-8s%s\n", name, fmt.Sprintf(format, args...))
 	}
 	p := &r.Photo
-	item("photo", "%s: %s, %s", printable.Text(filepath.Base(r.Input)), cameraName(p), p.Format)
-	item("", "%s, %s, black %s, white %s%s", photoSize(p), filterArray(p.CFA, p.Sensor), levels(p.Black), levels(p.White[:]), orientation(p.Orientation))
-	item("", "%s", colourLine(&r.Colour))
+	item("photo", "%s: %s, %s", printable.Text(r.Input), cameraName(p), p.Format)
+	item("sensor", "%s, %s, black %s, white %s%s", photoSize(p), filterArray(p.CFA, p.Sensor), levels(p.Black), levels(p.White[:]), orientation(p.Orientation))
+	item("colour", "%s", colourLine(&r.Colour))
 	if r.Noise != nil {
 		item("noise", "%s", noiseLine(r.Noise))
 	}
@@ -82,9 +81,9 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 	item("model", "%s, %s", r.Model.Name, precisionLine(&r.Plan))
 	item("plan", "%s", planLine(&r.Plan))
 	if t := tuningLine(&r.Plan); t != "" {
-		item("", "%s", t)
+		item("tuning", "%s", t)
 	}
-	item("", "%s", budgetLine(r))
+	item("budget", "%s", budgetLine(r))
 	writeMoves(w, r)
 	if r.Output.Path != "" || !r.DryRun {
 		item("output", "%s: %s, %d bits, %dx%d", outputName(r), r.Output.Format, r.Output.Bits, r.Output.Width, r.Output.Height)
@@ -139,7 +138,7 @@ func writeVerbose(w io.Writer, r *pipeline.Report) {
 		fmt.Fprintf(w, "%-8s%9.5f %9.5f %9.5f\n", name, row[0], row[1], row[2])
 	}
 	if d := r.Device.Info; d != nil {
-		fmt.Fprintf(w, "%-8s%s, driver %s, %d compute units, %s global, %s a buffer, %s local\n", "", d.Version, d.DriverVersion,
+		fmt.Fprintf(w, "%-8s%s, %s, %d compute units, %s global, %s a buffer, %s local\n", "driver", d.Version, d.DriverVersion,
 			d.ComputeUnits, bytesize.Text(d.GlobalMem), bytesize.Text(d.MaxAlloc), bytesize.Text(d.LocalMem))
 	}
 	if p := r.Plan.Full; p != nil { // enhance explain prints it step by step
@@ -241,7 +240,7 @@ func precisionLine(p *pipeline.PlanFacts) string {
 // tuningLine is where the choice of algorithms came from, "" if there was none.
 func tuningLine(p *pipeline.PlanFacts) string {
 	if t := p.Tuning.String(); t != "" {
-		return "algorithms: " + t
+		return "algorithms are " + t
 	}
 	return ""
 }
@@ -255,7 +254,7 @@ func planLine(p *pipeline.PlanFacts) string {
 		s = fmt.Sprintf("%d %s", p.Sections, s)
 	}
 	if p.Strips > p.Sections {
-		s += fmt.Sprintf(", %d strips of %s, overlap kept in rings", p.Strips, upToRows(p.Rows))
+		s += fmt.Sprintf(", %d strips of %s, overlapping rows kept on the device", p.Strips, upToRows(p.Rows))
 	}
 	s += fmt.Sprintf(", %d launches, %.2f TFLOP", p.Launches, float64(p.FLOPs)/1e12)
 	if waits := p.HostBytes + p.Full.LoadedBytes(); p.Full.Unified && waits > 0 {
