@@ -4,6 +4,7 @@
 // the same white balance, exposure, colour matrix and sRGB curve, so that what
 // differs is the interpolation and the noise.
 //
+//	enhance photo.dng --tone linear --wb 1.47,1,2.26 --exposure 2 -o enhanced.png
 //	before-after -wb 1.47,1,2.26 -ev 2 photo.dng enhanced.png before-after.png
 package main
 

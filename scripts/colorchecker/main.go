@@ -1,0 +1,149 @@
+// Colorchecker measures the 24 patches of the chart in testdata/raw/colorchart.dng in
+// pictures that programs made of it:
+//
+//	go run ./scripts/colorchecker PICTURE.png ...
+//
+// It prints the mean and largest CIEDE2000 difference to the chart's published sRGB values
+// after one factor for all light, which removes the exposure; the mean difference of hue
+// alone (in CIELAB, over the 18 coloured patches), which a tone curve leaves; and the
+// largest chroma of the six greys.
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+
+	"enhance/internal/colour"
+	"enhance/internal/imgio"
+)
+
+// published are the chart's colours as 8-bit sRGB, from dark skin to black.
+var published = [24][3]float64{
+	{115, 82, 68}, {194, 150, 130}, {98, 122, 157}, {87, 108, 67}, {133, 128, 177}, {103, 189, 170},
+	{214, 126, 44}, {80, 91, 166}, {193, 90, 99}, {94, 60, 108}, {157, 188, 64}, {224, 163, 46},
+	{56, 61, 150}, {70, 148, 73}, {175, 54, 60}, {231, 199, 31}, {187, 86, 149}, {8, 133, 161},
+	{243, 243, 242}, {200, 200, 200}, {160, 160, 160}, {122, 122, 121}, {85, 85, 85}, {52, 52, 52},
+}
+
+// Where the patches are in a picture of width 1734: the centres of the first and the last.
+const (
+	width         = 1734.0
+	left, right   = 705.0, 1252.0
+	top, bottom   = 618.0, 930.0
+	half, columns = 20.0, 6
+)
+
+func main() {
+	for _, path := range os.Args[1:] {
+		if err := measure(path); err != nil {
+			fmt.Fprintln(os.Stderr, "colorchecker:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+func measure(path string) error {
+	im, err := imgio.ReadRGB16(path)
+	if err != nil {
+		return err
+	}
+	var want, got [24][3]float64
+	up, down := 0.0, 0.0
+	for i := range got {
+		got[i] = patch(im, i)
+		for c := range 3 {
+			want[i][c] = colour.SRGBDecode(published[i][c] / 255)
+			up += want[i][c] * got[i][c]
+			down += got[i][c] * got[i][c]
+		}
+	}
+	sum, worst, hues, grey := 0.0, 0.0, 0.0, 0.0
+	for i := range got {
+		for c := range 3 {
+			got[i][c] *= up / down
+		}
+		a, b := lab(got[i]), lab(want[i])
+		d := ciede2000(a, b)
+		sum, worst = sum+d/24, math.Max(worst, d)
+		if i < 18 {
+			hues += math.Abs(math.Remainder(math.Atan2(a[2], a[1])-math.Atan2(b[2], b[1]), 2*math.Pi)) * 180 / math.Pi / 18
+		} else {
+			grey = math.Max(grey, math.Hypot(a[1], a[2]))
+		}
+	}
+	fmt.Printf("%s: dE2000 mean %.2f, worst %.2f; hue off by %.1f degrees on average; greys of chroma %.2f or less\n", path, sum, worst, hues, grey)
+	return nil
+}
+
+// patch is the mean light of a patch.
+func patch(im *imgio.RGB16, i int) (mean [3]float64) {
+	k := float64(im.Width) / width
+	x := k * (left + (right-left)*float64(i%columns)/(columns-1))
+	y := k * (top + (bottom-top)*float64(i/columns)/3)
+	n := 0.0
+	for py := int(y - half*k); py < int(y+half*k); py++ {
+		for px := int(x - half*k); px < int(x+half*k); px++ {
+			for c, v := range im.Row(py)[3*px:][:3] {
+				mean[c] += colour.SRGBDecode(float64(v) / 65535)
+			}
+			n++
+		}
+	}
+	for c := range mean {
+		mean[c] /= n
+	}
+	return mean
+}
+
+// lab is CIELAB relative to D65.
+func lab(rgb [3]float64) [3]float64 {
+	xyz, white := colour.Apply(colour.SRGBToXYZ(), rgb), colour.D65.XYZ()
+	var f [3]float64
+	for c := range f {
+		t := xyz[c] / white[c]
+		if f[c] = math.Cbrt(t); t <= 216.0/24389 {
+			f[c] = (24389.0/27*t + 16) / 116
+		}
+	}
+	return [3]float64{116*f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])}
+}
+
+// ciede2000 follows G. Sharma, W. Wu and E. Dalal, "The CIEDE2000 Color-Difference Formula",
+// Color Research and Application 30(1), 2005.
+func ciede2000(p, q [3]float64) float64 {
+	rad := math.Pi / 180
+	c7 := math.Pow((math.Hypot(p[1], p[2])+math.Hypot(q[1], q[2]))/2, 7)
+	g := 0.5 * (1 - math.Sqrt(c7/(c7+math.Pow(25, 7))))
+	polar := func(v [3]float64) (c, h float64) {
+		a := (1 + g) * v[1]
+		if h = math.Atan2(v[2], a) / rad; h < 0 {
+			h += 360
+		}
+		return math.Hypot(a, v[2]), h
+	}
+	c1, h1 := polar(p)
+	c2, h2 := polar(q)
+	dh, hm := h2-h1, (h1+h2)/2
+	switch {
+	case c1*c2 == 0:
+		dh, hm = 0, h1+h2
+	case math.Abs(h1-h2) > 180:
+		dh -= math.Copysign(360, dh)
+		if hm += 180; h1+h2 >= 360 {
+			hm -= 360
+		}
+	}
+	dl, dc := q[0]-p[0], c2-c1
+	dH := 2 * math.Sqrt(c1*c2) * math.Sin(dh/2*rad)
+	lm, cm := (p[0]+q[0])/2, (c1+c2)/2
+	t := 1 - 0.17*math.Cos((hm-30)*rad) + 0.24*math.Cos(2*hm*rad) + 0.32*math.Cos((3*hm+6)*rad) - 0.20*math.Cos((4*hm-63)*rad)
+	turn := 30 * math.Exp(-math.Pow((hm-275)/25, 2))
+	cm7 := math.Pow(cm, 7)
+	rc := 2 * math.Sqrt(cm7/(cm7+math.Pow(25, 7)))
+	sl := 1 + 0.015*math.Pow(lm-50, 2)/math.Sqrt(20+math.Pow(lm-50, 2))
+	sc, sh := 1+0.045*cm, 1+0.015*cm*t
+	rt := -math.Sin(2*turn*rad) * rc
+	l, c, h := dl/sl, dc/sc, dH/sh
+	return math.Sqrt(l*l + c*c + h*h + rt*c*h)
+}
