@@ -148,9 +148,11 @@ func (s *AlgoSpec) Match(p *fuse.Program) error {
 	return nil
 }
 
-// matches ignores path.Match's error: the pattern was tried when it was parsed.
+// matches ignores path.Match's error: the pattern was tried when it was parsed. Names are no
+// paths, although those of ONNX files have slashes: * matches them too.
 func (c *algoClause) matches(step string) bool {
-	ok, _ := path.Match(c.pattern, step)
+	plain := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+	ok, _ := path.Match(plain(c.pattern), plain(step))
 	return ok
 }
 

@@ -30,6 +30,8 @@ func TestParseAlgos(t *testing.T) {
 		{"conv_l1_d5*=auto, direct-tile", "conv_l1_d6.conv_7a", "direct-tile"},
 		{"*_[57]?=direct-tile,*=direct-rows", "conv_l1_d5.conv_7a", "direct-tile"},
 		{"*_[57]?=direct-tile,*=direct-rows", "conv_l1_d5.conv_3a", "direct-rows"},
+		{"direct-rows", "/body/0/Conv", "direct-rows"}, // as ONNX files call them
+		{"/body/*=direct-rows", "/body/0/Conv", "direct-rows"},
 		{"winograd-f4x3", "conv_l1_d1", "winograd-f4x3"},
 		{"winograd-f4x3-tiled", "conv_l1_d1", "winograd-f4x3-tiled"},
 		{"*=direct-rows,conv_l1_d1=direct-tile", "conv_l1_d1", "direct-rows"}, // the first holds
