@@ -35,15 +35,15 @@ func (s *Session) checkSensor(m *raw.Meta) error {
 }
 
 // checkPlanned refuses to plan a photo that is developed without a network.
-func (s *Session) checkPlanned(m *raw.Meta) error {
+func checkPlanned(m *raw.Meta) error {
 	if !withoutNetworkFor(m) {
 		return nil
 	}
-	what := "the photo is demosaiced already"
+	kind := "demosaiced"
 	if !m.Linear {
-		what = fmt.Sprintf("the photo's sensor is %s", m.CFA.Kind())
+		kind = m.CFA.Kind()
 	}
-	return optionErrorf("model", "%s: it is developed without a network, so there is no plan", what)
+	return &raw.UnsupportedError{Feature: "plan of this photo (" + kind + ")", Advice: "it is developed without a network"}
 }
 
 // colourRows chooses how the photo's colours are had without a network.

@@ -30,8 +30,8 @@ func (s *Session) ExplainPhoto(j Job) (*Explanation, error) {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	defer photo.Close()
-	if err := s.checkPlanned(photo.Meta()); err != nil {
-		return nil, err
+	if err := checkPlanned(photo.Meta()); err != nil {
+		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	g := layout(photo.Meta(), &s.model.Convention)
 	return s.explain(j.Input, g.h, g.w)

@@ -64,8 +64,8 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTabl
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	defer photo.Close()
-	if err := s.checkPlanned(photo.Meta()); err != nil {
-		return nil, err
+	if err := checkPlanned(photo.Meta()); err != nil {
+		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	if err := forRAW(s.model, s.modelName); err != nil {
 		return nil, err

@@ -210,9 +210,11 @@ func (c *corrected) ReadRows(y0, n int, dst []uint16) error {
 		for k := range span {
 			span[k] = c.meta.White[c.meta.CFA.At(y0+y, k)] - black
 		}
-		out := dst[y*w:][:w]
-		for x, v := range rows[y*w:][:w] {
-			out[x] = uint16(min(max(float32(v*span[x%len(span)])+black, 0), math.MaxUint16) + 0.5)
+		in, out := rows[y*w:][:w], dst[y*w:][:w]
+		for k, s := range span {
+			for x := k; x < w; x += len(span) {
+				out[x] = uint16(min(max(float32(in[x]*s)+black, 0), math.MaxUint16) + 0.5)
+			}
 		}
 	}
 	return nil

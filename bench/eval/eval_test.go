@@ -215,6 +215,57 @@ func TestNetworkPhases(t *testing.T) {
 	}
 }
 
+// TestClassical restores a smooth picture of odd sides from mosaics that are not Bayer's,
+// in several phases and both domains; one taken for another phase's fails.
+func TestClassical(t *testing.T) {
+	im := smooth(99, 63)
+	score := func(p mosaic.Pattern, s *shot) float64 {
+		m, err := newClassical(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := m.restore(context.Background(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := compare("a", got, im, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return float64(r.CPSNR)
+	}
+	quad, err := mosaic.ParsePattern("quad-GRBG")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []mosaic.Pattern{mosaic.XTrans, mosaic.XTrans.Shift(2, 1), quad, quad.Shift(1, 3)} {
+		if db := score(p, checked(t, Mosaic{CFA: p}).take("a", im)); !(db > 48) {
+			t.Errorf("%v: %.1f dB", p, db)
+		}
+		if db := score(p, checked(t, Mosaic{CFA: p, Sensor: &Sensor{Gains: [3]float64{2, 1, 1.5}}}).take("a", im)); !(db > 47) {
+			t.Errorf("%v from a sensor: %.1f dB", p, db)
+		}
+		if db := score(p.Shift(0, 1), checked(t, Mosaic{CFA: p}).take("a", im)); db > 35 {
+			t.Errorf("%v taken for another phase: %.1f dB", p, db)
+		}
+	}
+}
+
+// TestClassicalKodak holds the demosaicer to a figure of docs/demosaic.md.
+func TestClassicalKodak(t *testing.T) {
+	files, err := Files([]string{"../../shared/data/kodak"})
+	if err != nil {
+		t.Skipf("NO PHOTOS to measure: %v", err)
+	}
+	rep, err := Run(context.Background(), Options{Photos: files[12:13], Border: 8, Classical: true, Mosaic: Mosaic{CFA: mosaic.XTrans}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := float64(rep.Methods[0].Mean.CPSNR); math.Abs(got-32.57) > 0.01 {
+		t.Errorf("%.3f dB on kodim13, want 32.57", got)
+	}
+}
+
 // TestNoisePlanes: networks that take the noise level are told the sigma.
 func TestNoisePlanes(t *testing.T) {
 	half := 0.5

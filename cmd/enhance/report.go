@@ -78,7 +78,11 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 		item("noise", "%s", noiseLine(r.Noise))
 	}
 	item("device", "%s (%s)", deviceName(&r.Device), r.Device.Why)
-	item("model", "%s, %s", r.Model.Name, precisionLine(&r.Plan))
+	model := r.Model.Name + ", " + precisionLine(&r.Plan)
+	if p.WithoutNetwork() {
+		model = "none"
+	}
+	item("model", "%s", model)
 	item("plan", "%s", planLine(&r.Plan))
 	if t := tuningLine(&r.Plan); t != "" {
 		item("tuning", "%s", t)
