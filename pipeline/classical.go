@@ -49,6 +49,9 @@ func checkPlanned(m *raw.Meta) error {
 // colourRows chooses how the photo's colours are had without a network.
 func (r *run) colourRows() (*colourRows, error) {
 	if r.meta.Linear {
+		if r.job.Noise.Mode != NoiseDefault || r.job.Denoise != nil && *r.job.Denoise > 0 {
+			r.report.warn("the photo is demosaiced already: noise is not removed, and --noise and --denoise have no effect")
+		}
 		return r.linearRows(), nil
 	}
 	for name, given := range map[string]bool{"denoise": r.job.Denoise != nil && *r.job.Denoise > 0, "noise": r.job.Noise.Mode != NoiseDefault} {
@@ -156,7 +159,11 @@ func (p *mosaicRows) gray(y, n int, dst []float32) error {
 func (r *run) colourBytes() int64 {
 	rows := int64(min(outRows, r.geo.region.Height()))
 	if r.meta.Linear {
-		return 3 * 4 * rows * int64(r.meta.Width)
+		n := 3 * 4 * rows * int64(r.meta.Width)
+		if len(r.photo.Opcodes()[0]) > 0 { // rows before and after the list
+			n *= 2
+		}
+		return n
 	}
 	w := int64(r.geo.region.Width())
 	n := 3 * 4 * rows * w

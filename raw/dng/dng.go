@@ -33,7 +33,7 @@ type Image struct {
 	active mosaic.Rect // in the stored image
 	table  []uint16    // LinearizationTable, or nil
 
-	linearRows   *streamRows // of a linear image, which has no rows
+	linearRows   linearReader // of a linear image, which has no rows
 	linearLevels linearLevels
 
 	// Opcodes are the file's opcode lists 1 to 3. ReadRows has applied the first.
@@ -180,6 +180,12 @@ func (s *source) name() string {
 		n += " (BigTIFF)"
 	}
 	return n
+}
+
+// linearReader decodes rectangles like rowReader: each row's planes one after the other,
+// integers as whole numbers.
+type linearReader interface {
+	readFloats(y0, n, x0, x1 int, dst []float32) error
 }
 
 // ReadRows reads rows y0 to y0+n-1 of the active area into dst, Meta.Width

@@ -2,6 +2,7 @@ package dng
 
 import (
 	"fmt"
+	"math"
 
 	"enhance/raw/opcode"
 	"enhance/raw/rawerr"
@@ -35,14 +36,7 @@ func (s *source) opcodes(im *Image, l *layout) error {
 // firstList puts list 1 between the decoder and LinearizationTable.
 func (s *source) firstList(im *Image, l *layout) error {
 	if s.linear {
-		for i := range im.Opcodes[0] {
-			op := &im.Opcodes[0][i]
-			if !op.Optional {
-				return &rawerr.UnsupportedError{Feature: fmt.Sprintf("%v in OpcodeList1 of a linear image", op.ID)}
-			}
-			op.Params, op.Problem = nil, "list 1 of a linear image is not read"
-		}
-		return nil
+		return s.firstLinearList(im, l)
 	}
 	r := &listedRows{next: im.rows, width: l.w, height: l.h}
 	c := opcode.NewChain(l.w, l.h, 1, r.stored)
@@ -56,9 +50,13 @@ func (s *source) firstList(im *Image, l *layout) error {
 		r.chain = c
 		im.rows = r
 	}
+	return im.trimmed(c.Frame(), l)
+}
+
+// trimmed cuts the crop to what list 1 leaves of the stored image.
+func (im *Image) trimmed(f opcode.Frame, l *layout) error {
 	// What a trim leaves counts from the stored image's corner, the crop from the
 	// active area's.
-	f := c.Frame()
 	if f.Width < l.w || f.Height < l.h {
 		f.X0 -= im.active.X0
 		f.Y0 -= im.active.Y0
@@ -126,6 +124,72 @@ func (r *listedRows) stored(y0, n int, dst []float32) error {
 	r.kept, r.keptFrom, r.keptEnd = buf, y0, y0+n
 	for i, v := range buf {
 		dst[i] = float32(v) * storedScale
+	}
+	return nil
+}
+
+// firstLinearList is firstList of a linear image, whose stored samples are integers.
+func (s *source) firstLinearList(im *Image, l *layout) error {
+	if l.float {
+		return skipAll(im.Opcodes[0], "list 1 of an image of floating-point numbers is not applied")
+	}
+	r := &listedLinear{next: im.linearRows, width: l.w}
+	r.chain = opcode.NewChain(l.w, l.h, linearPlanes, r.stored)
+	if err := r.chain.Add(im.Opcodes[0], opcode.Stored); err != nil {
+		return err
+	}
+	if !r.chain.Empty() {
+		im.linearRows = r
+	}
+	return im.trimmed(r.chain.Frame(), l)
+}
+
+// skipAll gives operations a problem, or refuses those that must be done.
+func skipAll(list []opcode.Operation, problem string) error {
+	for i := range list {
+		op := &list[i]
+		if !op.Optional {
+			return &rawerr.UnsupportedError{Feature: fmt.Sprintf("%v in OpcodeList1, which the file says must not be skipped: %s", op.ID, problem)}
+		}
+		op.Params, op.Problem = nil, problem
+	}
+	return nil
+}
+
+// listedLinear applies list 1 to the rows of a linear image.
+type listedLinear struct {
+	next  linearReader
+	chain *opcode.Chain
+	width int
+	rows  []float32
+}
+
+// readFloats implements linearReader.
+func (r *listedLinear) readFloats(y0, n, x0, x1 int, dst []float32) error {
+	size := n * linearPlanes * r.width
+	if cap(r.rows) < size {
+		r.rows = make([]float32, size)
+	}
+	rows := r.rows[:size]
+	if err := r.chain.Rows(y0, n, rows); err != nil {
+		return err
+	}
+	for k := range n * linearPlanes {
+		out := dst[k*(x1-x0):][:x1-x0]
+		for i, v := range rows[k*r.width+x0:][:x1-x0] {
+			out[i] = float32(math.Round(float64(min(max(v, 0), 1)) * math.MaxUint16))
+		}
+	}
+	return nil
+}
+
+// stored is the chain's source.
+func (r *listedLinear) stored(y0, n int, dst []float32) error {
+	if err := r.next.readFloats(y0, n, 0, r.width, dst); err != nil {
+		return err
+	}
+	for i := range dst[:n*linearPlanes*r.width] {
+		dst[i] *= storedScale
 	}
 	return nil
 }

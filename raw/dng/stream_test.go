@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"enhance/raw/mosaic"
+	"enhance/raw/opcode"
 	"enhance/raw/rawerr"
 	"enhance/raw/tiff"
 )
@@ -265,6 +266,45 @@ func TestLinearLevels(t *testing.T) {
 		b := black[(y%2*2+x%2)*3+p] + rows[y] + columns[x]
 		return (v - b) / (float64(white[p]) - b)
 	}, 1e-5)
+}
+
+// TestLinearFirstList applies list 1 to the stored samples of an active area, and skips
+// or refuses it where they are floats.
+func TestLinearFirstList(t *testing.T) {
+	s := linearSpec(12, 9, 16)
+	s.ActiveArea = mosaic.Rect{X0: 2, Y0: 1, X1: 11, Y1: 8}
+	half := make([]uint16, 1<<16)
+	for i := range half {
+		half[i] = uint16(i / 2)
+	}
+	table := opcode.Operation{ID: opcode.MapTableID, Params: &opcode.MapTable{Area: opcode.Area{Top: 3, Bottom: 9, Left: 4, Right: 12, Plane: 1, Planes: 1, RowPitch: 1, ColPitch: 1}, Table: half}}
+	s.Opcodes[0] = []opcode.Operation{table}
+	im, err := openBytes(write(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkLinear(t, im, func(i int) float64 {
+		y, x, p := i/(3*9)+1, i/3%9+2, i%3
+		v := s.Samples[(y*12+x)*3+p]
+		if p == 1 && y >= 3 && x >= 4 {
+			v /= 2
+		}
+		return float64(v) / 65535
+	}, 1.1/65535)
+	for _, optional := range []bool{true, false} {
+		s.Opcodes[0][0].Optional = optional
+		s.Encode, s.Compression = floatChunk(binary.LittleEndian, 32, 3, predictor{predictFloat, 1}, true), compDeflate
+		s.Edit = func(_, raw *tiff.Dir) {
+			raw.Shorts(tagBitsPerSample, 32, 32, 32)
+			raw.Shorts(tagSampleFormat, 3, 3, 3)
+			raw.Shorts(tagPredictor, 3)
+		}
+		im, err := openBytes(write(t, s))
+		var unsupported *rawerr.UnsupportedError
+		if optional && (err != nil || !strings.Contains(im.Opcodes[0][0].Problem, "floating-point")) || !optional && !errors.As(err, &unsupported) {
+			t.Errorf("optional %v: error %v", optional, err)
+		}
+	}
 }
 
 // TestFloatMosaic reads a mosaic of floats, as programs that merge exposures write.

@@ -140,9 +140,7 @@ func (a *attempt) run() error {
 	if w, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		a.signal = w.Signal()
 	}
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		a.rss = u.Maxrss << 10
-	}
+	a.rss = peakOf(cmd.ProcessState)
 	if ctx.Err() != nil {
 		return fmt.Errorf("still running after %v", longest)
 	}
@@ -234,15 +232,6 @@ func (a *attempt) checkMemory() error {
 		return fmt.Errorf("%d MB resident, at most %d are right for files of %d bytes", a.rss>>20, most>>20, a.bytes)
 	}
 	return nil
-}
-
-// peakOfSelf is the most that this program held.
-func peakOfSelf() int64 {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return u.Maxrss << 10
 }
 
 // checkPicture wants a whole picture after success, and none or a whole one else.
