@@ -57,7 +57,7 @@ func (n *Imported) fits(c *model.Convention) error {
 			return err
 		}
 		if out := shapes[net.Model.Graph.Out]; out.C != 3 || out.H*c.ScaleDen != h*c.ScaleNum || out.W*c.ScaleDen != w*c.ScaleNum {
-			return fmt.Errorf("the network makes %v of planes of %d×%d, the description 3 channels of %d/%d of the sides", out, h, w, c.ScaleNum, c.ScaleDen)
+			return fmt.Errorf("the network makes %v of planes of %dx%d, the description 3 channels of %d/%d of the sides", out, h, w, c.ScaleNum, c.ScaleDen)
 		}
 	}
 	return nil

@@ -10,11 +10,11 @@ import (
 // list that ends in "..." may have more.
 func TestComplete(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                              "inspect explain plan-table tune selftest model bench eval help version completion man :files",
+		"":                              "apply inspect explain plan-table tune selftest model bench eval help version completion man :files",
 		"pl":                            "plan-table :files",
 		"model ":                        "info import run",
 		"model i":                       "info import",
-		"model info ":                   "best fast pynet-s :files",
+		"model info ":                   "best fast max pynet-s :files",
 		"bench conv --su":               "--suite",
 		"bench gemm --suite e":          "edinburgh",
 		"bench gemm ":                   "",
@@ -33,7 +33,7 @@ func TestComplete(t *testing.T) {
 		"completion ":                   "bash zsh fish",
 		"help ver":                      "version",
 		"explain --device-profile rtx-": "rtx-3060 :files",
-		"eval --compare ":               "libraw",
+		"eval --compare ":               "libraw classical",
 	} {
 		var got []string
 		for _, a := range complete(strings.Split(line, " ")) {

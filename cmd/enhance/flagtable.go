@@ -43,7 +43,7 @@ var flagTable = []flag{
 		more: "The file holds W·H little-endian 16-bit samples and nothing else. It needs --cfa.",
 		to:   func(o *options) any { return &o.rawSize }},
 	{name: "cfa", arg: "PATTERN", group: groupPhoto, commands: takePhotos, basic: true, words: patternNames,
-		help: "colour filters: RGGB, quad-RGGB, xtrans, mono, ...",
+		help: "colour filters: RGGB, quad-RGGB, xtrans, mono or others",
 		more: "PNG and TIFF mosaics and headerless photos need it. " + morePatterns,
 		to:   func(o *options) any { return &o.cfa }},
 	{name: "black", arg: "LEVEL", group: groupPhoto, commands: takePhotos,
@@ -87,7 +87,7 @@ var flagTable = []flag{
 
 	// Colour and noise.
 	{name: "wb", arg: "KIND", group: groupColour, commands: []string{develop}, basic: true, words: wbWords,
-		help: "white balance: as-shot, auto, 5500, R,G,B, ...",
+		help: "white balance: as-shot, auto, kelvin or gains R,G,B",
 		more: "KIND is as-shot; auto; daylight, cloudy, shade, tungsten, fluorescent or flash; a light's temperature in kelvin with a tint or without; gains R,G,B; or spot:X,Y, a place of the upright picture that is grey. Without it, enhance takes the file's white balance, or auto if the file has none.",
 		to:   func(o *options) any { return &o.wb }},
 	{name: "tone", arg: "KIND", group: groupColour, commands: []string{develop}, basic: true, words: words("natural", "linear"),

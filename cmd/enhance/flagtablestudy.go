@@ -112,7 +112,7 @@ var studyFlags = []flag{
 		help: "network, as for photos",
 		to:   func(o *options) any { return &o.models }},
 	{name: "cfa", arg: "PATTERN", def: "RGGB", group: groupPhoto, commands: []string{"eval"}, words: patternNames,
-		help: "colour filters of the mosaics: RGGB, quad-RGGB, xtrans, ...",
+		help: "colour filters of the mosaics: RGGB, xtrans or others",
 		more: morePatterns,
 		to:   func(o *options) any { return &o.cfa }},
 	{name: "sigma", arg: "N", group: groupPhoto, commands: []string{"eval"},

@@ -17,7 +17,7 @@ import (
 var modelRunCommand = &command{name: "model run", summary: "run a network on a bare tensor",
 	usage: []string{"model run -m MODEL -i in.f32 --shape C,H,W -o out.f32", "model run -m MODEL -i formula:SEED:WxH [--reference want.f32]",
 		"model run -m MODEL -i formula:SEED:WxH --dump NODE=node.f32",
-		"model run -m NET.onnx -i NAME=in.f32 -i OTHER=more.f32 --shape C,H,W -o out.f32"}, run: runModelRun,
+		"model run -m NET.onnx -i NAME=a.f32 -i OTHER=b.f32 --shape C,H,W -o c"}, run: runModelRun,
 	about: `Runs a network on a tensor: planes of little-endian float32 samples, or samples made
 from a seed, of W packed columns and H packed rows. enhance pads sides that the network
 cannot divide by reflection and crops the result, as for photos. An ONNX network gets its
