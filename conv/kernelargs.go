@@ -72,6 +72,14 @@ func (l *KernelArgs) Int(values ...int) *KernelArgs {
 // Float appends a value for a parameter of type float.
 func (l *KernelArgs) Float(v float32) *KernelArgs { return l.add(v) }
 
+// Int4 appends values for a parameter of type int4.
+func (l *KernelArgs) Int4(a, b, c, d int) *KernelArgs {
+	n := len(l.values)
+	l.Int(a, b, c, d) // which refuses what 32 bits do not hold
+	l.values = l.values[:n]
+	return l.add([4]int32{int32(a), int32(b), int32(c), int32(d)})
+}
+
 // Int8 appends a vector for a parameter of type int8.
 func (l *KernelArgs) Int8(v [8]int32) *KernelArgs { return l.add(v) }
 

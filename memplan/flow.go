@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"enhance/internal/buffers"
-	"enhance/internal/fuse"
 )
 
 // pace is how fast a section advances: rows of its highest sink in one strip. A
@@ -160,7 +159,7 @@ func (s *simulation) carry(front int64, done, end []int) {
 		// All writers of a tensor precede its readers, so each of them finds
 		// the same final need and they advance together.
 		need := s.need[ring]
-		if in := s.inputs[i-s.first][0]; step.Kind == fuse.RowStats && in.made >= 0 {
+		if in := s.inputs[i-s.first][0]; step.Kind.Summarises() && in.made >= 0 {
 			// At once, whoever wants the rows: their convolution may leave statistics in
 			// scratch, for this step alone.
 			need = max(need, s.need[in.made])

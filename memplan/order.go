@@ -47,7 +47,7 @@ func (r *Request) normOrder() []int {
 		for _, t := range s.Reads() {
 			steps[i] = max(steps[i], depth[t])
 		}
-		if s.Kind == fuse.Affine {
+		if s.Kind.Waits() {
 			steps[i]++
 		}
 		order[i] = i
@@ -64,7 +64,7 @@ func (r *Request) normOrder() []int {
 			d := depth[s.Dst.Tensor]
 			for _, t := range s.Reads() {
 				own := depth[t]
-				if s.Kind == fuse.Affine {
+				if s.Kind.Waits() {
 					own++
 				}
 				d = max(d, own)
@@ -81,7 +81,7 @@ func (r *Request) normOrder() []int {
 // normalises reports whether any step waits for whole planes.
 func (r *Request) normalises() bool {
 	for i := range r.Program.Steps {
-		if r.Program.Steps[i].Kind == fuse.Affine {
+		if r.Program.Steps[i].Kind.Waits() {
 			return true
 		}
 	}
@@ -96,11 +96,11 @@ func (r *Request) normCuts() []int {
 	made := map[int]bool{} // statistics made in the current section
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.Kind == fuse.Affine && made[s.Src[0].Tensor] {
+		if s.Kind.Waits() && made[s.Src[0].Tensor] {
 			cuts = append(cuts, i)
 			clear(made)
 		}
-		if s.Kind == fuse.RowStats {
+		if s.Kind.Summarises() {
 			made[s.Dst.Tensor] = true
 		}
 	}

@@ -5,12 +5,13 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/fuse"
 	"enhance/internal/ops"
 	"enhance/internal/planar"
 )
 
-// sources are a program for each distinct convolution and, first, one for all else,
-// and which of them is each step's. Programs are as small as that so that they
+// sources are a program for each distinct convolution, first one for the steps of every
+// network and last, if there are any, one for those of imported networks, and which of them is each step's. Programs are as small as that so that they
 // compile side by side, and are found in the cache by other networks and after
 // tuning.
 func (j *Job) sources() (sources []string, of []int) {
@@ -44,8 +45,13 @@ func (j *Job) makeSources() (sources []string, of []int) {
 		}
 		of[i] = at
 	}
+	if slices.ContainsFunc(j.Program.Steps, applies) {
+		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.ApplySource())
+	}
 	return sources, of
 }
+
+func applies(s fuse.Step) bool { return ops.Applies(&s) }
 
 // Compiles reports whether a program of the job is not in the cache of compiled ones for a
 // device, so that [Job.Open] compiles it there.
@@ -65,6 +71,11 @@ func (e *Engine) compile() (err error) {
 	}
 	if e.ops, err = ops.New(e.progs[0], e.queues.compute, e.caps); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(e.Program.Steps, applies) { // their program is the last
+		if e.applier, err = ops.NewApplier(e.progs[len(e.progs)-1], e.queues.compute, e.caps); err != nil {
+			return err
+		}
 	}
 	return e.makeKernels(of)
 }

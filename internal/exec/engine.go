@@ -22,6 +22,7 @@ type Engine struct {
 	queues    queues
 	progs     []*clrt.Program
 	ops       *ops.Ops
+	applier   *ops.Applier    // nil if no step is of an imported operation
 	resources []stepResources // as Program.Steps
 	device    deviceMemory
 	host      lockedMemory
@@ -163,6 +164,9 @@ func (e *Engine) Close() error {
 	if e.ops != nil {
 		e.ops.Close()
 	}
+	if e.applier != nil {
+		e.applier.Close()
+	}
 	for _, p := range e.progs {
 		note(p.Close())
 	}
@@ -223,6 +227,12 @@ func (e *Engine) launch(i, y0, y1 int) error {
 		return e.ops.RowStats(src[0], dst, y0, y1)
 	case fuse.Affine:
 		return e.ops.Affine(src[0], e.resources[i].params[0], dst)
+	case fuse.Apply, fuse.RowReduce, fuse.Merge:
+		var params *clrt.Buffer
+		if len(e.resources[i].params) > 0 {
+			params = e.resources[i].params[0]
+		}
+		return e.applier.Apply(s, src, dst, params, y0, y1)
 	}
 	return fmt.Errorf("exec: step %s: kind %s is not known", s.Name, s.Kind)
 }

@@ -8,6 +8,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/internal/fuse"
+	"enhance/internal/ops"
 	"enhance/memplan"
 )
 
@@ -34,6 +35,8 @@ func (j *Job) parts(i int) []int64 {
 	}
 	if s := &j.Program.Steps[i]; s.Kind == fuse.Affine {
 		ns = append(ns, int64(s.Dst.C)*12)
+	} else if n := ops.ApplyParamLen(s); n > 0 {
+		ns = append(ns, 4*int64(n))
 	}
 	return ns
 }
@@ -48,6 +51,8 @@ func (j *Job) packParts(i int) [][]byte {
 	}
 	if s.Kind == fuse.Affine {
 		ps = append(ps, floatBytes(j.normParams(s)))
+	} else if ops.ApplyParamLen(s) > 0 {
+		ps = append(ps, floatBytes(ops.ApplyParams(s, func(name string) []float32 { return j.Model.Params[name].Data })))
 	}
 	return ps
 }
@@ -88,7 +93,8 @@ func (p *packer) take(i int) [][]byte {
 func (j *Job) lastReader(weight string) int {
 	last := -1
 	for i := range j.Program.Steps {
-		if j.steps[i].conv != nil && j.Program.Steps[i].Weight == weight {
+		s := &j.Program.Steps[i]
+		if j.steps[i].conv != nil && s.Weight == weight || s.Node != nil && s.Node.Weight == weight {
 			last = i
 		}
 	}

@@ -1,10 +1,6 @@
 package fuse
 
-import (
-	"fmt"
-
-	"enhance/model"
-)
+import "enhance/model"
 
 // Fuse lowers graph g for an input of h×w packed samples.
 func Fuse(g *model.Graph, h, w int) (*Program, error) {
@@ -96,7 +92,7 @@ func (f *fuser) planTails() {
 	f.tails = make([]*tail, len(g.Nodes))
 	chainEnd := map[int]int{} // last node of a chain -> its conv
 	for i, n := range g.Nodes {
-		if n.Op != model.OpConv {
+		if n.Op != model.OpConv || !f.fast(&n) {
 			continue
 		}
 		t := &tail{norm: -1, last: i, join: -1, add: -1, res: -1}
@@ -243,8 +239,8 @@ func (f *fuser) lower(i int) error {
 	case model.OpInput:
 		f.val[i] = f.whole(f.tensor(n.Name, Activation, f.shapes[i]))
 	case model.OpConv:
-		if n.K == 0 || n.K > 1 && n.Pad != f.p.Pad {
-			return fmt.Errorf("fuse: node %s: this form of convolution is not known", n.Name)
+		if !f.fast(&n) {
+			return f.lowerForeign(i)
 		}
 		return f.lowerConv(i)
 	case model.OpConcat:
@@ -258,10 +254,14 @@ func (f *fuser) lower(i int) error {
 	case model.OpInstanceNorm:
 		f.lowerNorm(i)
 	default:
-		return fmt.Errorf("fuse: node %s: operation %s is not known", n.Name, n.Op)
+		return f.lowerForeign(i)
 	}
 	return nil
 }
+
+// fast reports whether the algorithms of package conv do a convolution: others are steps of
+// kind Apply.
+func (f *fuser) fast(n *model.Node) bool { return n.K > 0 && (n.K == 1 || n.Pad == f.p.Pad) }
 
 func (f *fuser) whole(t int) []View { return []View{{t, 0, f.p.Tensors[t].C}} }
 

@@ -98,10 +98,12 @@ func (p *Program) srcNeed(s *Step, h, end int) int {
 			return end / 2
 		}
 		return (end + 1) / 2
-	case Affine:
+	case Affine, Merge:
 		if end > 0 {
 			return h
 		}
+	case Apply:
+		return applyNeed(s, h, end)
 	}
 	return end
 }
@@ -144,8 +146,10 @@ func (p *Program) srcOldest(s *Step, h, begin int) int {
 		return y0
 	case Shuffle:
 		return begin / 2
-	case Affine:
+	case Affine, Merge:
 		return 0
+	case Apply:
+		return applyOldest(s, h, begin)
 	}
 	return begin
 }

@@ -40,9 +40,22 @@ const (
 	RowStats
 	// Affine merges all rows of statistics into a scale and a shift per channel.
 	Affine
+	// Apply is the operation of Node, whose sources are its operands: see apply.go.
+	Apply
+	// RowReduce writes, for every row and channel of Src, what Node's Reduce makes of it
+	// (the sum for a mean, the sum of powers for ReduceLP), and a zero.
+	RowReduce
+	// Merge makes the one sample of every channel from all rows of RowReduce.
+	Merge
 )
 
-var kindNames = [...]string{"conv", "max_pool", "upsample", "pointwise", "shuffle", "row_stats", "affine"}
+var kindNames = [...]string{"conv", "max_pool", "upsample", "pointwise", "shuffle", "row_stats", "affine", "apply", "row_reduce", "merge"}
+
+// Summarises reports whether a step writes a few numbers for each row that it reads.
+func (k Kind) Summarises() bool { return k == RowStats || k == RowReduce }
+
+// Waits reports whether a step needs all rows of such numbers.
+func (k Kind) Waits() bool { return k == Affine || k == Merge }
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -95,7 +108,7 @@ type NormSlice struct {
 type Step struct {
 	Name string
 	Kind Kind
-	Src  []View // Conv: concatenated along the channels; other kinds: exactly one
+	Src  []View // Conv: concatenated along the channels; Apply: the operands; other kinds: exactly one
 	Dst  View
 
 	Res View // residual, added after the activation; Tensor == None if absent
@@ -112,6 +125,9 @@ type Step struct {
 	Slope        float32 // LeakyReLU
 	AlignCorners bool    // Upsample
 	Norm         []NormSlice
+
+	Node          *model.Node // Apply, RowReduce, Merge: the operation; what it says of channels is of its whole value
+	Rows, Columns []model.Tap // Apply of OpResize
 }
 
 // Program is a fused network at one size: steps in an order in which they can
@@ -145,6 +161,10 @@ func (s *Step) Reads() []int {
 // FLOPs counts two operations per multiply-add of a convolution over rows rows
 // of its output; other kinds count nothing.
 func (p *Program) FLOPs(s *Step, rows int) int64 {
+	if s.Kind == Apply && s.Node.Op == model.OpConv {
+		w := s.Node.Window
+		return 2 * int64(w.KH*w.KW) * int64(s.Src[0].C/s.Node.Groups) * int64(s.Dst.C) * int64(rows) * int64(p.Tensors[s.Dst.Tensor].W)
+	}
 	if s.Kind != Conv {
 		return 0
 	}

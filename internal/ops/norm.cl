@@ -3,7 +3,7 @@
 // Both reduce over the work-items of a group in an order that depends only on
 // the width or height, so that results do not depend on how rows are divided
 // into launches. The variance never comes from E[x²]-E[x]². Expects the prelude
-// and ops.cl; LS, the size of a group for a row; MS and SIDE, that of a group for a
+// and lines.cl; LS, the size of a group for a row; MS and SIDE, that of a group for a
 // plane and how many channels it has; ACROSS and SLICES, how many channels and
 // shares of the tiles a group has that merges tiles. LS, MS and SIDE are powers of
 // two, SIDE at most MS. MS is 1 on CPUs, whose compilers are not asked to unroll

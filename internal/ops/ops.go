@@ -12,6 +12,9 @@ import (
 	"enhance/internal/planar"
 )
 
+//go:embed lines.cl
+var linesCL string
+
 //go:embed ops.cl
 var opsCL string
 
@@ -20,7 +23,7 @@ var normCL string
 
 // Source is the text of all kernels of the package, without the prelude.
 func Source(c conv.Caps) string {
-	return opsCL + kerneltext.Define(normCL, "LS", reduceItems(c), "MS", mergeItems(c), "SIDE", mergeSide(c), "ACROSS", across(c), "SLICES", slices(c))
+	return linesCL + opsCL + kerneltext.Define(normCL, "LS", reduceItems(c), "MS", mergeItems(c), "SIDE", mergeSide(c), "ACROSS", across(c), "SLICES", slices(c))
 }
 
 // mergeItems is the number of work-items that merge the statistics of a plane,

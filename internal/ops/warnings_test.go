@@ -28,14 +28,16 @@ func TestCompilesWithoutWarnings(t *testing.T) {
 	}
 	defer ctx.Close()
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-		fresh := fmt.Sprintf("__constant long fresh = %d;\n", time.Now().UnixNano()) // in nobody's cache
-		prog, err := ctx.Build(fresh+planar.Source(p, model.PadReflect)+ops.Source(caps), "-cl-std=CL1.2")
-		if err != nil {
-			t.Fatal(err)
+		for _, text := range []string{ops.Source(caps), ops.ApplySource()} {
+			fresh := fmt.Sprintf("__constant long fresh = %d;\n", time.Now().UnixNano()) // in nobody's cache
+			prog, err := ctx.Build(fresh+planar.Source(p, model.PadReflect)+text, "-cl-std=CL1.2")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if log := prog.BuildLog(); strings.Contains(log, "warning") {
+				t.Errorf("%s: %s", p, log)
+			}
+			prog.Close()
 		}
-		if log := prog.BuildLog(); strings.Contains(log, "warning") {
-			t.Errorf("%s: %s", p, log)
-		}
-		prog.Close()
 	}
 }

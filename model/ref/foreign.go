@@ -62,8 +62,8 @@ func (e *executor[T]) foreign(n *model.Node, s, first model.Shape, dst, src []T)
 	case model.OpSpaceToDepth:
 		return func(c int) { spaceToDepth(plane(c), src, c, s, first, n) }
 	case model.OpResize:
-		rows := resizeTaps(first.H, s.H, n.Resize.NumH, n.Resize.DenH, &n.Resize)
-		columns := resizeTaps(first.W, s.W, n.Resize.NumW, n.Resize.DenW, &n.Resize)
+		rows := n.Resize.Taps(first.H, s.H, n.Resize.NumH, n.Resize.DenH)
+		columns := n.Resize.Taps(first.W, s.W, n.Resize.NumW, n.Resize.DenW)
 		return func(c int) { resample(plane(c), source(c), first.W, rows, columns) }
 	case model.OpPool:
 		return func(c int) { pool2(plane(c), source(c), s, first, n) }

@@ -1,0 +1,197 @@
+package ops
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
+	"enhance/model"
+)
+
+//go:embed apply.cl
+var applyCL string
+
+// ApplySource is the text of the kernels of steps of kind Apply, RowReduce and Merge, without
+// the prelude: a program of its own, which networks without such steps do not compile.
+func ApplySource() string { return linesCL + applyCL }
+
+// Applies reports whether a step is done by Apply.
+func Applies(s *fuse.Step) bool {
+	return s.Kind == fuse.Apply || s.Kind == fuse.RowReduce || s.Kind == fuse.Merge
+}
+
+// ApplyParams lists the parameters of a step as its kernel reads them; nil if it has none.
+// value gives a parameter's values by name.
+func ApplyParams(s *fuse.Step, value func(name string) []float32) []float32 {
+	if s.Kind != fuse.Apply {
+		return nil
+	}
+	n, c0, c := s.Node, s.Dst.C0, s.Dst.C
+	both := func() []float32 {
+		return append(append([]float32(nil), value(n.Weight)[c0:c0+c]...), value(n.Bias)[c0:c0+c]...)
+	}
+	switch n.Op {
+	case model.OpAffine, model.OpLayerNorm:
+		return both()
+	case model.OpPReLU:
+		return append([]float32(nil), value(n.Weight)[c0:c0+c]...)
+	case model.OpBinary:
+		if len(n.In) == 1 {
+			return append([]float32(nil), value(n.Weight)[c0:c0+c]...)
+		}
+	case model.OpConv:
+		return append(append([]float32(nil), value(n.Weight)...), value(n.Bias)...)
+	case model.OpResize:
+		return append(tapParams(s.Rows), tapParams(s.Columns)...)
+	}
+	return nil
+}
+
+// ApplyParamLen is how many values ApplyParams lists.
+func ApplyParamLen(s *fuse.Step) int {
+	if s.Kind != fuse.Apply {
+		return 0
+	}
+	switch n := s.Node; n.Op {
+	case model.OpAffine, model.OpLayerNorm:
+		return 2 * s.Dst.C
+	case model.OpPReLU:
+		return s.Dst.C
+	case model.OpBinary:
+		if len(n.In) == 1 {
+			return s.Dst.C
+		}
+	case model.OpConv:
+		return s.Dst.C * (s.Src[0].C/n.Groups*n.Window.KH*n.Window.KW + 1)
+	case model.OpResize:
+		return 8 * (len(s.Rows) + len(s.Columns))
+	}
+	return 0
+}
+
+// tapParams lists taps as apply_resize reads them.
+func tapParams(taps []model.Tap) []float32 {
+	out := make([]float32, 8*len(taps))
+	for i, t := range taps {
+		for k := range t.N {
+			out[8*i+k] = math.Float32frombits(uint32(t.At[k]))
+			out[8*i+4+k] = float32(t.Weight[k])
+		}
+	}
+	return out
+}
+
+// Applier has the kernels of ApplySource.
+type Applier struct {
+	caps    conv.Caps
+	q       *clrt.Queue
+	kernels map[string]*clrt.Kernel
+}
+
+// NewApplier takes the kernels from a program built with ApplySource.
+func NewApplier(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Applier, error) {
+	a := &Applier{caps: c, q: q, kernels: map[string]*clrt.Kernel{}}
+	for _, name := range []string{"map", "channel", "binary", "move", "pool", "conv", "across", "resize", "row_reduce", "merge"} {
+		k, err := p.Kernel("apply_" + name)
+		if err != nil {
+			a.Close()
+			return nil, err
+		}
+		a.kernels[name] = k
+	}
+	return a, nil
+}
+
+// Close releases the kernels.
+func (a *Applier) Close() {
+	for _, k := range a.kernels {
+		k.Close()
+	}
+}
+
+// Apply makes rows [y0,y1) of dst by step s from src; params holds what ApplyParams lists.
+func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params *clrt.Buffer, y0, y1 int) error {
+	n := s.Node
+	w := &n.Window
+	args := new(conv.KernelArgs).Ring(src[0])
+	switch {
+	case s.Kind == fuse.RowReduce:
+		return a.launch("row_reduce", args.Ring(dst).Int(y0, int(n.Reduce)).Float(n.Power), dst.C, y1-y0)
+	case s.Kind == fuse.Merge:
+		return a.launch("merge", args.Ring(dst).Int(int(n.Reduce)).Float(n.Power).Int(src[0].W), dst.C)
+	}
+	windowed := func() *conv.KernelArgs {
+		return args.Ring(dst).Int(y0).Int4(w.KH, w.KW, w.StrideH, w.StrideW).Int4(w.DilationH, w.DilationW, w.Top, w.Left)
+	}
+	kernel, side := "", 1
+	switch n.Op {
+	case model.OpMap:
+		kernel, side = "map", 8
+		args.Ring(dst).Int(y0, int(n.Func)).Float(n.Alpha).Float(n.Beta)
+	case model.OpPReLU, model.OpAffine:
+		kernel, side = "channel", 8
+		args.Ring(dst).Int(y0, map[model.Op]int{model.OpPReLU: -1, model.OpAffine: 0}[n.Op]).Buffer(params)
+	case model.OpBinary:
+		kernel, side = "binary", 8
+		if len(src) == 2 {
+			args.Ring(src[1]).Ring(dst).Int(y0, int(n.Binary))
+			break
+		}
+		op := int(n.Binary)
+		if n.Swapped {
+			op += 100
+		}
+		kernel = "channel"
+		args.Ring(dst).Int(y0, op).Buffer(params)
+	case model.OpCrop:
+		kernel = "move"
+		args.Ring(dst).Int(y0, 0).Int4(w.Top, w.Left, w.StrideH, w.StrideW).Float(0)
+	case model.OpPad:
+		kernel = "move"
+		args.Ring(dst).Int(y0, 1).Int4(w.Top, w.Left, int(n.Pad), 0).Float(n.Alpha)
+	case model.OpDepthToSpace, model.OpSpaceToDepth:
+		kernel = "move"
+		crd := 0
+		if n.CRD {
+			crd = 1
+		}
+		args.Ring(dst).Int(y0, map[model.Op]int{model.OpDepthToSpace: 2, model.OpSpaceToDepth: 3}[n.Op]).Int4(n.Factor, crd, 0, 0).Float(0)
+	case model.OpPool:
+		kernel, args = "pool", windowed().Int(w.Bottom, w.Right, int(n.Reduce)).Float(n.Power)
+	case model.OpConv:
+		kernel, args = "conv", windowed().Int(int(n.Pad), n.Groups).Buffer(params)
+	case model.OpReduceChannels, model.OpLayerNorm, model.OpSoftmax, model.OpLRN:
+		kind := map[model.Op]int{model.OpReduceChannels: 0, model.OpLayerNorm: 1, model.OpSoftmax: 2, model.OpLRN: 3}[n.Op]
+		alpha := n.Alpha
+		if n.Op == model.OpLayerNorm {
+			alpha = n.Eps
+		}
+		args.Ring(dst).Int(y0, kind, int(n.Reduce), n.Size).Float(alpha).Float(n.Beta).Float(n.Power).Buffer(params)
+		return a.launch("across", args, dst.W, 1, y1-y0)
+	case model.OpResize:
+		kernel = "resize"
+		args.Ring(dst).Int(y0, s.Rows[0].N).Buffer(params)
+	default:
+		return fmt.Errorf("ops: step %s: no kernel for %s", s.Name, n.Op)
+	}
+	return a.launch(kernel, args, (dst.W+side-1)/side, dst.C, y1-y0)
+}
+
+// launch starts a kernel over items, the first along lines.
+func (a *Applier) launch(name string, args *conv.KernelArgs, items ...int) error {
+	k := a.kernels[name]
+	if err := args.Set(k); err != nil {
+		return err
+	}
+	local := make([]int, len(items))
+	for i := range local {
+		local[i] = 1
+	}
+	local[0] = min(columns(a.caps), items[0])
+	items[0] = (items[0] + local[0] - 1) / local[0] * local[0]
+	return a.q.LaunchQuiet(k, items, local)
+}
