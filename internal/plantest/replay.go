@@ -1,5 +1,5 @@
 // Package plantest checks plans without a device: it replays a plan's moves,
-// tracking which line of which row every piece of memory holds, and says where a
+// tracking which line of which row every byte of memory holds, and says where a
 // step would read something else than its definition wants.
 package plantest
 
@@ -12,7 +12,7 @@ import (
 	"enhance/memplan"
 )
 
-// line is what a piece of memory holds: one channel of one row of a tensor. Rows
+// line is what a place in memory holds: one channel of one row of a tensor. Rows
 // of statistics and scales are one line. The zero value is unknown content.
 type line struct{ tensor, y, c int } // tensor is one more than its index
 
@@ -176,122 +176,7 @@ func (r *replay) move(m memplan.Move) error {
 	if m.Kind == memplan.Run {
 		return r.run(int(m.Index), int(m.Y0), int(m.Y1))
 	}
-	t := r.plan.Rings[m.Index].Tensor
-	if int(m.Y1) > r.p.Tensors[t].H {
-		return fmt.Errorf("%s has %d rows", r.p.Tensors[t].Name, r.p.Tensors[t].H)
-	}
-	if r.host[t] == nil {
-		r.host[t] = make([]bool, r.p.Tensors[t].H)
-	}
-	if int(m.Y1-m.Y0) > r.plan.Rings[m.Index].Rows {
-		return fmt.Errorf("more rows than the ring's %d", r.plan.Rings[m.Index].Rows)
-	}
-	n := int64(m.Y1-m.Y0) * r.req.RowBytes(t)
-	for y := int(m.Y0); y < int(m.Y1); y++ {
-		if m.Kind == memplan.Upload {
-			if t != r.p.Input && !r.host[t][y] {
-				return fmt.Errorf("row %d of %s was never downloaded", y, r.p.Tensors[t].Name)
-			}
-			if at := r.hostAt(t, y); t != r.p.Input && r.hostRows[at] != (line{t + 1, y, 0}) {
-				return fmt.Errorf("row %d of %s is no longer on the host", y, r.p.Tensors[t].Name)
-			}
-			if !r.req.Unified && !r.local(m) && r.there[t][y] > r.strip {
-				return fmt.Errorf("row %d of %s is sent back while it is on its way to the host", y, r.p.Tensors[t].Name)
-			}
-			if err := r.idle(m, t, y); err != nil {
-				return err
-			}
-			if err := r.write(int(m.Index), y, 0, r.lines(t), !r.local(m)); err != nil {
-				return err
-			}
-			r.mark(r.ready, m, y, 1, !r.local(m))
-			continue
-		}
-		if err := r.read(int(m.Index), y, 0, r.lines(t)); err != nil {
-			return err
-		}
-		r.mark(r.busy, m, y, 2, true)
-		if t == r.p.Output && y != r.output {
-			return fmt.Errorf("row %d of the output is delivered where %d is due", y, r.output)
-		} else if t == r.p.Output {
-			r.output++
-		}
-		if r.host[t][y] {
-			return fmt.Errorf("row %d of %s is downloaded again", y, r.p.Tensors[t].Name)
-		}
-		r.host[t][y] = true
-		if r.there[t] == nil {
-			r.there[t] = map[int]int{}
-		}
-		r.there[t][y] = r.strip + 2
-		if t != r.p.Output {
-			r.keepHostRow(t, y)
-		}
-	}
-	if m.Kind == memplan.Upload {
-		r.up += n
-	} else {
-		r.down += n
-	}
-	return nil
-}
-
-// hostAt is the place of a spilled row on the host.
-func (r *replay) hostAt(t, y int) int64 {
-	return r.plan.HostOffset[t] + int64(y)*r.req.RowBytes(t)
-}
-
-// keepHostRow puts a row on the host over whatever was in those bytes.
-func (r *replay) keepHostRow(t, y int) {
-	from := r.hostAt(t, y)
-	to := from + r.req.RowBytes(t)
-	for at, l := range r.hostRows {
-		if at < to && from < at+r.req.RowBytes(l.tensor-1) {
-			delete(r.hostRows, at)
-		}
-	}
-	r.hostRows[from] = line{t + 1, y, 0}
-}
-
-// local reports whether an upload brings rows back that its own section made, which is
-// waited for.
-func (r *replay) local(m memplan.Move) bool {
-	t := r.plan.Rings[m.Index].Tensor
-	sec := &r.plan.Sections[r.plan.Rings[m.Index].Last]
-	for i := sec.First; i <= sec.Last; i++ {
-		if r.p.Steps[i].Dst.Tensor == t {
-			return true
-		}
-	}
-	return false
-}
-
-// idle checks that no launch of this strip, beside which the upload of row y of
-// tensor t runs, reads the slot that it goes to.
-func (r *replay) idle(m memplan.Move, t, y int) error {
-	if r.req.Unified || r.local(m) {
-		return nil
-	}
-	n := r.lines(t)
-	for _, strip := range r.used[m.Index][y%r.plan.Rings[m.Index].Rows*n:][:n] {
-		if strip == r.strip+1 {
-			return fmt.Errorf("row %d of %s comes from the host over a row that a launch of the same strip reads", y, r.p.Tensors[t].Name)
-		}
-	}
-	return nil
-}
-
-// mark notes when a transferred row is free for the next use, where transfers
-// run beside the work. The first strip's uploads precede it.
-func (r *replay) mark(when [][]int, m memplan.Move, y, strips int, do bool) {
-	if r.req.Unified || !do {
-		return
-	}
-	ring := &r.plan.Rings[m.Index]
-	n := r.lines(ring.Tensor)
-	for c := range n {
-		when[m.Index][y%ring.Rows*n+c] = r.strip + strips
-	}
+	return r.transfer(m)
 }
 
 // run checks one launch: rows in order and in granules, all reads there, and no
