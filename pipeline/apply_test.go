@@ -77,10 +77,10 @@ func TestApplyBudgets(t *testing.T) {
 		t.Skip("needs an OpenCL device")
 	}
 	for name, path := range map[string]string{"smoother": network(t, onnxtest.Smoother(3)), "enlarger": network(t, onnxtest.Enlarger(3, 2)), "grey": network(t, onnxtest.Smoother(1)),
-		"dncnn25": sharedNetwork("dncnn25")} {
+		"dncnn25": sharedNetwork("dncnn25"), "nafnet_w8": sharedNetwork("nafnet_w8")} {
 		t.Run(name, func(t *testing.T) {
-			if name == "dncnn25" && testing.Short() {
-				t.Skip("0.2 TFLOP: not in -short")
+			if testing.Short() && strings.HasPrefix(path, "..") {
+				t.Skip("a network of millions of weights: not in -short")
 			}
 			if _, err := os.Stat(path); err != nil {
 				t.Skipf("NO NETWORK to run: %v", err)
