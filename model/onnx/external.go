@@ -33,6 +33,9 @@ func (t *Tensor) readExternal(want int64) ([]byte, error) {
 	if length != want {
 		return nil, bad("%d bytes, where shape %v and %v need %d", length, t.Dims, t.Type, want)
 	}
+	if want > maxFile { // a file with holes may have any size
+		return nil, bad("%d bytes: a tensor has %d at most", want, int64(maxFile))
+	}
 	root, err := os.OpenRoot(t.file.dir)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"enhance/internal/boundtest"
 )
 
 // field makes a field of bytes.
@@ -128,6 +130,29 @@ func TestExternal(t *testing.T) {
 			t.Errorf("%q was read: %v", kv, v)
 		}
 	}
+}
+
+// TestExternalSparse: a file with a hole of terabytes takes no memory.
+func TestExternalSparse(t *testing.T) {
+	dir := t.TempDir()
+	hole := filepath.Join(dir, "w.bin")
+	if err := os.WriteFile(hole, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(hole, 4<<40); err != nil {
+		t.Skipf("SKIPPED, nothing was tested: no sparse files here: %v", err)
+	}
+	place := append(bytesOf(13, append(bytesOf(1, []byte("location")), bytesOf(2, []byte("w.bin"))...)), intOf(14, 1)...)
+	boundtest.Run(t, 0, 1<<20, 0, func() {
+		x, err := (&parser{file: &File{dir: dir}}).tensor(tensorOf(1, []uint64{1 << 40}, place))
+		if err == nil {
+			_, err = x.Floats()
+		}
+		var refused FormatError
+		if !errors.As(err, &refused) {
+			t.Errorf("%v, want a FormatError", err)
+		}
+	})
 }
 
 func TestOutline(t *testing.T) {
