@@ -78,7 +78,7 @@ func (im *importer) port(v *onnx.Value, nodes []*onnx.Node) (Port, model.Shape, 
 	}
 	p.Axes = standard(rank)
 	switch {
-	case rank == 3 && !batched(nodes):
+	case rank == 3 && !batched(nodes) && !(im.opset < 7 && slopes(nodes)):
 		p.Axes = [3]int{0, 1, 2}
 	case rank == 2 && !batched(nodes) && !rows(nodes):
 		p.Axes = [3]int{0, -1, 1}
@@ -146,4 +146,9 @@ func transposed4(input string, nodes []*onnx.Node) bool {
 		found = true
 	}
 	return found
+}
+
+// slopes reports whether a node is a PRelu, whose slopes are along the second dimension in old files.
+func slopes(nodes []*onnx.Node) bool {
+	return slices.ContainsFunc(nodes, func(n *onnx.Node) bool { return n.Op == "PRelu" })
 }

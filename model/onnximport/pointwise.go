@@ -106,6 +106,9 @@ func (c *call) prelu() error {
 	if s, ok := k.scalar(); ok {
 		return c.unary(model.Node{Op: model.OpLeakyReLU, Slope: s})
 	}
+	if c.opset < 7 && len(k.Dims) == 1 && len(v.dims) > 2 && !v.flat && v.axes == standard(len(v.dims)) { // along the channels, as the others in old files
+		k = &constant{Dims: append([]int64{k.Dims[0]}, repeatInt(1, len(v.dims)-2)...), Real: true, Floats: k.Floats}
+	}
 	slopes, err := c.perChannel(k, v)
 	if err != nil {
 		return err
