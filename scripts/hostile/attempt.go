@@ -117,6 +117,7 @@ func (a *attempt) run() error {
 	cmd.Dir = a.dir
 	cmd.Env = append(append(os.Environ(), "ENHANCE_CACHE_DIR="+filepath.Join(a.dir, "cache"), "TMPDIR="+a.dir), a.env...)
 	a.own["cache"] = true
+	a.own[fmt.Sprintf("enhance-%d", os.Getuid())] = true // TMPDIR's folder of verdicts on drivers
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if a.stdin != nil {
@@ -296,7 +297,7 @@ func (a *attempt) checkBatch() error {
 	if a.made = pictures > 0; a.own["in"] { // what is in there is counted by nobody
 		return nil
 	}
-	photos := len(a.own) - 2 // beside the folders out and cache
+	photos := len(a.own) - 3 // beside the folders out, cache and the one of verdicts
 	if pictures < a.batch || (a.status == 0) != (pictures == photos) {
 		return fmt.Errorf("status %d, and %d pictures of %d photos, of which %d at least are good", a.status, pictures, photos, a.batch)
 	}
