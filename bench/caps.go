@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"errors"
+
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/mma"
@@ -15,9 +17,10 @@ func Caps(dev *clrt.Device) (conv.Caps, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Matrix = mma.Probe(cl)
-	c.Warpgroup = c.Matrix && wgmma.Probe(cl)
-	return c, cl.Close()
+	if c.Matrix, err = mma.Probe(cl); err == nil && c.Matrix {
+		c.Warpgroup, err = wgmma.Probe(cl)
+	}
+	return c, errors.Join(err, cl.Close())
 }
 
 // Units measures what a device's arithmetic units do at most.

@@ -76,8 +76,16 @@ func (d *device) probe(warpgroups func() bool) error {
 	if err := d.openContext(); err != nil {
 		return err
 	}
-	found := mma.Probe(d.cl)
-	d.matrix, d.hopper = &found, found && warpgroups() && wgmma.Probe(d.cl)
+	found, err := mma.Probe(d.cl)
+	if err != nil {
+		return err
+	}
+	if found && warpgroups() {
+		if d.hopper, err = wgmma.Probe(d.cl); err != nil {
+			return err
+		}
+	}
+	d.matrix = &found
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/internal/planar"
 )
 
@@ -17,23 +18,25 @@ var probeCL string
 // local memory that the kernels of this package use. It asks the compiler and the device, by building and
 // running a kernel and checking what it computes; its buffers are released
 // before it returns. Devices whose compiler is not NVIDIA's are not asked: inline
-// PTX is more than other compilers can be trusted to refuse in good order.
-func Probe(ctx *clrt.Context) bool {
+// PTX is more than other compilers can be trusted to refuse in good order. What the compiler
+// or the device refuses is an answer; any other failure is an error, since without matrix units the
+// same photo gets other bytes.
+func Probe(ctx *clrt.Context) (bool, error) {
 	info := ctx.Device().Info()
 	if info.Type != clrt.GPU || !info.HasExtension("cl_nv_compiler_options") {
-		return false
+		return false, nil
 	}
 	in, want := probeData()
 	got, err := runProbe(ctx, probeSource(), in, len(want)*4)
 	if err != nil {
-		return false
+		return false, conv.UnlessRefused("asking for matrix units", err)
 	}
 	for i, w := range want {
 		if math.Float32frombits(binary.LittleEndian.Uint32(got[4*i:])) != w {
-			return false
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
 // probedLocal is how many bytes of local memory Probe tries.

@@ -23,26 +23,34 @@ var (
 // Probe reports whether the kernels of this package run on the device of ctx. It
 // asks the compiler what it compiles for, and then the device, by a small
 // convolution of whole numbers whose result must be exact. Its memory is released
-// before it returns. Devices whose compiler is not NVIDIA's are not asked.
-func Probe(ctx *clrt.Context) bool {
+// before it returns. Devices whose compiler is not NVIDIA's are not asked. Errors are those of
+// mma.Probe.
+func Probe(ctx *clrt.Context) (bool, error) {
 	info := ctx.Device().Info()
-	if info.Type != clrt.GPU || !info.HasExtension("cl_nv_compiler_options") || !forHopper(ctx) {
-		return false
+	if info.Type != clrt.GPU || !info.HasExtension("cl_nv_compiler_options") {
+		return false, nil
+	}
+	const what = "asking for Hopper's matrix units"
+	if hopper, err := forHopper(ctx); err != nil || !hopper {
+		return false, conv.UnlessRefused(what, err)
 	}
 	got, want, err := probe(ctx, algo{&probedVariant})
-	return err == nil && slices.Equal(got, want)
+	if err != nil {
+		return false, conv.UnlessRefused(what, err)
+	}
+	return slices.Equal(got, want), nil
 }
 
 // forHopper reports whether the compiler makes programs for Hopper GPUs. To find
 // that out by the kernels themselves would take a second on every other GPU.
-func forHopper(ctx *clrt.Context) bool {
+func forHopper(ctx *clrt.Context) (bool, error) {
 	prog, err := ctx.Build("__kernel void conv_wgmma_asks(__global int *a) { *a = 0; }", "-cl-std=CL1.2")
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer prog.Close()
 	text, err := prog.Binary()
-	return err == nil && bytes.Contains(text, []byte(".target sm_90"))
+	return bytes.Contains(text, []byte(".target sm_90")), err
 }
 
 // probe runs the convolution and gives its outputs, row by row.

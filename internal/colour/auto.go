@@ -17,14 +17,6 @@ var ErrNoStatistics = errors.New("too few well-exposed samples")
 
 // Constants of the automatic settings, on the linear scale.
 const (
-	clippedFrom = 0.98 // samples from here on may be clipped
-	blackBelow  = 0.002
-	minKept     = 0.01 // of all samples must be usable
-
-	greyShare     = 0.5  // weight of the mean against the highlight
-	highlightRank = 0.97 // quantile of the usable range taken as highlight
-	maxGain       = 8
-
 	exposureRank   = 0.99 // quantile that is brought to exposureTarget
 	exposureTarget = 0.75
 	maxExposureEV  = 3
@@ -36,18 +28,6 @@ func (h Histogram) total() uint64 {
 		n += c
 	}
 	return n
-}
-
-// share is the fraction of samples in the bins wholly at or above from, or, with
-// below set, in the bins that begin under it.
-func (h Histogram) share(limit float64, below bool) float64 {
-	var n uint64
-	for i, c := range h {
-		if (float64(i) < limit*float64(len(h))) == below {
-			n += c
-		}
-	}
-	return float64(n) / float64(h.total())
 }
 
 // Quantile returns the value below which a fraction q (0..1) of the samples lie,

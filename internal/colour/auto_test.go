@@ -3,29 +3,10 @@ package colour
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"testing"
 )
 
 const bins = 4096
-
-// scene makes histograms of a random grey scene seen with per-colour sensitivity
-// s, raised by exposure and clipped at 1.
-func scene(s [3]float64, exposure float64) [3]Histogram {
-	rng := rand.New(rand.NewPCG(1, 2))
-	var h [3]Histogram
-	for c := range h {
-		h[c] = make(Histogram, bins)
-	}
-	for range 200000 {
-		v := exposure * math.Pow(rng.Float64(), 2.2)
-		for c := range h {
-			x := int(v * s[c] * bins)
-			h[c][min(x, bins-1)]++
-		}
-	}
-	return h
-}
 
 func TestQuantile(t *testing.T) {
 	h := Histogram{0, 2, 0, 2}

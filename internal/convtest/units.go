@@ -11,7 +11,7 @@ import (
 
 // Units is the first device, which must have the matrix units that probe looks for: else the
 // test is skipped.
-func Units(t testing.TB, probe func(*clrt.Context) bool) *clrt.Device {
+func Units(t testing.TB, probe func(*clrt.Context) (bool, error)) *clrt.Device {
 	t.Helper()
 	d := Device(t)
 	ctx, err := clrt.NewContext(d)
@@ -19,21 +19,21 @@ func Units(t testing.TB, probe func(*clrt.Context) bool) *clrt.Device {
 		t.Fatal(err)
 	}
 	defer ctx.Close()
-	if !probe(ctx) {
+	if !Has(t, probe, ctx) {
 		t.Skipf("SKIPPED, nothing was tested: Probe finds no such matrix units on %s", d.Info().Name)
 	}
 	return d
 }
 
 // ProbeHere checks that asking for matrix units does no harm, whatever the device.
-func ProbeHere(t *testing.T, probe func(*clrt.Context) bool) {
+func ProbeHere(t *testing.T, probe func(*clrt.Context) (bool, error)) {
 	t.Helper()
 	ctx, err := clrt.NewContext(Device(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ctx.Close()
-	found := probe(ctx)
+	found := Has(t, probe, ctx)
 	t.Logf("matrix units on %s: %v", ctx.Device().Info().Name, found)
 	if ctx.Live() != 0 {
 		t.Errorf("probing left %d bytes on the device", ctx.Live())
@@ -52,4 +52,14 @@ func WideShape(rng *rand.Rand) conv.Shape {
 	}
 	s.OutC = 1 + rng.IntN(70)
 	return s
+}
+
+// Has is what a probe for matrix units finds; the test fails where it fails.
+func Has(t testing.TB, probe func(*clrt.Context) (bool, error), ctx *clrt.Context) bool {
+	t.Helper()
+	found, err := probe(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }

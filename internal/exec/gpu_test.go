@@ -138,10 +138,10 @@ func tableOptions(t *testing.T, ctx *clrt.Context, prec string, mib int64) exec.
 	t.Helper()
 	info := ctx.Device().Info()
 	var err error
-	opt := exec.Options{Budget: budgetOf(mib), Matrix: mma.Probe(ctx)}
+	opt := exec.Options{Budget: budgetOf(mib), Matrix: convtest.Has(t, mma.Probe, ctx)}
 	switch prec {
 	case "fp16":
-		opt.Precision, opt.Warpgroup = planar.FP16, wgmma.Probe(ctx)
+		opt.Precision, opt.Warpgroup = planar.FP16, convtest.Has(t, wgmma.Probe, ctx)
 	case "fp16-mma":
 		opt.Precision = planar.FP16
 	case "tf32":

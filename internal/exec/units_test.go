@@ -26,9 +26,9 @@ func TestUnitsGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ctx.Close()
-	matrix := mma.Probe(ctx)
+	matrix := convtest.Has(t, mma.Probe, ctx)
 	units := []string{"mma"}
-	if matrix && wgmma.Probe(ctx) {
+	if matrix && convtest.Has(t, wgmma.Probe, ctx) {
 		units = append(units, "wgmma")
 	}
 	if !matrix {

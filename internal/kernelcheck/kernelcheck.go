@@ -117,8 +117,13 @@ func open(d *clrt.Device) (*tester, error) {
 	}
 	t := &tester{info: d.Info(), ctx: c}
 	if t.info.Type == clrt.GPU {
-		t.matrix = mma.Probe(c)
-		t.warpgroup = t.matrix && wgmma.Probe(c)
+		if t.matrix, err = mma.Probe(c); err == nil && t.matrix {
+			t.warpgroup, err = wgmma.Probe(c)
+		}
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
 	}
 	return t, nil
 }

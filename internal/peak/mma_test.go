@@ -18,7 +18,7 @@ func TestMMA(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ctx.Close()
-	if !mma.Probe(ctx) {
+	if !convtest.Has(t, mma.Probe, ctx) {
 		t.Skipf("SKIPPED, nothing was tested: %s has no matrix units that mma.Probe finds", d)
 	}
 	fma, err := peak.FMA(ctx)
@@ -37,7 +37,7 @@ func TestMMA(t *testing.T) {
 		t.Errorf("fp16 %.0f, tf32 %.0f, float32 %.0f GFLOP/s: want them to fall", half, tf32, fma)
 	}
 	t.Logf("%s: fp16 %.0f, tf32 %.0f, float32 %.0f GFLOP/s", d, half, tf32, fma)
-	if wgmma.Probe(ctx) {
+	if convtest.Has(t, wgmma.Probe, ctx) {
 		four, err := peak.Warpgroup(ctx)
 		if err != nil {
 			t.Fatal(err)
