@@ -26,7 +26,7 @@ func TestChart(t *testing.T) {
 func testChart(t *testing.T, name string) {
 	var out bytes.Buffer
 	j := pipeline.Job{Input: "../testdata/raw/colorchart.dng", Look: pipeline.Look{Tone: pipeline.ToneLinear, WB: pipeline.WhiteBalance{Mode: pipeline.WBGains, Gains: [3]float64{1.47, 1, 2.26}}, Exposure: pipeline.Exposure{EV: 2}}, Output: pipeline.Output{Writer: &out, Bits: 16}}
-	im, rep := develop(t, session(t, pipeline.Settings{Model: name, Memory: pipeline.Limit(128 << 20)}), j)
+	im, rep := develop(t, session(t, pipeline.Settings{Model: name, Memory: pipeline.Limit(256 << 20)}), j)
 	if im.Width != 1734 || im.Height != 1156 {
 		t.Fatalf("picture of %dx%d", im.Width, im.Height)
 	}

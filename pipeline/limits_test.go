@@ -123,8 +123,8 @@ func TestBufferRemedies(t *testing.T) {
 		return err
 	}
 	var large *pipeline.BufferError
-	if err := plan(1, pipeline.FP32); !errors.As(err, &large) || len(large.Instead) > 0 {
-		t.Fatalf("buffers of 1 byte: %v", err)
+	if err := plan(1<<16, pipeline.FP32); !errors.As(err, &large) || len(large.Instead) > 0 {
+		t.Fatalf("buffers of 64 KiB: %v", err)
 	}
 	if large.What == "" || !strings.Contains(large.Error(), large.What) {
 		t.Errorf("%v does not say what needs so much", large)

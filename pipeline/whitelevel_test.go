@@ -19,7 +19,7 @@ func TestWhiteNote(t *testing.T) {
 		b := make([]byte, 0, 2*w*h)
 		for i := range w * h {
 			v := largest / 4
-			if i == w*h-1 {
+			if i >= w*(h-8) { // a single one would pass for a defect
 				v = largest
 			}
 			b = binary.LittleEndian.AppendUint16(b, v)
