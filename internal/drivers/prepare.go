@@ -18,7 +18,8 @@ type Options struct {
 	// Command is the executable's path and then its arguments, the name that it is
 	// called by first, with which it calls [Serve].
 	Command []string
-	// Patience is how long a driver may take to load, compile and run; 0 for 20 seconds.
+	// Patience is how long a driver may take to load, compile and run; 0 for a minute, since a
+	// busy machine with an empty cache takes tens of seconds.
 	Patience time.Duration
 	// Retry tries drivers again that an earlier process passed over.
 	Retry bool
@@ -35,7 +36,7 @@ type Options struct {
 // *clrt.NoOpenCLError, says that no driver is left.
 func Prepare(o Options) ([]Failure, error) {
 	if o.Patience == 0 {
-		o.Patience = 20 * time.Second
+		o.Patience = time.Minute
 	}
 	for _, f := range []*func(string){&o.Say, &o.Debug} {
 		if *f == nil {
