@@ -21,6 +21,9 @@ const onnxDevice = "testdata/onnx-device.toml"
 // TestConformance runs ONNX's backend tests that pass on the host executor on the device. What does not pass there
 // is listed with its reason; a test that does anything else is an error, also if it has become better.
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in short: hundreds of small networks; TestForeignOperations runs operations of every kind")
+	}
 	info := convtest.Device(t).Info()
 	host := readOutcomes(t, "../onnxtest/testdata/expectations.toml")
 	known := onnxtest.Expectations{}
