@@ -4,7 +4,7 @@
 //
 // [Import] works at one size of the input. It keeps the ONNX shape of every value beside the plane
 // of channels, rows and columns that it is (value.go), computes what depends on constants
-// and shapes alone (fold.go), and rewrites nodes into the model's operations: convolutions (conv.go,
+// and shapes alone (fold.go and its neighbours), and rewrites nodes into the model's operations: convolutions (conv.go,
 // transpose.go), functions of a sample and of two (pointwise.go, binary.go), reductions (reduce.go,
 // pool.go), norms (norm.go), matrix products (dense.go), resizing (resize.go), and what moves
 // channels or names dimensions anew (channels.go, space.go, shape.go).
