@@ -3,6 +3,7 @@ package clrt_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,6 +124,19 @@ func TestErrorText(t *testing.T) {
 	}
 	if !clrt.OutOfMemory(&clrt.Error{Code: -4}) || clrt.OutOfMemory(&clrt.Error{Code: -11}) || clrt.OutOfMemory(nil) {
 		t.Error("OutOfMemory is wrong")
+	}
+	for err, want := range map[error]bool{
+		&clrt.Error{Call: "clBuildProgram", Code: -11}:                        true,
+		&clrt.BuildError{Err: &clrt.Error{Call: "clBuildProgram", Code: -11}}: true,
+		fmt.Errorf("launch: %w", &clrt.Error{Call: "clEnqueue", Code: -5}):    true,
+		&clrt.BuildError{Err: &clrt.Error{Call: "clBuildProgram", Code: -6}}:  false,
+		&clrt.Error{Call: "clCreateKernel", Code: -36}:                        false,
+		&clrt.Error{Call: "clEnqueueReadBuffer", Code: -4}:                    false,
+		errors.New("no error of OpenCL"):                                      false,
+	} {
+		if got := clrt.Refused(err); got != want {
+			t.Errorf("Refused(%v) is %v", err, got)
+		}
 	}
 	seen := map[string]bool{}
 	for _, n := range clrt.SymbolNames() {

@@ -72,6 +72,22 @@ func OutOfMemory(err error) bool {
 	return false
 }
 
+// Refused reports whether err says that a device or its compiler cannot do what a program or a
+// kernel asks for, and not that a call failed.
+func Refused(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		var b *BuildError
+		return errors.As(err, &b)
+	}
+	switch e.Code {
+	case codeCompilerNotAvailable, codeBuildProgramFailure, codeCompileProgramFailure, codeLinkProgramFailure, codeInvalidBuildOptions,
+		codeInvalidProgram, codeInvalidProgramExecutable, codeOutOfResources, codeInvalidWorkGroupSize, codeInvalidWorkItemSize:
+		return true
+	}
+	return false
+}
+
 // check turns the return value of a call into an error.
 func check(s symbol, r uintptr, detail string) error {
 	if code := int32(r); code != 0 {
@@ -85,12 +101,20 @@ func closedError(what string) error { return fmt.Errorf("clrt: %s is %w", what, 
 // Codes that the package itself asks about.
 const (
 	codeDeviceNotFound             = -1
+	codeCompilerNotAvailable       = -3
 	codeMemObjectAllocationFailure = -4
 	codeOutOfResources             = -5
 	codeOutOfHostMemory            = -6
 	codeBuildProgramFailure        = -11
 	codeExecStatusErrorInWaitList  = -14
+	codeCompileProgramFailure      = -15
+	codeLinkProgramFailure         = -17
+	codeInvalidBuildOptions        = -43
+	codeInvalidProgram             = -44
+	codeInvalidProgramExecutable   = -45
 	codeInvalidKernelName          = -46
+	codeInvalidWorkGroupSize       = -54
+	codeInvalidWorkItemSize        = -55
 	codePlatformNotFound           = -1001
 )
 

@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"enhance/clrt"
-	"enhance/conv"
 	"enhance/internal/planar"
 )
 
@@ -29,7 +28,7 @@ func Probe(ctx *clrt.Context) (bool, error) {
 	in, want := probeData()
 	got, err := runProbe(ctx, probeSource(), in, len(want)*4)
 	if err != nil {
-		return false, conv.UnlessRefused("asking for matrix units", err)
+		return false, unlessRefused(err)
 	}
 	for i, w := range want {
 		if math.Float32frombits(binary.LittleEndian.Uint32(got[4*i:])) != w {
@@ -37,6 +36,14 @@ func Probe(ctx *clrt.Context) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// unlessRefused is nil if the device has no such units, and err otherwise.
+func unlessRefused(err error) error {
+	if clrt.Refused(err) {
+		return nil
+	}
+	return fmt.Errorf("asking for matrix units: %w", err)
 }
 
 // probedLocal is how many bytes of local memory Probe tries.

@@ -3,6 +3,7 @@ package wgmma
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 
@@ -30,15 +31,18 @@ func Probe(ctx *clrt.Context) (bool, error) {
 	if info.Type != clrt.GPU || !info.HasExtension("cl_nv_compiler_options") {
 		return false, nil
 	}
-	const what = "asking for Hopper's matrix units"
-	if hopper, err := forHopper(ctx); err != nil || !hopper {
-		return false, conv.UnlessRefused(what, err)
+	var got, want []float32
+	hopper, err := forHopper(ctx)
+	if hopper {
+		got, want, err = probe(ctx, algo{&probedVariant})
 	}
-	got, want, err := probe(ctx, algo{&probedVariant})
-	if err != nil {
-		return false, conv.UnlessRefused(what, err)
+	switch {
+	case clrt.Refused(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("asking for Hopper's matrix units: %w", err)
 	}
-	return slices.Equal(got, want), nil
+	return hopper && slices.Equal(got, want), nil
 }
 
 // forHopper reports whether the compiler makes programs for Hopper GPUs. To find
@@ -50,7 +54,7 @@ func forHopper(ctx *clrt.Context) (bool, error) {
 	}
 	defer prog.Close()
 	text, err := prog.Binary()
-	return bytes.Contains(text, []byte(".target sm_90")), err
+	return err == nil && bytes.Contains(text, []byte(".target sm_90")), err
 }
 
 // probe runs the convolution and gives its outputs, row by row.
