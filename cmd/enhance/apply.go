@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"enhance/internal/bytesize"
 	"enhance/internal/printable"
@@ -41,20 +40,8 @@ func runApply(c *call) error {
 	ctx, stop := interruptible(c.env, s.Abandon)
 	defer stop()
 	r, err := c.apply(ctx, s, j)
-	if err != nil {
-		text := message(err, "")
-		r.Error, r.Status = strings.TrimPrefix(text, "enhance: "), status(err)
-		fmt.Fprintln(c.stderr, text)
-	}
-	if c.json {
-		if err := c.report(r, nil); err != nil {
-			return err
-		}
-	}
-	if r.Status != exitOK {
-		return ended(r.Status)
-	}
-	return nil
+	r.Error, r.Status = c.tell(err)
+	return c.finish(r, r.Status)
 }
 
 // applyJob is what the command line asks for.

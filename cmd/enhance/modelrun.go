@@ -63,18 +63,29 @@ func runModelRun(c *call) error {
 	ctx, stop := interruptible(c.env, s.Abandon)
 	defer stop()
 	r, err := o.run(ctx, s)
-	if err != nil {
-		text := message(err, "")
-		r.Error, r.Status = strings.TrimPrefix(text, "enhance: "), status(err)
-		fmt.Fprintln(c.stderr, text)
+	r.Error, r.Status = c.tell(err)
+	return c.finish(r, r.Status)
+}
+
+// tell prints an error, if there is one, and gives what a report says of it.
+func (c *call) tell(err error) (text string, code int) {
+	if err == nil {
+		return "", exitOK
 	}
+	text = message(err, "")
+	fmt.Fprintln(c.stderr, text)
+	return strings.TrimPrefix(text, "enhance: "), status(err)
+}
+
+// finish writes a report, if one is asked for, and ends with its status.
+func (c *call) finish(report any, code int) error {
 	if c.json {
-		if err := c.report(r, nil); err != nil {
+		if err := c.report(report, nil); err != nil {
 			return err
 		}
 	}
-	if r.Status != exitOK {
-		return ended(r.Status)
+	if code != exitOK {
+		return ended(code)
 	}
 	return nil
 }
