@@ -114,7 +114,8 @@ func applyNeed(s *Step, h, end int) int {
 	return end
 }
 
-// padNeed adds to a need what padding reads at the top.
+// padNeed adds to a need what padding reads at the top. Pools, whose pads count for nothing, are
+// taken for reflected, which is more than they read.
 func padNeed(need, h, end int, pad model.PadMode, w *model.Window) int {
 	if end <= 0 {
 		return need

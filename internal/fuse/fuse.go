@@ -34,7 +34,7 @@ func Fuse(g *model.Graph, h, w int) (*Program, error) {
 	return f.p, nil
 }
 
-// padding is how most of a graph's convolutions are padded, by samples of their outputs.
+// padding is how most of a graph's convolutions are padded, which count by their outputs and taps.
 func padding(g *model.Graph) model.PadMode {
 	var count [model.PadConstant + 1]int
 	for _, n := range g.Nodes {

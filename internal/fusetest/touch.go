@@ -84,7 +84,9 @@ func sourceRows(p *fuse.Program, s *fuse.Step, h, y int) []int {
 		rows = []int{y0, min(y0+1, h-1)}
 	case fuse.Shuffle:
 		rows = []int{y / 2}
-	case fuse.Affine:
+	case fuse.Apply:
+		return foreignRows(s, h, y)
+	case fuse.Affine, fuse.Merge:
 		for r := range h {
 			rows = append(rows, r)
 		}
@@ -92,4 +94,45 @@ func sourceRows(p *fuse.Program, s *fuse.Step, h, y int) []int {
 		rows = []int{y}
 	}
 	return rows
+}
+
+// foreignRows is sourceRows of the operations that imported networks bring.
+func foreignRows(s *fuse.Step, h, y int) []int {
+	n := s.Node
+	w := &n.Window
+	switch n.Op {
+	case model.OpBinary:
+		return []int{min(y, h-1)} // one sample may stand for a plane
+	case model.OpCrop:
+		return []int{y*w.StrideH + w.Top}
+	case model.OpPad:
+		if at := beside(n.Pad, y-w.Top, h); at >= 0 && (n.Pad != model.PadConstant || at == y-w.Top) {
+			return []int{at}
+		}
+		return nil
+	case model.OpConv, model.OpPool:
+		var rows []int
+		for i := range w.KH {
+			at := y*w.StrideH + i*w.DilationH - w.Top
+			if n.Op == model.OpConv {
+				at = beside(n.Pad, at, h)
+			}
+			if at >= 0 && at < h {
+				rows = append(rows, at)
+			}
+		}
+		return rows
+	case model.OpDepthToSpace:
+		return []int{y / n.Factor}
+	case model.OpSpaceToDepth:
+		var rows []int
+		for i := range n.Factor {
+			rows = append(rows, y*n.Factor+i)
+		}
+		return rows
+	case model.OpResize:
+		t := &s.Rows[y]
+		return t.At[:t.N]
+	}
+	return []int{y}
 }

@@ -134,7 +134,11 @@ func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params
 		args.Ring(dst).Int(y0, int(n.Func)).Float(n.Alpha).Float(n.Beta)
 	case model.OpPReLU, model.OpAffine:
 		kernel, side = "channel", 8
-		args.Ring(dst).Int(y0, map[model.Op]int{model.OpPReLU: -1, model.OpAffine: 0}[n.Op]).Buffer(params)
+		op := 0
+		if n.Op == model.OpPReLU {
+			op = -1
+		}
+		args.Ring(dst).Int(y0, op).Buffer(params)
 	case model.OpBinary:
 		kernel, side = "binary", 8
 		if len(src) == 2 {
@@ -155,20 +159,27 @@ func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params
 		args.Ring(dst).Int(y0, 1).Int4(w.Top, w.Left, int(n.Pad), 0).Float(n.Alpha)
 	case model.OpDepthToSpace, model.OpSpaceToDepth:
 		kernel = "move"
-		crd := 0
+		kind, crd := 2, 0
+		if n.Op == model.OpSpaceToDepth {
+			kind = 3
+		}
 		if n.CRD {
 			crd = 1
 		}
-		args.Ring(dst).Int(y0, map[model.Op]int{model.OpDepthToSpace: 2, model.OpSpaceToDepth: 3}[n.Op]).Int4(n.Factor, crd, 0, 0).Float(0)
+		args.Ring(dst).Int(y0, kind).Int4(n.Factor, crd, 0, 0).Float(0)
 	case model.OpPool:
 		kernel, args = "pool", windowed().Int(w.Bottom, w.Right, int(n.Reduce)).Float(n.Power)
 	case model.OpConv:
 		kernel, args = "conv", windowed().Int(int(n.Pad), n.Groups).Buffer(params)
 	case model.OpReduceChannels, model.OpLayerNorm, model.OpSoftmax, model.OpLRN:
-		kind := map[model.Op]int{model.OpReduceChannels: 0, model.OpLayerNorm: 1, model.OpSoftmax: 2, model.OpLRN: 3}[n.Op]
-		alpha := n.Alpha
-		if n.Op == model.OpLayerNorm {
-			alpha = n.Eps
+		kind, alpha := 0, n.Alpha // as apply_across numbers them
+		switch n.Op {
+		case model.OpLayerNorm:
+			kind, alpha = 1, n.Eps
+		case model.OpSoftmax:
+			kind = 2
+		case model.OpLRN:
+			kind = 3
 		}
 		args.Ring(dst).Int(y0, kind, int(n.Reduce), n.Size).Float(alpha).Float(n.Beta).Float(n.Power).Buffer(params)
 		return a.launch("across", args, dst.W, 1, y1-y0)

@@ -1,0 +1,94 @@
+package fuse_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"enhance/internal/fuse"
+	"enhance/internal/fusetest"
+	"enhance/model"
+)
+
+// foreignNode draws an operation of imported networks that moves rows.
+func foreignNode(rng *rand.Rand) model.Node {
+	side := func(most int) int { return rng.IntN(most + 1) }
+	n := model.Node{Name: "op", In: []int{0}, Weight: "w", Bias: "b"}
+	n.Window = model.Window{KH: 1 + side(5), KW: 1, StrideH: 1 + side(2), StrideW: 1, DilationH: 1 + side(2), DilationW: 1, Top: side(4), Bottom: side(4)}
+	switch rng.IntN(7) {
+	case 0:
+		n.Op, n.C, n.Groups, n.Pad = model.OpConv, 2, 1, model.PadMode(rng.IntN(3))
+		return n
+	case 1:
+		n.Op, n.Reduce = model.OpPool, model.ReduceMax
+		n.Window.Top, n.Window.Bottom = min(n.Window.Top, n.Window.KH-1), min(n.Window.Bottom, n.Window.KH-1)
+	case 2:
+		n.Op, n.Window = model.OpCrop, model.Window{Top: side(4), Bottom: side(4), StrideH: 1 + side(2), StrideW: 1}
+	case 3:
+		n.Op, n.Pad = model.OpPad, model.PadMode(rng.IntN(4))
+		if n.Window = (model.Window{Top: side(4), Bottom: side(4)}); n.Pad == model.PadZero {
+			n.Pad = model.PadConstant
+		}
+	case 4:
+		n.Op, n.Factor, n.Window = model.OpSpaceToDepth, 1+side(2), model.Window{}
+	case 5:
+		n.Op, n.Factor, n.Window = model.OpDepthToSpace, 1+side(1), model.Window{}
+	default:
+		n.Op, n.Window = model.OpResize, model.Window{}
+		n.Resize = model.Resize{Mode: model.ResizeNearest + model.ResizeMode(rng.IntN(3)), Coordinates: model.Coordinates(rng.IntN(5)), CubicA: -0.75,
+			NumH: 1 + side(4), DenH: 1 + side(4), NumW: 1, DenW: 1}
+		if n.Resize.Mode != model.ResizeCubic {
+			n.Resize.CubicA = 0
+		}
+	}
+	n.Weight, n.Bias = "", ""
+	return n
+}
+
+// TestForeignRows holds Need and Oldest of imported operations against the rows that the
+// operations read by their definition, at all heights.
+func TestForeignRows(t *testing.T) {
+	seen := map[model.Op]int{}
+	for seed := range uint64(4000) {
+		rng := rand.New(rand.NewPCG(seed, 31))
+		n := foreignNode(rng)
+		g := &model.Graph{Nodes: []model.Node{{Name: "in", Op: model.OpInput, C: 4}, n}, Out: 1}
+		p, err := fuse.Fuse(g, 1+rng.IntN(24), 3)
+		if err != nil {
+			continue // the plane is too small for it
+		}
+		s := &p.Steps[0]
+		if s.Kind != fuse.Apply {
+			t.Fatalf("seed %d: %s is lowered to %s", seed, n.Op, s.Kind)
+		}
+		seen[n.Op]++
+		from := p.Tensors[s.Src[0].Tensor].H
+		h := p.Tensors[s.Dst.Tensor].H
+		most, before := 0, p.Need(s, s.Src[0].Tensor, 0)
+		least := make([]int, h+1)
+		least[h] = from
+		for y := h - 1; y >= 0; y-- {
+			least[y] = least[y+1]
+			for _, row := range fusetest.Touched(p, s, s.Src[0].Tensor, y) {
+				least[y] = min(least[y], row)
+			}
+		}
+		for y := range h {
+			for _, row := range fusetest.Touched(p, s, s.Src[0].Tensor, y) {
+				most = max(most, row+1)
+			}
+			need, oldest := p.Need(s, s.Src[0].Tensor, y+1), p.Oldest(s, s.Src[0].Tensor, y)
+			if need < most || need > from || need < before {
+				t.Errorf("seed %d: %+v, row %d of %d: Need says %d of %d rows, %d are touched, %d were needed before", seed, n, y, h, need, from, most, before)
+			}
+			if oldest > least[y] || oldest < 0 {
+				t.Errorf("seed %d: %+v, row %d of %d: Oldest says %d, row %d is touched", seed, n, y, h, oldest, least[y])
+			}
+			before = need
+		}
+	}
+	for _, op := range []model.Op{model.OpConv, model.OpPool, model.OpCrop, model.OpPad, model.OpSpaceToDepth, model.OpDepthToSpace, model.OpResize} {
+		if seen[op] < 50 {
+			t.Errorf("only %d graphs of %s", seen[op], op)
+		}
+	}
+}
