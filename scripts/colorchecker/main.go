@@ -63,8 +63,8 @@ func measure(path string) error {
 		for c := range 3 {
 			got[i][c] *= up / down
 		}
-		a, b := lab(got[i]), lab(want[i])
-		d := ciede2000(a, b)
+		a, b := colour.Lab(got[i]), colour.Lab(want[i])
+		d := colour.DeltaE2000(a, b)
 		sum, worst = sum+d/24, math.Max(worst, d)
 		if i < 18 {
 			hues += math.Abs(math.Remainder(math.Atan2(a[2], a[1])-math.Atan2(b[2], b[1]), 2*math.Pi)) * 180 / math.Pi / 18
@@ -94,56 +94,4 @@ func patch(im *imgio.RGB16, i int) (mean [3]float64) {
 		mean[c] /= n
 	}
 	return mean
-}
-
-// lab is CIELAB relative to D65.
-func lab(rgb [3]float64) [3]float64 {
-	xyz, white := colour.Apply(colour.SRGBToXYZ(), rgb), colour.D65.XYZ()
-	var f [3]float64
-	for c := range f {
-		t := xyz[c] / white[c]
-		if f[c] = math.Cbrt(t); t <= 216.0/24389 {
-			f[c] = (24389.0/27*t + 16) / 116
-		}
-	}
-	return [3]float64{116*f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])}
-}
-
-// ciede2000 follows G. Sharma, W. Wu and E. Dalal, "The CIEDE2000 Color-Difference Formula",
-// Color Research and Application 30(1), 2005.
-func ciede2000(p, q [3]float64) float64 {
-	rad := math.Pi / 180
-	c7 := math.Pow((math.Hypot(p[1], p[2])+math.Hypot(q[1], q[2]))/2, 7)
-	g := 0.5 * (1 - math.Sqrt(c7/(c7+math.Pow(25, 7))))
-	polar := func(v [3]float64) (c, h float64) {
-		a := (1 + g) * v[1]
-		if h = math.Atan2(v[2], a) / rad; h < 0 {
-			h += 360
-		}
-		return math.Hypot(a, v[2]), h
-	}
-	c1, h1 := polar(p)
-	c2, h2 := polar(q)
-	dh, hm := h2-h1, (h1+h2)/2
-	switch {
-	case c1*c2 == 0:
-		dh, hm = 0, h1+h2
-	case math.Abs(h1-h2) > 180:
-		dh -= math.Copysign(360, dh)
-		if hm += 180; h1+h2 >= 360 {
-			hm -= 360
-		}
-	}
-	dl, dc := q[0]-p[0], c2-c1
-	dH := 2 * math.Sqrt(c1*c2) * math.Sin(dh/2*rad)
-	lm, cm := (p[0]+q[0])/2, (c1+c2)/2
-	t := 1 - 0.17*math.Cos((hm-30)*rad) + 0.24*math.Cos(2*hm*rad) + 0.32*math.Cos((3*hm+6)*rad) - 0.20*math.Cos((4*hm-63)*rad)
-	turn := 30 * math.Exp(-math.Pow((hm-275)/25, 2))
-	cm7 := math.Pow(cm, 7)
-	rc := 2 * math.Sqrt(cm7/(cm7+math.Pow(25, 7)))
-	sl := 1 + 0.015*math.Pow(lm-50, 2)/math.Sqrt(20+math.Pow(lm-50, 2))
-	sc, sh := 1+0.045*cm, 1+0.015*cm*t
-	rt := -math.Sin(2*turn*rad) * rc
-	l, c, h := dl/sl, dc/sc, dH/sh
-	return math.Sqrt(l*l + c*c + h*h + rt*c*h)
 }
