@@ -226,7 +226,7 @@ func (e *Engine) launch(i, y0, y1 int) error {
 		}
 		return e.ops.RowStats(src[0], dst, y0, y1)
 	case fuse.Affine:
-		return e.ops.Affine(src[0], e.resources[i].params[0], dst)
+		return e.ops.Affine(src[0], e.resources[i].params[0], dst, s.Norm[0].Together)
 	case fuse.Apply, fuse.RowReduce, fuse.Merge:
 		var params *clrt.Buffer
 		if len(e.resources[i].params) > 0 {

@@ -44,6 +44,9 @@ func foreign() map[string]model.Node {
 		"LP pool":           {Op: model.OpPool, Reduce: model.ReduceLP, Power: 2, Window: win(2, 2, 2, 2, 1, 1, 0, 0, 0, 0)},
 		"sum of channels":   {Op: model.OpReduceChannels, Reduce: model.ReduceSum},
 		"layer norm":        {Op: model.OpLayerNorm, Eps: 1e-3, Weight: "w", Bias: "b"},
+		"group norm":        {Op: model.OpGroupNorm, Groups: 2, Eps: 1e-3, Weight: "w", Bias: "b"},
+		"one group":         {Op: model.OpGroupNorm, Groups: 1, Eps: 1e-3, Weight: "w", Bias: "b"},
+		"instance norm":     {Op: model.OpInstanceNorm, Eps: 1e-3, Weight: "w", Bias: "b"},
 		"softmax":           {Op: model.OpSoftmax},
 		"LRN":               {Op: model.OpLRN, Size: 3, Alpha: 0.5, Beta: 1, Power: 0.75},
 	}

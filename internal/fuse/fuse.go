@@ -251,7 +251,7 @@ func (f *fuser) lower(i int) error {
 		f.lowerUnary(i)
 	case model.OpAdd:
 		return f.lowerAdd(i)
-	case model.OpInstanceNorm:
+	case model.OpInstanceNorm, model.OpGroupNorm:
 		f.lowerNorm(i)
 	default:
 		return f.lowerForeign(i)

@@ -152,7 +152,7 @@ func (f *fuser) normalise(raw int, norm []NormSlice, act Act, slope float32, res
 	f.val[node] = f.whole(dst)
 }
 
-// lowerNorm handles an instance norm that no convolution absorbed.
+// lowerNorm handles a group norm, and an instance norm that no convolution absorbed.
 func (f *fuser) lowerNorm(i int) {
 	n := f.g.Nodes[i]
 	v := f.gather(n.In[0])[0]
@@ -164,7 +164,11 @@ func (f *fuser) lowerNorm(i int) {
 	if _, ok := f.stats[raw]; !ok { // another norm may have asked for them
 		f.rowStats(n.Name, f.whole(raw)[0])
 	}
-	f.normalise(raw, []NormSlice{{C: f.shapes[i].C, Weight: n.Weight, Bias: n.Bias, Eps: n.Eps}}, NoAct, 0, []View{{Tensor: None, C: f.shapes[i].C}}, i)
+	norm := NormSlice{C: f.shapes[i].C, Weight: n.Weight, Bias: n.Bias, Eps: n.Eps}
+	if n.Op == model.OpGroupNorm {
+		norm.Together = norm.C / n.Groups
+	}
+	f.normalise(raw, []NormSlice{norm}, NoAct, 0, []View{{Tensor: None, C: f.shapes[i].C}}, i)
 }
 
 // lowerUnary emits one step per stored part of the operand, unless the same was

@@ -102,6 +102,9 @@ type NormSlice struct {
 	C0, C        int
 	Weight, Bias string
 	Eps          float32
+	// Together is how many channels have mean and variance in common, of an Affine step with one
+	// slice; 0: every channel has its own.
+	Together int
 }
 
 // Step is one fused operation. It writes rows [y0,y1) of Dst whenever the plan says so.

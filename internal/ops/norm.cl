@@ -1,4 +1,4 @@
-// Instance normalisation: statistics of each row, and their merge.
+// Instance and group normalisation: statistics of each row, and their merge.
 //
 // Both reduce over the work-items of a group in an order that depends only on
 // the width or height, so that results do not depend on how rows are divided
@@ -144,11 +144,11 @@ void norm_merge_tiles(__global const float *tiles, int height, int width, __glob
 // parameters of its channels (C weights, C biases, C times eps), into scale and
 // shift:
 //     x·scale + shift = (x - mean)/sqrt(M2/(h·w) + eps)·weight + bias
-// Rows have equal counts, so the mean is the mean of row means and
+// With moments they remain mean and M2, for norm_group. Rows have equal counts, so the mean is the mean of row means and
 // M2 = sum(M2_row + w·(mean_row - mean)²) (Chan, Golub and LeVeque 1983). A group
 // has SIDE channels side by side, which share cache lines, times MS/SIDE rows.
 __kernel __attribute__((reqd_work_group_size(MS, 1, 1)))
-void norm_affine(__global const float *stats, ring_t rstats, __global const float *params, __global float *scales, ring_t rscales) {
+void norm_affine(__global const float *stats, ring_t rstats, __global const float *params, __global float *scales, ring_t rscales, int moments) {
     __local float part[MS];
     const int lid = get_local_id(0), all = R_C(rstats), h = R_H(rstats), w = R_W(rstats);
     const int c = (int)get_group_id(0) * SIDE + lid % SIDE, at = min(c, all - 1), first = lid / SIDE;
@@ -188,6 +188,27 @@ void norm_affine(__global const float *stats, ring_t rstats, __global const floa
     const float m2 = sum_group(s, part, lid, MS, SIDE);
     if (lid < SIDE && c < all) {
         const float scale = params[c] / sqrt(m2 / ((float)h * (float)w) + params[2 * all + c]);
+        scales[c] = moments ? mean : scale;
+        scales[all + c] = moments ? m2 : params[all + c] - mean * scale;
+    }
+}
+
+// Makes scale and shift, in place, of the means and M2 of channels of samples samples, of which
+// together consecutive ones have mean and variance in common: one work-item for each such group.
+__kernel void norm_group(__global float *scales, ring_t r, __global const float *params, int together, float samples) {
+    const int all = R_C(r), first = (int)get_global_id(0) * together;
+    if (first >= all) return;
+    scales += R_FLOATS(r);
+    float mean = 0.0f, m2 = 0.0f;
+    for (int c = first; c < first + together; c++) mean += scales[c];
+    mean /= (float)together;
+    for (int c = first; c < first + together; c++) {
+        const float d = scales[c] - mean;
+        m2 += fma(samples * d, d, scales[all + c]);
+    }
+    const float variance = m2 / (samples * (float)together);
+    for (int c = first; c < first + together; c++) {
+        const float scale = params[c] / sqrt(variance + params[2 * all + c]);
         scales[c] = scale;
         scales[all + c] = params[all + c] - mean * scale;
     }

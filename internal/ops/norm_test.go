@@ -52,7 +52,7 @@ func (l *lab) norm(src *convtest.Plane) {
 			params[i] = []float32{1e-5, 1e-3}[l.Rng.IntN(2)]
 		}
 	}
-	l.Must(l.Affine(ring, l.Floats(params), out))
+	l.Must(l.Affine(ring, l.Floats(params), out, 0))
 	l.checkScales(out, params, means, m2s, h, w)
 	got := floats(l.Bench, out.Buf, 16+2*c+4)
 	for i, v := range got {

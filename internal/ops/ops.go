@@ -61,10 +61,10 @@ func columns(c conv.Caps) int { return min(64, max(c.MaxWorkGroup, 1)) }
 
 // Ops are the package's kernels, compiled.
 type Ops struct {
-	caps                               conv.Caps
-	pool, upsample, pointwise, shuffle *clrt.Kernel
-	rowStats, mergeStats, affine       *clrt.Kernel
-	q                                  *clrt.Queue
+	caps                                conv.Caps
+	pool, upsample, pointwise, shuffle  *clrt.Kernel
+	rowStats, mergeStats, affine, group *clrt.Kernel
+	q                                   *clrt.Queue
 }
 
 // New takes the kernels from a program built with Source.
@@ -74,7 +74,7 @@ func New(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Ops, error) {
 		name string
 		to   **clrt.Kernel
 	}{{"ops_max_pool", &o.pool}, {"ops_upsample", &o.upsample}, {"ops_pointwise", &o.pointwise},
-		{"ops_shuffle", &o.shuffle}, {"norm_row_stats", &o.rowStats}, {"norm_merge_tiles", &o.mergeStats}, {"norm_affine", &o.affine}} {
+		{"ops_shuffle", &o.shuffle}, {"norm_row_stats", &o.rowStats}, {"norm_merge_tiles", &o.mergeStats}, {"norm_affine", &o.affine}, {"norm_group", &o.group}} {
 		kernel, err := p.Kernel(k.name)
 		if err != nil {
 			o.Close()
@@ -87,7 +87,7 @@ func New(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Ops, error) {
 
 // Close releases the kernels.
 func (o *Ops) Close() {
-	for _, k := range []*clrt.Kernel{o.pool, o.upsample, o.pointwise, o.shuffle, o.rowStats, o.mergeStats, o.affine} {
+	for _, k := range []*clrt.Kernel{o.pool, o.upsample, o.pointwise, o.shuffle, o.rowStats, o.mergeStats, o.affine, o.group} {
 		if k != nil {
 			k.Close()
 		}
@@ -170,11 +170,20 @@ func (o *Ops) MergeStats(buf *clrt.Buffer, p conv.StatsTile, stats planar.Ring, 
 }
 
 // Affine merges all rows of statistics of a plane into scales; params holds a
-// weight for each channel, then a bias for each, then an eps for each.
-func (o *Ops) Affine(stats planar.Ring, params *clrt.Buffer, scales planar.Ring) error {
-	if err := new(conv.KernelArgs).Ring(stats).Buffer(params).Ring(scales).Set(o.affine); err != nil {
+// weight for each channel, then a bias for each, then an eps for each. together is how many
+// channels have mean and variance in common; 0: every channel has its own.
+func (o *Ops) Affine(stats planar.Ring, params *clrt.Buffer, scales planar.Ring, together int) error {
+	if err := new(conv.KernelArgs).Ring(stats).Buffer(params).Ring(scales).Int(min(together, 1)).Set(o.affine); err != nil {
 		return err
 	}
 	side, ms := mergeSide(o.caps), mergeItems(o.caps)
-	return o.q.LaunchQuiet(o.affine, []int{(stats.C + side - 1) / side * ms}, []int{ms})
+	err := o.q.LaunchQuiet(o.affine, []int{(stats.C + side - 1) / side * ms}, []int{ms})
+	if err != nil || together == 0 {
+		return err
+	}
+	samples := float32(stats.H) * float32(stats.W)
+	if err := new(conv.KernelArgs).Ring(scales).Buffer(params).Int(together).Float(samples).Set(o.group); err != nil {
+		return err
+	}
+	return o.q.LaunchQuiet(o.group, []int{stats.C / together}, []int{1})
 }
