@@ -1,7 +1,7 @@
 """CPSNR of a pynet-m file on a folder of test photos (8 px border cropped).
 
-The mosaic is sRGB code/255, RGGB, fed as it is, noise not clipped; the output
-is clipped and rounded to 8 bits.
+The mosaic is sRGB code/255, RGGB or of another pattern for networks of masked planes,
+fed as it is, noise not clipped; the output is clipped and rounded to 8 bits.
 """
 import argparse
 import glob
@@ -14,9 +14,10 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
+import masked
 import synth
 import weights
-from pynet_m import PyNETM
+from pynet_m import PyNETM, planes
 
 BORDER = 8
 
@@ -58,15 +59,21 @@ def cpsnr(a, b):
 
 
 @torch.no_grad()
-def evaluate(model, photos, sigma=0.0, seed=1):
-    """{name: CPSNR} of photos (from load_photos) with white noise of sigma."""
+def evaluate(model, photos, sigma=0.0, seed=1, pattern="xtrans"):
+    """{name: CPSNR} of photos (from load_photos) with white noise of sigma. The pattern,
+    one of masked's, is that of networks of masked planes."""
     device = next(model.parameters()).device
     out = {}
     for name, photo in photos:
         code = photo.to(device).float() / 255
-        m = synth.pack(code)
+        layout = synth.Bayer
+        if planes(model.config) == masked.Masked.planes:
+            table, zero = masked.mask(pattern).to(device).unsqueeze(0), torch.zeros(1, dtype=torch.long, device=device)
+            side = max(code.shape[2:])
+            layout = masked.Masked(masked.at_phase(table, zero, zero, side)[:, :, :code.shape[2], :code.shape[3]])
+        m = layout.take(code)
         noise = torch.randn(m.shape, generator=torch.Generator().manual_seed(seed)).to(device)
-        x = torch.cat([m + sigma * noise, torch.full_like(m, 8 * sigma)], 1)
+        x = layout.join(m + sigma * noise, torch.full_like(m, 8 * sigma))
         y = run(model, x).clamp(0, 1).mul(255).round()
         out[name] = cpsnr(y.cpu(), photo)
     return out
@@ -88,6 +95,7 @@ def main():
     p.add_argument("file", nargs="+")
     p.add_argument("--kodak", default=os.environ.get("KODAK", "../../shared/data/kodak"))
     p.add_argument("--sigma", type=float, nargs="*", default=[0, 10], help="of 255")
+    p.add_argument("--pattern", default="xtrans", choices=[*masked.PATTERNS, "rgb"], help="of networks of masked planes")
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     args = p.parse_args()
     photos = load_photos(args.kodak)
@@ -96,8 +104,9 @@ def main():
     torch.backends.cudnn.allow_tf32 = False
     for path in args.file:
         model, _ = load_model(path, args.device)
-        tables = [evaluate(model, photos, s / 255) for s in args.sigma]
-        print(path, "RGGB, border 8, sRGB codes; sigma", *[f"{s:g}/255" for s in args.sigma])
+        tables = [evaluate(model, photos, s / 255, pattern=args.pattern) for s in args.sigma]
+        pattern = args.pattern if planes(model.config) == masked.Masked.planes else "RGGB"
+        print(path, pattern + ", border 8, sRGB codes; sigma", *[f"{s:g}/255" for s in args.sigma])
         for name, _ in photos:
             print(f"{name:12}", *[f"{t[name]:7.2f}" for t in tables])
         print(f"{'mean':12}", *[f"{mean(t):7.2f}" for t in tables], flush=True)

@@ -2,7 +2,8 @@
 
     python3 export.py DIR/ema.safetensors --name best --fp16 --out best.safetensors --golden DIR/STEM
 
-The golden pair is STEM.x.f32, the same for every network, and STEM.NAME.y.f32.
+The golden pair is STEM.x.f32, the same for every network of 8 planes (STEM.NAME.x.f32 for one of
+24), and STEM.NAME.y.f32.
 """
 import argparse
 import hashlib
@@ -11,10 +12,11 @@ import os
 import numpy as np
 import torch
 
+import masked
 import weights
-from pynet_m import config_text
+from pynet_m import config_text, planes
 
-RECIPE = ("photos.py", "pynet_m.py", "step.py", "synth.py", "train.py")
+RECIPE = ("masked.py", "photos.py", "pynet_m.py", "step.py", "synth.py", "train.py")
 GOLDEN = 96, 128  # packed rows and columns
 
 
@@ -31,23 +33,30 @@ def write(path, model, facts, half=False):
     """Writes a model's weights with the header that docs/pynet-m.md describes."""
     metadata = {"arch": "pynet-m", "arch.config": config_text(model.config), "convention.curve": "srgb",
                 "convention.clip": "high", "convention.noise": "4"}
+    if planes(model.config) == masked.Masked.planes:
+        metadata.update({"convention.samples": "masked", "convention.noise": "12"})
+        metadata["train.patterns"] = " ".join(name for name, _ in masked.SHARES)
     metadata.update({k: v for k, v in facts.items() if k not in metadata})
     tensors = {k: v.half() if half else v.float() for k, v in model.state_dict().items()}
     weights.write(path, tensors, metadata)
 
 
-def golden_input():
-    """A smooth scene with fine stripes and noise, from formulas alone."""
+def golden_input(count=8):
+    """A smooth scene with fine stripes and noise, from formulas alone, for so many planes."""
     import synth
     h, w = GOLDEN
     y, x = torch.meshgrid(torch.arange(2 * h).float(), torch.arange(2 * w).float(), indexing="ij")
     rgb = torch.stack([0.5 + 0.4 * torch.sin(x / 17 + y / 31), 0.5 + 0.3 * torch.sin(x * y / 900),
                        0.5 + 0.3 * torch.cos(y / 13 - x / 47)]).unsqueeze(0)
-    m = synth.pack(rgb)
-    sigma = torch.linspace(0, 0.08, w).expand_as(m)
+    layout = synth.Bayer
+    if count == masked.Masked.planes:
+        zero = torch.zeros(1, dtype=torch.long)
+        layout = masked.Masked(masked.at_phase(masked.mask("xtrans").unsqueeze(0), zero, zero, 2 * w)[:, :, :2 * h])
+    m = layout.take(rgb)
+    sigma = torch.linspace(0, 0.08, m.shape[3]).expand_as(m)
     rng = np.random.RandomState(5)
     noise = torch.from_numpy(rng.standard_normal(m.shape).astype(np.float32))
-    return torch.cat([m + sigma * noise, 8 * sigma], 1)
+    return layout.join(m + sigma * noise, 8 * sigma)
 
 
 def main():
@@ -67,10 +76,10 @@ def main():
     print(args.out, os.path.getsize(args.out), "bytes")
     if args.golden:
         model, _ = evaluate.load_model(args.out)
-        x = golden_input()
+        x = golden_input(planes(model.config))
         with torch.no_grad():
             y = model(x)
-        for part, t in (("x", x), (f"{args.name}.y", y)):
+        for part, t in (("x" if x.shape[1] == 8 else f"{args.name}.x", x), (f"{args.name}.y", y)):
             t.numpy().astype("<f4").tofile(f"{args.golden}.{part}.f32")
         print(args.golden, tuple(x.shape), tuple(y.shape))
 

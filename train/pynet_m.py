@@ -1,6 +1,7 @@
 """pynet-m: a noise-aware multi-scale network of PyNET's kind (docs/pynet-m.md).
 
-Input  (N, 8, H, W): four mosaic planes of an RGGB mosaic, four noise planes.
+Input  (N, 8, H, W): four mosaic planes of an RGGB mosaic, four noise planes; or
+       (N, 24, H, W): twelve masked planes of any mosaic, twelve noise planes.
 Output (N, 3, 2H, 2W): camera-space white-balanced light, sRGB curve, unclipped.
 """
 import json
@@ -10,7 +11,6 @@ from torch import nn
 from torch.nn import functional as F
 
 SLOPE = 0.2  # of every LeakyReLU
-PLANES = 8
 
 # What arch.config holds. widths[i], encoder[i], decoder[i] are of level i+1;
 # the deepest level has no decoder.
@@ -21,7 +21,14 @@ CONFIGS = {
                  down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
     "max": dict(widths=[96, 128, 160, 160], encoder=[1, 1, 1, 1], decoder=[6, 2, 1],
                 down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
+    "any": dict(widths=[48, 64, 96, 128], encoder=[1, 1, 1, 1], decoder=[5, 1, 1],
+                down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5, planes=24),
 }
+
+
+def planes(config):
+    """Input planes of a configuration."""
+    return config.get("planes", 8)
 
 
 def config_text(config):
@@ -77,7 +84,7 @@ class PyNETM(nn.Module):
         self.config = config
         w, levels = config["widths"], len(config["widths"])
         self.levels = levels
-        self.stem = Conv(PLANES, w[0], 3)
+        self.stem = Conv(planes(config), w[0], 3)
         for l in range(1, levels + 1):
             if l > 1:
                 setattr(self, f"down{l}", Conv(w[l - 2], w[l - 1], config["down_kernel"]))
@@ -86,7 +93,7 @@ class PyNETM(nn.Module):
             setattr(self, f"up{l}", Conv(w[l], w[l - 1], config["up_kernel"], gain=0.3))
             setattr(self, f"dec{l}", blocks(w[l - 1], config["decoder"][l - 1]))
         self.head = Conv(w[0], 12, config["head_kernel"], gain=0.1)
-        self.skip = Conv(PLANES, 12, config["skip_kernel"])
+        self.skip = Conv(planes(config), 12, config["skip_kernel"])
         start_skip(self.skip)
 
     def forward(self, x):
@@ -113,10 +120,15 @@ class PyNETM(nn.Module):
 
 
 def start_skip(skip):
-    """Starts the linear skip as nearest-sample demosaicing, near the answer."""
+    """Starts the linear skip near the answer: as nearest-sample demosaicing, or, if the
+    planes are masked, as the samples that are there."""
     k = skip.kernel_size[0] // 2
     with torch.no_grad():
         skip.weight.zero_()
+        if skip.in_channels == 24:
+            for p in range(12):
+                skip.weight[p, p, k, k] = 1
+            return
         for i in range(2):
             for j in range(2):
                 p = 2 * i + j

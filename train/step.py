@@ -12,7 +12,9 @@ import torch
 from torch import distributed as dist
 from torch.nn import functional as F
 
+import masked
 import synth
+from pynet_m import planes
 
 REFRESH = 100    # steps between updates of the sampling table
 HARD = 0.4       # share of crops drawn by difficulty
@@ -40,6 +42,7 @@ def views(vector, parameters):
 class Step:
     def __init__(self, model, photos, args, device, world):
         self.photos, self.device, self.world, self.args = photos, device, world, args
+        self.mixed = masked.Mixed(device) if planes(model.config) == masked.Masked.planes else None
         self.count, self.cuda = 0, device.type == "cuda"
         kind = args.dtype if self.cuda else "fp32"
         self.type, self.scale = TYPES[kind], LOSS_SCALE[kind]
@@ -98,7 +101,8 @@ class Step:
                 p.copy_(part)
 
     def synthesis(self, code):
-        x, y = synth.batch(code)
+        layout = self.mixed(code.shape[0], code.shape[-1]) if self.mixed else synth.Bayer
+        x, y = synth.batch(code, layout)
         return (x.contiguous(memory_format=torch.channels_last) if self.cuda else x), y
 
     def loss(self, x, y, share):

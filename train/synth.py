@@ -1,7 +1,9 @@
 """Synthetic RAW from photos, made in batches on the training device.
 
 A batch has three parts: sRGB-code mosaics free of noise, the same with white
-noise, and sensor mosaics. Inputs and targets are as docs/pynet-m.md says.
+noise, and sensor mosaics. Inputs and targets are as docs/pynet-m.md says. A layout
+says which samples a mosaic has and how they lie in a network's planes: Bayer's, or
+masked planes of any filter array (masked.py).
 """
 import math
 
@@ -101,11 +103,38 @@ def pattern_count(n):
     return round(PATTERNS * n)
 
 
-def code_mosaic(code, sigma):
+class Bayer:
+    """The four planes of an RGGB mosaic, then their noise planes."""
+
+    planes = 8
+    take = staticmethod(pack)
+
+    @staticmethod
+    def spread(g):
+        """What each colour has (N, 3, 1, 1), for each plane of samples."""
+        return torch.stack([g[:, 0], g[:, 1], g[:, 1], g[:, 2]], 1)
+
+    @staticmethod
+    def rows(v):
+        """A random number for each row of the sensor, as samples v lie."""
+        n, _, h, _ = v.shape
+        return torch.randn(n, 2, 1, h, 1, device=v.device).expand(n, 2, 2, h, 1).reshape(n, 4, h, 1)
+
+    @classmethod
+    def part(cls, first, end):
+        """The layout of some samples of a batch."""
+        return cls
+
+    @staticmethod
+    def join(v, noise):
+        return torch.cat([v, noise.expand_as(v)], 1)
+
+
+def code_mosaic(code, sigma, layout=Bayer):
     """Mosaic of sRGB codes with white noise of sigma (N,1,1,1); (input, target)."""
-    m = pack(code)
+    m = layout.take(code)
     m = m + sigma * torch.randn_like(m)
-    return torch.cat([m, (8 * sigma).expand_as(m)], 1), code
+    return layout.join(m, 8 * sigma), code
 
 
 def camera_matrix(n, device):
@@ -137,25 +166,23 @@ def noise_profile(n, device):
 
 
 def gains(n, device):
-    """White-balance gains (N, 4, 1, 1) by position, the smallest of them 1."""
+    """White-balance gains (N, 3, 1, 1) of the colours, the smallest of them 1."""
     g = torch.rand(n, 3, device=device)
     g = torch.stack([1 + 1.6 * g[:, 0], 1 + 0.1 * g[:, 1], 1 + 1.6 * g[:, 2]], 1)
-    g = g / g.amin(1, keepdim=True)
-    return torch.stack([g[:, 0], g[:, 1], g[:, 1], g[:, 2]], 1).view(n, 4, 1, 1)
+    return (g / g.amin(1, keepdim=True)).view(n, 3, 1, 1)
 
 
-def sensor(light):
+def sensor(light, layout=Bayer):
     """Mosaic of a sensor under camera-space white-balanced light; (input, target)."""
     n, dev = light.shape[0], light.device
-    g = gains(n, dev)
+    g = layout.spread(gains(n, dev))
     shot, read = noise_profile(n, dev)
-    v = pack(light) / g
+    v = layout.take(light) / g
     v = v.clamp(max=1)  # photosites fill up
     v = v + torch.sqrt(shot * v.clamp(min=0) + read) * torch.randn_like(v)
     # Rows of some sensors shift together; the noise planes know nothing of it.
     rows = torch.where(torch.rand_like(shot) < 0.1, uniform(n, 0, 0.4, dev), torch.zeros_like(shot))
-    v = v + rows * torch.sqrt(read) * torch.randn(n, 2, 1, v.shape[2], 1, device=dev).expand(
-        n, 2, 2, v.shape[2], 1).reshape(n, 4, v.shape[2], 1)
+    v = v + rows * torch.sqrt(read) * layout.rows(v)
     # Defective photosites that were not found: a few in a twentieth of the photos.
     broken = (torch.rand_like(v) < 2e-4) & (torch.rand_like(shot) < 0.05)
     v = torch.where(broken, (torch.rand_like(v) < 0.5).float(), v)
@@ -172,7 +199,7 @@ def sensor(light):
     doubt = torch.where(torch.rand_like(pick) < 0.15, torch.exp(uniform(n, -math.log(2), math.log(2), dev)),
                         torch.exp(0.1 * torch.randn_like(pick)))
     noise = 8 * doubt * slope(t) * torch.sqrt(g * shot * t + g * g * read)
-    return torch.cat([encode(x), noise], 1), encode(light.clamp(0, 1))
+    return layout.join(encode(x), noise), encode(light.clamp(0, 1))
 
 
 def counts(n):
@@ -182,18 +209,18 @@ def counts(n):
     return clean, noisy, n - clean - noisy
 
 
-def batch(code):
-    """(input (N,8,H,W), target (N,3,2H,2W)) of photos (N,3,2H,2W) in sRGB codes."""
+def batch(code, layout=Bayer):
+    """(input (N,8,H,W) or as the layout has it, target (N,3,2H,2W)) of photos (N,3,2H,2W) in sRGB codes."""
     n, dev = code.shape[0], code.device
     clean, noisy, _ = counts(n)
     code = with_patterns(vary(code))
     sigma = uniform(clean + noisy, 0, MAX_SIGMA, dev)
     sigma = sigma * (torch.arange(clean + noisy, device=dev) >= clean).view(-1, 1, 1, 1)
-    x1, y1 = code_mosaic(code[:clean + noisy], sigma)
+    x1, y1 = code_mosaic(code[:clean + noisy], sigma, layout.part(0, clean + noisy))
     rest = code[clean + noisy:]
     k = rest.shape[0]
     linear = decode(rest).reshape(k, 3, -1)
     light = torch.bmm(camera_matrix(k, dev), linear).reshape(rest.shape)
     light = (light * torch.exp(uniform(k, math.log(0.15), math.log(1.6), dev))).clamp(min=0)
-    x2, y2 = sensor(light)
+    x2, y2 = sensor(light, layout.part(clean + noisy, n))
     return torch.cat([x1, x2]), torch.cat([y1, y2])

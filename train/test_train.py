@@ -13,10 +13,11 @@ from torch.nn import functional as F
 
 import evaluate
 import export
+import masked
 import photos
 import synth
 import weights
-from pynet_m import CONFIGS, PyNETM, config_text, cost, enlarge
+from pynet_m import CONFIGS, PyNETM, config_text, cost, enlarge, planes
 
 SMALL = dict(widths=[8, 16, 16], encoder=[1, 0, 1], decoder=[1, 0], down_kernel=3, up_kernel=1,
              head_kernel=3, skip_kernel=5)
@@ -33,7 +34,7 @@ def picture(path, seed, size=(320, 288)):
 
 class Network(unittest.TestCase):
     def test_budgets(self):
-        for name, mac_limit, byte_limit in (("fast", 70e3, 2e6), ("best", 350e3, 6e6), ("max", 1700e3, 9e6)):
+        for name, mac_limit, byte_limit in (("fast", 70e3, 2e6), ("best", 350e3, 6e6), ("max", 1700e3, 9e6), ("any", 370e3, 3e6)):
             mac, params = cost(CONFIGS[name])
             self.assertLessEqual(mac, mac_limit, name)
             self.assertLessEqual(2 * params, byte_limit, name)
@@ -46,7 +47,7 @@ class Network(unittest.TestCase):
                 if isinstance(m, torch.nn.Conv2d):
                     m.register_forward_hook(lambda m, _, y: done.append(m.weight.numel() * y.shape[2] * y.shape[3]))
             with torch.no_grad():
-                model(torch.zeros(1, 8, 32, 32))
+                model(torch.zeros(1, planes(config), 32, 32))
             self.assertAlmostEqual(sum(done) / 32 ** 2, cost(config)[0])
 
     def test_starts_as_nearest_demosaicing(self):
@@ -81,6 +82,56 @@ class Network(unittest.TestCase):
             b = model(x)
         self.assertFalse(torch.allclose(a, b))
         self.assertTrue(torch.allclose(a[:, :, 80:-80, 80:-80], b[:, :, 80:-80, 80:-80], atol=1e-6))
+
+
+class MaskedPlanes(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(3)
+
+    def test_samples_lie_where_the_array_has_them(self):
+        rgb = 0.1 + 0.8 * torch.rand(4, 3, 24, 36)
+        y, x = torch.tensor([0, 1, 5, 11]), torch.tensor([0, 4, 3, 7])
+        table = torch.stack([masked.mask("xtrans")] * 4)
+        layout = masked.Masked(masked.at_phase(table, y, x, 36)[:, :, :24])
+        planes = layout.join(layout.take(rgb), torch.full((4, 1, 1, 1), 0.25))
+        self.assertEqual(tuple(planes.shape), (4, 24, 12, 18))
+        rows = masked.PATTERNS["xtrans"]
+        for n in range(4):
+            for i in range(24):
+                for j in range(36):
+                    has = "RGB".index(rows[(i + int(y[n])) % 6][(j + int(x[n])) % 6])
+                    for c in range(3):
+                        at = 4 * c + 2 * (i % 2) + j % 2
+                        value, noise = planes[n, at, i // 2, j // 2], planes[n, 12 + at, i // 2, j // 2]
+                        self.assertEqual(float(value), float(rgb[n, c, i, j]) if c == has else 0)
+                        self.assertEqual(float(noise), 0.25 if c == has else -1)
+
+    def test_patterns(self):
+        self.assertEqual(masked.mask("xtrans").sum((1, 2)).tolist(), [32, 80, 32])
+        self.assertEqual(masked.mask("quad").sum((1, 2)).tolist(), [36, 72, 36])
+        self.assertEqual(float(masked.mask("rgb").min()), 1)
+        self.assertAlmostEqual(sum(share for _, share in masked.SHARES), 1)
+        seen = {float(m.sum()) / m[0].numel() for m in masked.Mixed(torch.device("cpu"))(60, 24).masks}
+        self.assertEqual(seen, {1.0, 3.0})  # samples a pixel: of a mosaic, of all colours
+
+    def test_batch(self):
+        layout = masked.Mixed(torch.device("cpu"))(50, 16)
+        x, y = synth.batch(torch.rand(50, 3, 16, 16), layout)
+        self.assertEqual((tuple(x.shape), tuple(y.shape)), ((50, 24, 8, 8), (50, 3, 16, 16)))
+        there = F.pixel_unshuffle(layout.masks, 2) > 0
+        self.assertTrue(bool((x[:, :12][~there] == 0).all()) and bool((x[:, 12:][~there] == -1).all()))
+        self.assertTrue(bool((x[:, 12:][there] >= 0).all()))
+        clean, noisy, _ = synth.counts(50)
+        self.assertTrue(torch.equal(x[:clean, :12][there[:clean]], F.pixel_unshuffle(y[:clean], 2)[there[:clean]]))
+        part = there[clean:clean + noisy]
+        self.assertTrue(bool((x[clean:clean + noisy, 12:][part] > 0).all()))
+
+    def test_starts_with_the_samples(self):
+        model = PyNETM(dict(SMALL, planes=24))
+        with torch.no_grad():
+            model.head.weight.zero_()
+            y = model(torch.cat([torch.full((1, 12, 16, 16), 0.25), torch.zeros(1, 12, 16, 16)], 1))
+        self.assertTrue(torch.allclose(y, torch.full_like(y, 0.25)))
 
 
 class Synthesis(unittest.TestCase):
@@ -178,7 +229,9 @@ class Synthesis(unittest.TestCase):
     def test_gains(self):
         g = synth.gains(100, torch.device("cpu"))
         self.assertTrue(torch.allclose(g.amin(1), torch.ones(100, 1, 1)))
-        self.assertTrue(torch.equal(g[:, 1], g[:, 2]))
+        self.assertEqual(tuple(g.shape), (100, 3, 1, 1))
+        places = synth.Bayer.spread(g)
+        self.assertTrue(torch.equal(places[:, 1], places[:, 2]) and torch.equal(places[:, 3], g[:, 2]))
 
 
 class Crops(unittest.TestCase):
@@ -289,6 +342,19 @@ class Training(unittest.TestCase):
             after, _ = evaluate.load_model(os.path.join(folder, "out", "ema.safetensors"))
             for a, b in zip(model.state_dict().values(), after.state_dict().values()):
                 self.assertLess(float((a - b).abs().max()), 1e-4)  # the first step's rate is 1e-3 / 300
+
+    def test_networks_of_masked_planes_train(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture(os.path.join(folder, "p.png"), 1)
+            test, out = os.path.join(folder, "test"), os.path.join(folder, "out")
+            os.mkdir(test)
+            picture(os.path.join(test, "t.png"), 9, (94, 80))
+            config = config_text(dict(SMALL, planes=24))
+            log = self.run_slice(folder, out, 2, 2, "--kodak", test, "--config", config)
+            self.assertIn("EVAL kodak", log)
+            _, metadata = weights.read(os.path.join(out, "ema.safetensors"))
+            self.assertEqual(metadata["convention.samples"], "masked")
+            self.assertEqual(metadata["train.patterns"], "xtrans quad rgb")
 
     def test_two_processes_stay_alike(self):
         with tempfile.TemporaryDirectory() as folder:
