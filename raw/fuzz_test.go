@@ -122,6 +122,12 @@ func fuzzSpecs() []dng.Spec {
 		s.Opcodes = smallOpcodes()
 		out = append(out, s)
 	}
+	s := smallSpec() // 12-bit DCT JPEG, two rows in one
+	s.Bits, s.JPEG = 12, &dng.JPEG{Quantiser: 3, Fold: 2, RestartRows: 1}
+	for i := range s.Samples {
+		s.Samples[i] &= 1<<12 - 1
+	}
+	out = append(out, s)
 	return append(out, linearSpecs()...)
 }
 

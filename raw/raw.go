@@ -12,7 +12,7 @@
 //
 //	rawerr               the kinds of error
 //	mosaic               pattern, levels, camera facts; no files
-//	tiff, ljpeg          container and codec
+//	tiff, rawjpeg        container and codecs
 //	dng                  the DNG (and gray TIFF) reader and writer
 //	opcode, warp         corrections that a DNG file asks for
 //	libraw               camera makers' formats, in a process of their own

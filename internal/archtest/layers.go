@@ -6,7 +6,7 @@ package archtest
 var layers = [][]string{
 	{"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/boundtest", "internal/buffers", "internal/bytesize", "internal/highlights", "internal/hostmemory", "internal/printable", "internal/regularfile", "internal/sharpen", "internal/suggest", "internal/usage", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
 	{"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/onnx", "model/pickle", "internal/profile", "raw/defects", "raw/demosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/tiff"},
-	{"internal/imgio", "model", "raw/libraw", "raw/ljpeg", "raw/warp"},
+	{"internal/imgio", "model", "raw/libraw", "raw/rawjpeg", "raw/warp"},
 	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
 	{"internal/fusetest", "internal/onnxtest", "memplan", "internal/planar", "raw"},
 	{"conv", "internal/plantest", "internal/tensorfile"},
@@ -40,7 +40,7 @@ var external = map[string][]string{
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
 	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/highlights", "internal/hostmemory", "internal/sharpen", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/onnx", "model/onnximport", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
-	"raw", "raw/defects", "raw/demosaic", "raw/dng", "raw/libraw", "raw/ljpeg", "raw/mosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/rawerr", "raw/tiff", "raw/warp", "internal/trace",
+	"raw", "raw/defects", "raw/demosaic", "raw/dng", "raw/libraw", "raw/rawjpeg", "raw/mosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/rawerr", "raw/tiff", "raw/warp", "internal/trace",
 }
 
 // bannedNames say nothing about what a package holds.

@@ -8,8 +8,8 @@ import (
 	"image/jpeg"
 	"io"
 
-	"enhance/raw/ljpeg"
 	"enhance/raw/rawerr"
+	"enhance/raw/rawjpeg"
 )
 
 // maxDCT is how many samples a byte of baseline JPEG can hold at most: a block of
@@ -49,17 +49,30 @@ func (s *source) sniffJPEG(c chunk) (jpegKind, error) {
 // dct checks that a DCT JPEG can be read, and opens the rows of such chunks.
 func (s *source) dct(l *layout, j jpegKind) (*streamRows, string, error) {
 	name := map[byte]string{0xC0: "baseline", 0xC1: "extended sequential", 0xC2: "progressive"}[j.marker]
-	if name == "" {
-		return nil, "", &rawerr.UnsupportedError{Feature: fmt.Sprintf("DNG with JPEG of process %d", j.marker-0xC0), Advice: dctAdvice}
+	refuse := func(format string, a ...any) (*streamRows, string, error) {
+		return nil, "", &rawerr.UnsupportedError{Feature: fmt.Sprintf("DNG with "+format, a...), Advice: dctAdvice}
 	}
-	if j.precision != 8 {
-		return nil, "", &rawerr.UnsupportedError{Feature: fmt.Sprintf("DNG with lossy JPEG of %d bits (as Blackmagic's CinemaDNG 3:1 and smaller)", j.precision), Advice: dctAdvice}
+	// One component, or two, may fold the samples of a mosaic into another shape.
+	same := j.components == l.spp && j.width == l.cw
+	sequential := j.marker != 0xC2
+	switch {
+	case name == "":
+		return refuse("JPEG of process %d", j.marker-0xC0)
+	case j.precision != 8 && j.precision != 12:
+		return refuse("lossy JPEG of %d bits", j.precision)
+	case !sequential && j.precision != 8:
+		return refuse("progressive lossy JPEG of %d bits", j.precision)
+	case j.components != l.spp && (l.spp > 1 || j.components != 2 || !sequential):
+		return refuse("%s lossy JPEG of %d components for %d samples a pixel", name, j.components, l.spp)
+	case !same && l.spp > 1:
+		return refuse("lossy JPEG of %d pixels in chunks of %d", j.width, l.cw)
 	}
-	if j.components != l.spp {
-		return nil, "", &rawerr.UnsupportedError{Feature: fmt.Sprintf("DNG with lossy JPEG of %d components for %d samples a pixel", j.components, l.spp), Advice: dctAdvice}
+	l.bits = j.precision
+	open := (*streamRows).openDCT
+	if sequential && (j.precision != 8 || !same) {
+		open = (*streamRows).openSequential
 	}
-	l.bits = 8
-	return newStreamRows(s.file.ReaderAt(), l, (*streamRows).openDCT), "lossy " + name + " JPEG 8-bit", nil
+	return newStreamRows(s.file.ReaderAt(), l, open), fmt.Sprintf("lossy %s JPEG %d-bit", name, j.precision), nil
 }
 
 const dctAdvice = "record or convert to a lossless DNG"
@@ -131,30 +144,82 @@ func (d *dctStream) next(dst []float32) error {
 	return &rawerr.UnsupportedError{Feature: fmt.Sprintf("DNG with lossy JPEG that decodes to %T", d.img), Advice: dctAdvice}
 }
 
-// losslessStream is a chunk of lossless JPEG of several samples a pixel.
-type losslessStream struct {
-	d    *ljpeg.Decoder
+// openSequential opens chunk i for the package's own decoder, which goes row by row.
+func (s *streamRows) openSequential(i int) (rowStream, error) {
+	c := s.layout.chunks[i]
+	d, err := rawjpeg.NewDCTDecoder(s.r, c.off, c.size)
+	if err != nil {
+		return nil, err
+	}
+	if d.Precision != s.bits || s.spp == 3 && (d.Components != 3 || d.Width != s.cw) {
+		return nil, rawerr.Formatf("jpeg", "%d pixels a row, %d components of %d bits in a chunk of %d pixels", d.Width, d.Components, d.Precision, s.cw)
+	}
+	rows, err := s.ordered(i, d, int64(d.RowLen())*int64(d.Height))
+	if err != nil || !d.YCbCr || s.spp != 3 {
+		return rows, err
+	}
+	return &ycbcrStream{rows, float32(uint(1) << d.Precision)}, nil
+}
+
+// ycbcrStream makes red, green and blue of luma and colour differences, as JFIF defines
+// them, cut off at the samples' range.
+type ycbcrStream struct {
+	rowStream
+	full float32
+}
+
+func (s *ycbcrStream) next(dst []float32) error {
+	if err := s.rowStream.next(dst); err != nil {
+		return err
+	}
+	for x := 0; x+2 < len(dst); x += 3 {
+		y, cb, cr := dst[x], dst[x+1]-s.full/2, dst[x+2]-s.full/2
+		for k, v := range [3]float32{
+			y + float32(1.402*cr),
+			y - float32(0.344136*cb) - float32(0.714136*cr),
+			y + float32(1.772*cb),
+		} {
+			dst[x+k] = float32(int(min(max(v, 0), s.full-1) + 0.5))
+		}
+	}
+	return nil
+}
+
+// jpegRowReader is a decoder of one of JPEG's processes.
+type jpegRowReader interface {
+	ReadRow(dst []uint16) error
+	RowLen() int
+}
+
+// orderedStream is a chunk of JPEG of which only the order of samples counts: the JPEG's
+// rows may be longer or shorter than the chunk's.
+type orderedStream struct {
+	d    jpegRowReader
 	line []uint16
 	at   int // of line: samples before it are used up
 }
 
-// openLossless opens chunk i. Only the order of samples counts: the JPEG's rows may
-// be longer or shorter than the chunk's.
+// openLossless opens chunk i.
 func (s *streamRows) openLossless(i int) (rowStream, error) {
 	c := s.layout.chunks[i]
-	d, err := ljpeg.NewDecoder(s.r, c.off, c.size)
+	d, err := rawjpeg.NewDecoder(s.r, c.off, c.size)
 	if err != nil {
 		return nil, err
 	}
-	rows := int64(min(s.ch, s.h-i/s.across*s.ch))
-	if have, need := int64(d.RowLen())*int64(d.Height), rows*int64(s.cw)*int64(s.spp); have < need {
-		return nil, rawerr.Formatf("lossless jpeg", "%d samples for %d rows of %d pixels", have, rows, s.cw)
-	}
-	line := make([]uint16, d.RowLen())
-	return &losslessStream{d: d, line: line, at: len(line)}, nil
+	return s.ordered(i, d, int64(d.RowLen())*int64(d.Height))
 }
 
-func (s *losslessStream) next(dst []float32) error {
+// ordered checks that the decoder of chunk i has enough samples.
+func (s *streamRows) ordered(i int, d jpegRowReader, have int64) (rowStream, error) {
+	rows := int64(min(s.ch, s.h-i/s.across*s.ch))
+	if need := rows * int64(s.cw) * int64(s.spp); have < need {
+		return nil, rawerr.Formatf("jpeg", "%d samples for %d rows of %d pixels", have, rows, s.cw)
+	}
+	line := make([]uint16, d.RowLen())
+	return &orderedStream{d: d, line: line, at: len(line)}, nil
+}
+
+func (s *orderedStream) next(dst []float32) error {
 	for i := range dst {
 		if s.at == len(s.line) {
 			if err := s.d.ReadRow(s.line); err != nil {

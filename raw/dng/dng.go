@@ -19,10 +19,10 @@ import (
 	"fmt"
 	"io"
 
-	"enhance/raw/ljpeg"
 	"enhance/raw/mosaic"
 	"enhance/raw/opcode"
 	"enhance/raw/rawerr"
+	"enhance/raw/rawjpeg"
 	"enhance/raw/tiff"
 )
 
@@ -134,7 +134,7 @@ func (s *source) codec(l *layout, im *Image) (name string, err error) {
 			return "", err
 		}
 	case l.compression == compLosslessJPEG:
-		h, err := ljpeg.ReadHeader(s.file.ReaderAt(), l.chunks[0].off, l.chunks[0].size)
+		h, err := rawjpeg.ReadHeader(s.file.ReaderAt(), l.chunks[0].off, l.chunks[0].size)
 		if err != nil {
 			return "", fmt.Errorf("%s 0: %w", l.unit, err)
 		}

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"sync"
 
-	"enhance/raw/ljpeg"
 	"enhance/raw/rawerr"
+	"enhance/raw/rawjpeg"
 )
 
 // cacheBytes bounds the decoded samples kept by jpegRows. Two tile rows of
@@ -24,7 +24,7 @@ const slots = 2
 type jpegRows struct {
 	*layout
 	r     io.ReaderAt
-	early bool // DNG before 1.1: ljpeg.Decoder.Extra16
+	early bool // DNG before 1.1: rawjpeg.Decoder.Extra16
 	whole bool
 	slot  [slots]slot
 	clock int
@@ -164,7 +164,7 @@ func (j *jpegRows) streamRow(s *slot, row, x0, x1 int, out []uint16) error {
 func (j *jpegRows) openChunk(k, t int) (*chunkRow, error) {
 	i := k*j.across + t
 	name := fmt.Sprintf("%s %d", j.unit, i)
-	d, err := ljpeg.NewDecoder(j.r, j.chunks[i].off, j.chunks[i].size)
+	d, err := rawjpeg.NewDecoder(j.r, j.chunks[i].off, j.chunks[i].size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -189,14 +189,14 @@ const checkpointRows = 64
 // the order of samples counts, as in the DNG specification's appendix on
 // lossless JPEG.
 type chunkRow struct {
-	d         *ljpeg.Decoder
+	d         *rawjpeg.Decoder
 	name      string
 	width     int      // samples of a chunk row
 	line      []uint16 // JPEG row number have
 	have      int
 	broken    bool // an error left the decoder between rows
 	everyRows int
-	points    []*ljpeg.Checkpoint // of JPEG rows 0, everyRows, 2*everyRows, ...
+	points    []*rawjpeg.Checkpoint // of JPEG rows 0, everyRows, 2*everyRows, ...
 }
 
 // read reads len(dst) samples of chunk row r from column x on.
@@ -226,7 +226,7 @@ func (c *chunkRow) seek(y int) error {
 		}
 	}
 	if c.broken || y < c.d.Row() {
-		return fmt.Errorf("lossless jpeg: row %d cannot be reached again after row %d", y, c.d.Row())
+		return fmt.Errorf("jpeg: row %d cannot be reached again after row %d", y, c.d.Row())
 	}
 	for c.d.Row() <= y {
 		row := c.d.Row()

@@ -6,9 +6,9 @@ import (
 	"io"
 	"math"
 
-	"enhance/raw/ljpeg"
 	"enhance/raw/mosaic"
 	"enhance/raw/opcode"
+	"enhance/raw/rawjpeg"
 	"enhance/raw/tiff"
 )
 
@@ -59,8 +59,13 @@ type JPEG struct {
 	Components     int // must divide the chunk's width
 	Predictor      int
 	PointTransform int
-	RestartRows    int // JPEG rows between restart markers
+	RestartRows    int // JPEG rows between restart markers; of DCT rows of blocks
 	Fold           int // chunk rows in one JPEG row; must divide the chunk's height
+
+	// Quantiser above 0 makes it DCT JPEG (extended sequential), whose coefficients that
+	// number divides; YCbCr says that the samples are luma and colour differences.
+	Quantiser int
+	YCbCr     bool
 }
 
 // Write writes a DNG file.
@@ -204,10 +209,14 @@ func (s *Spec) encode(c []uint16, w, h int) ([]byte, error) {
 	if w*j.Fold%j.Components != 0 || h%j.Fold != 0 {
 		return nil, fmt.Errorf("dng: chunk of %dx%d samples for %d components, %d rows in one", w, h, j.Components, j.Fold)
 	}
-	head := ljpeg.Header{Width: w * j.Fold / j.Components, Height: h / j.Fold, Components: j.Components,
+	head := rawjpeg.Header{Width: w * j.Fold / j.Components, Height: h / j.Fold, Components: j.Components,
 		Precision: s.Bits, Predictor: j.Predictor, PointTransform: j.PointTransform}
+	if j.Quantiser > 0 {
+		head.RestartInterval = j.RestartRows * ((head.Width + 7) / 8)
+		return rawjpeg.EncodeDCT(head, j.Quantiser, j.YCbCr, c)
+	}
 	head.RestartInterval = j.RestartRows * head.Width
-	return ljpeg.Encode(head, c)
+	return rawjpeg.Encode(head, c)
 }
 
 // pack is the inverse of unpack: it appends a row that fills whole bytes.

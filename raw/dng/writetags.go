@@ -102,7 +102,7 @@ func (s *Spec) writeImage(d *tiff.Dir) {
 	} else {
 		d.Shorts(tagCompression, compNone)
 	}
-	if s.JPEG != nil {
+	if s.JPEG != nil && s.Compression == 0 {
 		d.Shorts(tagCompression, compLosslessJPEG)
 	}
 	if a := s.ActiveArea; a != (mosaic.Rect{}) {

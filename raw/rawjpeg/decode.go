@@ -1,4 +1,4 @@
-package ljpeg
+package rawjpeg
 
 import (
 	"fmt"
@@ -83,11 +83,13 @@ func (d *Decoder) ReadRow(dst []uint16) error {
 }
 
 // fail adds the row to an error, unless reading failed underneath.
-func (d *Decoder) fail(err error) error {
-	if d.br.err != nil {
-		return d.br.err
+func (d *Decoder) fail(err error) error { return atRow(d.br, d.row, d.Height, err) }
+
+func atRow(br *bitReader, row, height int, err error) error {
+	if br.err != nil {
+		return br.err
 	}
-	return fmt.Errorf("row %d of %d: %w", d.row, d.Height, err)
+	return fmt.Errorf("row %d of %d: %w", row, height, err)
 }
 
 // decodeRow decodes differences and predicts (T.81 H.1.2.1). It reports false

@@ -1,10 +1,9 @@
-package ljpeg
+package rawjpeg
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"slices"
 )
 
 // Encode compresses samples, Height rows of Width*Components samples, as the
@@ -19,24 +18,12 @@ func Encode(h Header, samples []uint16) ([]byte, error) {
 		return nil, err
 	}
 	diffs := differences(h, samples)
-	var freq [17]int
+	freq := make([]int, 17)
 	for _, d := range diffs {
 		freq[category(d)]++
 	}
-	lengths := codeLengths(freq)
-	var counts [16]byte
-	var values []byte
-	for l := 1; l <= 16; l++ {
-		for s, n := range lengths {
-			if n == l {
-				counts[l-1]++
-				values = append(values, byte(s))
-			}
-		}
-	}
-	out := appendHeader(nil, h, counts, values)
-	w := bitWriter{out: out}
-	codes := canonical(counts, values)
+	code := newHuffCode(freq)
+	w := bitWriter{out: appendHeader(nil, h, code)}
 	perRow := h.Width * h.Components
 	for i, d := range diffs {
 		if r := h.RestartInterval / h.Width * perRow; r > 0 && i > 0 && i%r == 0 {
@@ -44,13 +31,9 @@ func Encode(h Header, samples []uint16) ([]byte, error) {
 			w.out = append(w.out, 0xFF, byte(mRST0+(i/r-1)&7))
 		}
 		s := category(d)
-		w.put(codes[s], lengths[s])
-		if s > 0 && s < 16 {
-			v := int(d)
-			if v < 0 {
-				v += 1<<s - 1
-			}
-			w.put(v, s)
+		w.put(code.codes[s], code.lengths[s])
+		if s < 16 {
+			w.putDifference(int(d), s)
 		}
 	}
 	w.flush()
@@ -60,17 +43,17 @@ func Encode(h Header, samples []uint16) ([]byte, error) {
 func (h Header) check(n int) error {
 	switch {
 	case h.Width < 1 || h.Width > 65535 || h.Height < 1 || h.Height > 65535:
-		return fmt.Errorf("lossless jpeg: size %dx%d, want 1 to 65535", h.Width, h.Height)
+		return fmt.Errorf("jpeg: size %dx%d, want 1 to 65535", h.Width, h.Height)
 	case h.Components < 1 || h.Components > 4:
-		return fmt.Errorf("lossless jpeg: %d components, want 1 to 4", h.Components)
+		return fmt.Errorf("jpeg: %d components, want 1 to 4", h.Components)
 	case n != h.Width*h.Height*h.Components:
-		return fmt.Errorf("lossless jpeg: %d samples for %dx%dx%d", n, h.Height, h.Width, h.Components)
+		return fmt.Errorf("jpeg: %d samples for %dx%dx%d", n, h.Height, h.Width, h.Components)
 	case h.Precision < 2 || h.Precision > 16 || h.PointTransform < 0 || h.PointTransform >= h.Precision:
-		return fmt.Errorf("lossless jpeg: precision %d, point transform %d", h.Precision, h.PointTransform)
+		return fmt.Errorf("jpeg: precision %d, point transform %d", h.Precision, h.PointTransform)
 	case h.Predictor < 1 || h.Predictor > 7:
-		return fmt.Errorf("lossless jpeg: predictor %d, want 1 to 7", h.Predictor)
+		return fmt.Errorf("jpeg: predictor %d, want 1 to 7", h.Predictor)
 	case h.RestartInterval < 0 || h.RestartInterval > 65535 || h.RestartInterval%h.Width != 0:
-		return fmt.Errorf("lossless jpeg: restart interval %d for rows of %d", h.RestartInterval, h.Width)
+		return fmt.Errorf("jpeg: restart interval %d for rows of %d", h.RestartInterval, h.Width)
 	}
 	return nil
 }
@@ -116,67 +99,18 @@ func category(d int32) int {
 	return bits.Len32(uint32(d))
 }
 
-// codeLengths returns a Huffman code length of at most 16 for every category
-// that occurs (T.81 annex K.2). One more symbol of frequency 1 takes part and
-// is then dropped, so that no code is all ones.
-func codeLengths(freq [17]int) [17]int {
-	type node struct {
-		freq  int
-		leafs []int
-	}
-	nodes := []node{{1, []int{17}}}
-	for s, f := range freq {
-		if f > 0 {
-			nodes = append(nodes, node{f, []int{s}})
-		}
-	}
-	var length [18]int
-	for len(nodes) > 1 {
-		// Merge the two rarest. 18 symbols give codes of at most 17 bits.
-		for k := range 2 {
-			least := k
-			for i := k + 1; i < len(nodes); i++ {
-				if nodes[i].freq < nodes[least].freq {
-					least = i
-				}
-			}
-			nodes[k], nodes[least] = nodes[least], nodes[k]
-		}
-		merged := node{nodes[0].freq + nodes[1].freq, append(nodes[0].leafs, nodes[1].leafs...)}
-		for _, s := range merged.leafs {
-			length[s]++
-		}
-		nodes = append(nodes[2:], merged)
-	}
-	if slices.Max(length[:]) > 16 {
-		// Too deep only when frequencies grow like Fibonacci numbers; flatter
-		// ones give a shorter code that is hardly longer on average.
-		for s, f := range freq {
-			freq[s] = (f + 1) / 2
-		}
-		return codeLengths(freq)
-	}
-	return [17]int(length[:17])
+func appendHeader(out []byte, h Header, code *huffCode) []byte {
+	out = append(out, 0xFF, mSOI)
+	out = appendFrame(out, mSOF3, h)
+	out = code.appendTable(out, 0)
+	out = appendScan(out, h)
+	return append(out, byte(h.Predictor), 0, byte(h.PointTransform))
 }
 
-// canonical assigns codes in the order of T.81 annex C.
-func canonical(counts [16]byte, values []byte) [17]int {
-	var codes [17]int
-	code, k := 0, 0
-	for _, n := range counts {
-		for range n {
-			codes[values[k]] = code
-			code++
-			k++
-		}
-		code <<= 1
-	}
-	return codes
-}
-
-func appendHeader(out []byte, h Header, counts [16]byte, values []byte) []byte {
+// appendFrame appends the frame header.
+func appendFrame(out []byte, marker byte, h Header) []byte {
 	be := binary.BigEndian
-	out = append(out, 0xFF, mSOI, 0xFF, mSOF3)
+	out = append(out, 0xFF, marker)
 	out = be.AppendUint16(out, uint16(8+3*h.Components))
 	out = append(out, byte(h.Precision))
 	out = be.AppendUint16(out, uint16(h.Height))
@@ -185,11 +119,12 @@ func appendHeader(out []byte, h Header, counts [16]byte, values []byte) []byte {
 	for c := range h.Components {
 		out = append(out, byte(c), 0x11, 0)
 	}
-	out = append(out, 0xFF, mDHT)
-	out = be.AppendUint16(out, uint16(19+len(values)))
-	out = append(out, 0)
-	out = append(out, counts[:]...)
-	out = append(out, values...)
+	return out
+}
+
+// appendScan appends the restart interval and the scan header up to its last three bytes.
+func appendScan(out []byte, h Header) []byte {
+	be := binary.BigEndian
 	if h.RestartInterval > 0 {
 		out = append(out, 0xFF, mDRI, 0, 4)
 		out = be.AppendUint16(out, uint16(h.RestartInterval))
@@ -200,7 +135,7 @@ func appendHeader(out []byte, h Header, counts [16]byte, values []byte) []byte {
 	for c := range h.Components {
 		out = append(out, byte(c), 0)
 	}
-	return append(out, byte(h.Predictor), 0, byte(h.PointTransform))
+	return out
 }
 
 // bitWriter appends bits, most significant first, stuffing a zero after 0xFF.
@@ -221,6 +156,14 @@ func (w *bitWriter) put(v, n int) {
 			w.out = append(w.out, 0)
 		}
 	}
+}
+
+// putDifference writes the bits of a difference of category s (T.81 F.1.2.1.1).
+func (w *bitWriter) putDifference(v, s int) {
+	if v < 0 {
+		v += 1<<s - 1
+	}
+	w.put(v, s)
 }
 
 // flush pads the last byte with ones (T.81 F.1.2.3).

@@ -1,12 +1,16 @@
-// Package ljpeg decodes and encodes lossless JPEG (process SOF3 of ITU-T T.81,
-// annex H), the compression of most DNG files: 1 to 4 interleaved components of
-// 2 to 16 bits, predictors 1 to 7, point transform, restart intervals.
+// Package rawjpeg decodes and encodes the JPEG processes (ITU-T T.81) that RAW files
+// hold and image/jpeg does not read:
 //
-// A Decoder yields one row at a time and holds two rows and a small read
-// buffer, whatever the size of the image. Its position can be saved as a
-// Checkpoint and returned to, so that a caller can go back a few rows without
-// decoding from the start.
-package ljpeg
+//   - Decoder is lossless JPEG (process SOF3, annex H), the compression of most DNG
+//     files: 1 to 4 interleaved components of 2 to 16 bits, predictors 1 to 7, point
+//     transform, restart intervals.
+//   - DCTDecoder is sequential DCT JPEG (SOF0 and SOF1, annex F) of 8 or 12 bits, as
+//     CinemaDNG files of Blackmagic's cameras hold it: 1 to 4 interleaved components.
+//
+// Both yield one row at a time and hold a few rows and a small read buffer, whatever
+// the size of the image. A Decoder's position can be saved as a Checkpoint and returned
+// to, so that a caller can go back a few rows without decoding from the start.
+package rawjpeg
 
 import (
 	"encoding/binary"
@@ -16,37 +20,40 @@ import (
 	"enhance/raw/rawerr"
 )
 
-// Header is what a lossless JPEG stream says of itself.
+// Header is what a stream says of itself.
 type Header struct {
 	Width, Height   int // samples of one component in a row, and rows
 	Components      int // 1 to 4, interleaved sample by sample
-	Precision       int // bits of a sample, 2 to 16, before the point transform
-	Predictor       int // 1 to 7, annex H table H.1
-	PointTransform  int // low bits dropped by the encoder, restored as zeros
+	Precision       int // bits of a sample: 2 to 16, before the point transform; of DCT 8 or 12
+	Predictor       int // 1 to 7, annex H table H.1; of DCT 0
+	PointTransform  int // low bits dropped by the encoder, restored as zeros; of DCT 0
 	RestartInterval int // MCUs between restart markers; 0 if there are none
 }
 
-const where = "lossless jpeg"
+const where = "jpeg"
 
 // JPEG marker codes, without the 0xFF before them (T.81 table B.1).
 const (
+	mSOF0 = 0xC0
+	mSOF1 = 0xC1
+	mSOF2 = 0xC2
 	mSOF3 = 0xC3
 	mDHT  = 0xC4
 	mRST0 = 0xD0
 	mSOI  = 0xD8
 	mEOI  = 0xD9
 	mSOS  = 0xDA
-	mDNL  = 0xDC
+	mDQT  = 0xDB
 	mDRI  = 0xDD
-	mCOM  = 0xFE
-	mAPP0 = 0xE0
+	mAPPE = 0xEE
 )
 
 // headerParser collects the segments before the entropy-coded data.
 type headerParser struct {
 	br     *bitReader
 	h      Header
-	tables [4]*huffTable // by destination identifier
+	dct    *dctTables    // nil: the stream must be lossless
+	tables [4]*huffTable // by destination identifier: of lossless and of DC coefficients
 	ids    [4]byte       // component identifiers, in frame order
 	picked [4]*huffTable // by component
 }
@@ -70,7 +77,7 @@ func (p *headerParser) parse() error {
 			return err
 		}
 		switch {
-		case marker == mSOF3:
+		case p.dct == nil && marker == mSOF3, p.dct != nil && (marker == mSOF0 || marker == mSOF1):
 			err = p.frame(seg)
 		case marker == mDHT:
 			err = p.huffman(seg)
@@ -79,10 +86,14 @@ func (p *headerParser) parse() error {
 				return rawerr.Formatf(where, "DRI segment of %d bytes, want 2", len(seg))
 			}
 			p.h.RestartInterval = int(binary.BigEndian.Uint16(seg))
+		case marker == mDQT && p.dct != nil:
+			err = p.dct.quantisers(seg)
+		case marker == mAPPE && p.dct != nil:
+			p.dct.adobe(seg)
 		case marker == mSOS:
 			return p.scan(seg)
 		case marker >= 0xC0 && marker <= 0xCF && marker != 0xC8 && marker != 0xCC:
-			return &rawerr.UnsupportedError{Feature: sofName(marker) + " in place of lossless JPEG",
+			return &rawerr.UnsupportedError{Feature: sofName(marker) + " in place of " + p.wanted(),
 				Advice: "convert the photo to a DNG with lossless compression"}
 		}
 		if err != nil {
@@ -91,12 +102,21 @@ func (p *headerParser) parse() error {
 	}
 }
 
+func (p *headerParser) wanted() string {
+	if p.dct != nil {
+		return "sequential DCT JPEG"
+	}
+	return "lossless JPEG"
+}
+
 func sofName(marker byte) string {
 	switch marker {
-	case 0xC0, 0xC1:
+	case mSOF0, mSOF1:
 		return "baseline (lossy) JPEG"
-	case 0xC2:
+	case mSOF2:
 		return "progressive (lossy) JPEG"
+	case mSOF3:
+		return "lossless JPEG"
 	case 0xCB:
 		return "lossless JPEG with arithmetic coding"
 	}
@@ -152,19 +172,26 @@ func (p *headerParser) frame(s []byte) error {
 	if h.Components < 1 || h.Components > 4 {
 		return rawerr.Formatf(where, "%d components, want 1 to 4", h.Components)
 	}
-	if h.Precision < 2 || h.Precision > 16 {
+	if p.dct == nil && (h.Precision < 2 || h.Precision > 16) {
 		return rawerr.Formatf(where, "%d-bit samples, want 2 to 16", h.Precision)
+	}
+	if p.dct != nil && h.Precision != 8 && h.Precision != 12 {
+		return rawerr.Formatf(where, "%d-bit samples, want 8 or 12", h.Precision)
 	}
 	if h.Width == 0 {
 		return rawerr.Formatf(where, "width 0")
 	}
 	if h.Height == 0 {
-		return &rawerr.UnsupportedError{Feature: "lossless JPEG whose height is given after its data (DNL)"}
+		return &rawerr.UnsupportedError{Feature: "JPEG whose height is given after its data (DNL)"}
 	}
 	for c := range h.Components {
 		p.ids[c] = s[6+3*c]
-		if f := s[7+3*c]; f != 0x11 {
-			return &rawerr.UnsupportedError{Feature: fmt.Sprintf("lossless JPEG with subsampled components (%dx%d)", f>>4, f&15)}
+		// A single component is stored block by block, whatever its factors (T.81 A.2.2).
+		if f := s[7+3*c]; f != 0x11 && (p.dct == nil || h.Components > 1) {
+			return &rawerr.UnsupportedError{Feature: fmt.Sprintf("%s with subsampled components (%dx%d)", p.wanted(), f>>4, f&15)}
+		}
+		if p.dct != nil {
+			p.dct.quantiser[c] = s[8+3*c]
 		}
 	}
 	return nil
@@ -176,7 +203,7 @@ func (p *headerParser) huffman(s []byte) error {
 			return rawerr.Formatf(where, "Huffman table cut short")
 		}
 		class, id := s[0]>>4, s[0]&15
-		if class != 0 || id > 3 {
+		if id > 3 || class != 0 && (class != 1 || p.dct == nil) {
 			return rawerr.Formatf(where, "Huffman table of class %d, destination %d", class, id)
 		}
 		var counts [16]byte
@@ -188,11 +215,20 @@ func (p *headerParser) huffman(s []byte) error {
 		if len(s) < 17+n {
 			return rawerr.Formatf(where, "Huffman table cut short")
 		}
+		if class == 0 {
+			if err := checkCategories(s[17 : 17+n]); err != nil {
+				return err
+			}
+		}
 		t, err := newHuffTable(counts, s[17:17+n])
 		if err != nil {
 			return err
 		}
-		p.tables[id] = t
+		if class == 0 {
+			p.tables[id] = t
+		} else {
+			p.dct.ac[id] = t
+		}
 		s = s[17+n:]
 	}
 	return nil
@@ -207,7 +243,7 @@ func (p *headerParser) scan(s []byte) error {
 		return rawerr.Formatf(where, "scan header of %d bytes", len(s))
 	}
 	if int(s[0]) != h.Components {
-		return &rawerr.UnsupportedError{Feature: "lossless JPEG with a scan for each component"}
+		return &rawerr.UnsupportedError{Feature: p.wanted() + " with a scan for each component"}
 	}
 	for c := range h.Components {
 		id, table := s[1+2*c], s[2+2*c]>>4
@@ -218,6 +254,14 @@ func (p *headerParser) scan(s []byte) error {
 			return rawerr.Formatf(where, "component %d uses Huffman table %d, which is not defined", c, table)
 		}
 		p.picked[c] = p.tables[table]
+		if p.dct != nil {
+			if err := p.dct.pick(c, s[2+2*c]&15); err != nil {
+				return err
+			}
+		}
+	}
+	if p.dct != nil {
+		return nil
 	}
 	tail := s[len(s)-3:]
 	h.Predictor, h.PointTransform = int(tail[0]), int(tail[2]&15)

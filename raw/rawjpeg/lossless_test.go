@@ -1,4 +1,4 @@
-package ljpeg
+package rawjpeg
 
 import (
 	"bytes"
@@ -248,7 +248,7 @@ func TestIOErrorStays(t *testing.T) {
 }
 
 func TestCodeLengthsAreBounded(t *testing.T) {
-	var freq [17]int
+	freq := make([]int, 17)
 	a, b := 1, 1
 	for i := range freq {
 		freq[i] = a

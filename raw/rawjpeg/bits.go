@@ -1,4 +1,4 @@
-package ljpeg
+package rawjpeg
 
 import (
 	"encoding/binary"
