@@ -4,8 +4,10 @@ package archtest
 // imports only packages of lower layers. ARCHITECTURE.md has the same list; the
 // test compares them.
 var layers = [][]string{
-	{"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/boundtest", "internal/buffers", "internal/bytesize", "internal/highlights", "internal/hostmemory", "internal/printable", "internal/regularfile", "internal/sharpen", "internal/suggest", "internal/usage", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
-	{"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/onnx", "model/pickle", "internal/profile", "raw/defects", "raw/demosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/tiff"},
+	{"farm",
+		"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/boundtest", "internal/buffers", "internal/bytesize", "internal/highlights", "internal/hostmemory", "internal/printable", "internal/regularfile", "internal/sharpen", "internal/suggest", "internal/usage", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
+	{"farm/store",
+		"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/onnx", "model/pickle", "internal/profile", "raw/defects", "raw/demosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/tiff"},
 	{"internal/imgio", "model", "raw/libraw", "raw/rawjpeg", "raw/warp"},
 	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
 	{"internal/fusetest", "internal/onnxtest", "memplan", "internal/planar", "raw"},
@@ -39,6 +41,7 @@ var external = map[string][]string{
 // hostOnly lists packages that must not reach OpenCL, however indirectly: they
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
+	"farm", "farm/store",
 	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/highlights", "internal/hostmemory", "internal/sharpen", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/onnx", "model/onnximport", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
 	"raw", "raw/defects", "raw/demosaic", "raw/dng", "raw/libraw", "raw/rawjpeg", "raw/mosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/rawerr", "raw/tiff", "raw/warp", "internal/trace",
 }
