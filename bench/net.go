@@ -12,6 +12,7 @@ import (
 	"enhance/internal/exec"
 	"enhance/internal/usage"
 	"enhance/model"
+	"enhance/pipeline/facts"
 )
 
 // NetReport is a whole network as measured, input and output transfers included.
@@ -24,7 +25,7 @@ type NetReport struct {
 	FLOPs     int64            `json:"flops"`
 	Strategy  string           `json:"strategy"`
 	Launches  int              `json:"launches"`
-	Tuning    exec.Tuning      `json:"tuning"` // where the choice of algorithms came from
+	Tuning    facts.Tuning     `json:"tuning"` // where the choice of algorithms came from
 
 	Prepare float64   `json:"prepare_seconds"` // allocate, compile, load weights
 	Runs    []float64 `json:"runs"`            // seconds of each by the host's clock
@@ -45,7 +46,7 @@ type NetReport struct {
 	PeakResident int64 `json:"peak_resident,omitempty"`
 	NonFinite    int64 `json:"non_finite"` // samples of the result
 
-	Algos []exec.AlgoFacts `json:"algorithms"`
+	Algos []facts.Algo `json:"algorithms"`
 
 	// Profile is of one more run, not among Runs.
 	Profile *exec.ProfileReport `json:"profile,omitempty"`
@@ -96,7 +97,7 @@ func (r *NetReport) runs(ctx context.Context, dev *clrt.Device, m *model.Model, 
 	r.Strategy, r.Launches, r.PlannedBytes = job.Plan.Strategy, job.Plan.Cost.Launches, job.Plan.Peak
 	r.Precision, r.Tuning = job.PrecisionName(), job.Tuning()
 	r.Input, r.Output = job.Program.Tensors[job.Program.Input].Shape, job.Program.Tensors[job.Program.Output].Shape
-	r.Algos = exec.SumAlgos(job.Explain())
+	r.Algos = facts.SumAlgos(job.Explain())
 	cl, err := clrt.NewContext(dev)
 	if err != nil {
 		return nil, nil, nil, err

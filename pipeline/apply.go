@@ -11,6 +11,7 @@ import (
 	"enhance/internal/fuse"
 	"enhance/internal/imgio"
 	"enhance/model"
+	"enhance/pipeline/facts"
 )
 
 // This file runs networks for pictures over a PNG, TIFF or JPEG: denoisers, restorers and upscalers that take and
@@ -55,25 +56,8 @@ type ApplyJob struct {
 	DryRun  bool
 
 	// Planned and Progress are as in Job.
-	Planned  func(*ApplyReport)
+	Planned  func(*facts.ApplyReport)
 	Progress func(done, total int64)
-}
-
-// ApplyReport is what is known about a run over a picture.
-type ApplyReport struct {
-	Model    ModelFacts  `json:"model"`
-	Device   DeviceFacts `json:"device"`
-	Plan     PlanFacts   `json:"plan"`
-	Seconds  Seconds     `json:"seconds"`
-	Memory   MemoryFacts `json:"memory"`
-	Input    string      `json:"input"`
-	Picture  [2]int      `json:"picture"`  // rows and columns of the input
-	Result   [2]int      `json:"result"`   // and of the result
-	Multiple int         `json:"multiple"` // sides are padded to one of it, by reflection
-	Runs     int         `json:"runs"`     // 3 for networks of one channel over pictures with colours
-	Output   OutputFacts `json:"output"`
-	Warnings []string    `json:"warnings,omitempty"`
-	DryRun   bool        `json:"dry_run,omitempty"`
 }
 
 // applyRun is one run: an exec.Source of a picture's rows and an exec.Sink of the result's.
@@ -81,7 +65,7 @@ type applyRun struct {
 	session *Session
 	network computation
 	job     *ApplyJob
-	report  *ApplyReport
+	report  *facts.ApplyReport
 	picture *imgio.RGB16
 	result  *imgio.RGB16 // whole: the rows of three runs come one component after another
 	plane   int          // that a network of one channel works at
@@ -104,7 +88,7 @@ func (f *firstSample) at(y, x int) {
 
 // Apply runs the session's network over a picture. For errors see [Classify]; the report is not nil once
 // the picture was read.
-func (s *Session) Apply(ctx context.Context, j ApplyJob) (*ApplyReport, error) {
+func (s *Session) Apply(ctx context.Context, j ApplyJob) (*facts.ApplyReport, error) {
 	start := time.Now()
 	if s.imported == nil {
 		return nil, &model.SpecError{Spec: s.modelName, Problem: "apply takes networks for pictures, as ONNX files; this one is for RAW photos: enhance PHOTO"}
@@ -122,8 +106,8 @@ func (s *Session) Apply(ctx context.Context, j ApplyJob) (*ApplyReport, error) {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	r := &applyRun{session: s, job: &j, picture: m}
-	r.report = &ApplyReport{Input: j.Input, Picture: [2]int{m.Height, m.Width}, DryRun: j.DryRun,
-		Output: OutputFacts{Path: j.Output.Path, Format: j.Output.Format, Bits: j.Output.Bits}}
+	r.report = &facts.ApplyReport{Input: j.Input, Picture: [2]int{m.Height, m.Width}, DryRun: j.DryRun,
+		Output: facts.Output{Path: j.Output.Path, Format: string(j.Output.Format), Bits: j.Output.Bits}}
 	r.report.Model, r.report.Device = s.facts()
 	err = r.decide(ctx)
 	r.report.Seconds.Plan = time.Since(start).Seconds()

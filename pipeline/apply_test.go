@@ -13,6 +13,7 @@ import (
 	"enhance/internal/imgio"
 	"enhance/internal/onnxtest"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 // network writes a network to a file.
@@ -52,7 +53,7 @@ func picture(t *testing.T, w, h int) string {
 }
 
 // applied is what Apply writes.
-func applied(s *pipeline.Session, input string) ([]byte, *pipeline.ApplyReport, error) {
+func applied(s *pipeline.Session, input string) ([]byte, *facts.ApplyReport, error) {
 	var b bytes.Buffer
 	samples, err := pipeline.ParseSamples("rgb01")
 	if err != nil {

@@ -87,7 +87,7 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 		facts.Temperature, facts.Tint = info.White.TemperatureTint()
 	}
 	if info.Note != "" && m.CFA != mosaic.Mono {
-		rep.warn("%s", info.Note)
+		rep.Warn("%s", info.Note)
 	}
 	if tone == ToneNatural {
 		return b, b.natural(m)
@@ -161,7 +161,7 @@ func (b *balance) measured(tone Tone, count statistics, rep *Report) (float64, e
 	}
 	ev, err := colour.AutoExposure(balanced(h[raw.Green], b.gains[raw.Green]))
 	if errors.Is(err, colour.ErrNoStatistics) {
-		rep.warn("the exposure cannot be estimated (%v) and stays as it is; --exposure sets it", err)
+		rep.Warn("the exposure cannot be estimated (%v) and stays as it is; --exposure sets it", err)
 		return 0, nil
 	}
 	return ev, err

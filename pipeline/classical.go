@@ -50,7 +50,7 @@ func checkPlanned(m *raw.Meta) error {
 func (r *run) colourRows() (*colourRows, error) {
 	if r.meta.Linear {
 		if r.job.Noise.Mode != NoiseDefault || r.job.Denoise != nil && *r.job.Denoise > 0 {
-			r.report.warn("the photo is demosaiced already: noise is not removed, and --noise and --denoise have no effect")
+			r.report.Warn("the photo is demosaiced already: noise is not removed, and --noise and --denoise have no effect")
 		}
 		return r.linearRows(), nil
 	}

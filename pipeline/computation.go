@@ -12,6 +12,7 @@ import (
 	"enhance/memplan"
 	"enhance/model"
 	"enhance/model/ref"
+	"enhance/pipeline/facts"
 )
 
 // runner keeps the engine that ran last, and what it found out about the device.
@@ -44,15 +45,15 @@ type computation struct {
 	progress func(done, total int64)
 
 	// Facts of the report, and who is told what comes up.
-	facts   *PlanFacts
-	memory  *MemoryFacts
-	seconds *Seconds
+	facts   *facts.Plan
+	memory  *facts.Memory
+	seconds *facts.Seconds
 	warn    func(text string)
 }
 
 // computation begins one of a network over an input of h×w packed samples, whose facts go
 // to those of a report.
-func (s *Session) computation(ctx context.Context, net *model.Model, h, w int, plan *PlanFacts, memory *MemoryFacts, seconds *Seconds) computation {
+func (s *Session) computation(ctx context.Context, net *model.Model, h, w int, plan *facts.Plan, memory *facts.Memory, seconds *facts.Seconds) computation {
 	return computation{session: s, ctx: ctx, net: net, h: h, w: w, facts: plan, memory: memory, seconds: seconds}
 }
 
@@ -62,7 +63,7 @@ func (c *computation) makePlan(rows int) error {
 	if !c.within.Decided() {
 		c.within = c.session.allowed()
 	}
-	f.within(c.within)
+	noteBudget(f, c.within)
 	f.Precision, f.Packed = c.session.precision().String(), [2]int{c.h, c.w}
 	if c.session.device.info == nil {
 		return c.planHost(rows)
@@ -79,7 +80,7 @@ func (c *computation) makePlan(rows int) error {
 		}
 		c.plan = job
 	}
-	f.fill(c.plan)
+	notePlan(f, c.plan)
 	f.PrecisionWhy = c.session.precisionWhy()
 	return nil
 }
@@ -145,7 +146,7 @@ func (c *computation) compute(src exec.Source, sink exec.Sink, replanned func() 
 // notePeak reports what an engine holds, which is all that it will hold.
 func (c *computation) notePeak(e *exec.Engine) {
 	peak := e.Peak()
-	*c.memory = MemoryFacts{Measured: true, Peak: peak, AsPlanned: peak == c.facts.Peak}
+	*c.memory = facts.Memory{Measured: true, Peak: peak, AsPlanned: peak == c.facts.Peak}
 	if peak != c.facts.Peak {
 		c.warn(fmt.Sprintf("device memory peaked at %d bytes where %d were planned: please report this", peak, c.facts.Peak))
 	}
@@ -169,7 +170,7 @@ func (c *computation) openEngine(replanned func() error) error {
 		return nil
 	}
 	c.plan = plan
-	c.facts.fill(plan)
+	notePlan(c.facts, plan)
 	return replanned()
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"enhance/internal/regularfile"
+	"enhance/pipeline/facts"
 	"enhance/raw/defects"
 	"enhance/raw/rawerr"
 )
@@ -54,20 +55,12 @@ func ReadDefects(spec string) (Defects, error) {
 	return Defects{DefectsListed, list}, nil
 }
 
-// DefectFacts say what defective samples were repaired.
-type DefectFacts struct {
-	Mode  string `json:"mode"` // auto, off or list
-	Count int64  `json:"count"`
-	// Places are those repaired, in the active area: the first [defects.MaxListed].
-	Places []defects.Place `json:"places,omitempty"`
-}
-
 // repairDefects puts the repair between the photo and all that reads it.
 func (r *run) repairDefects() {
 	d := &r.job.Defects
 	if r.meta.Linear {
 		if d.Mode == DefectsListed {
-			r.report.warn("the photo is demosaiced already: the list of defects is not used")
+			r.report.Warn("the photo is demosaiced already: the list of defects is not used")
 		}
 		return
 	}
@@ -75,7 +68,7 @@ func (r *run) repairDefects() {
 	if mode == DefectsAuto && !defects.Searched(r.meta.CFA) {
 		mode = DefectsOff
 	}
-	r.report.Defects = &DefectFacts{Mode: mode.String()}
+	r.report.Defects = &facts.Defects{Mode: mode.String()}
 	if mode != DefectsOff {
 		r.found = r.photo.RepairDefects(d.List)
 	}

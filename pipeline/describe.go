@@ -7,6 +7,7 @@ import (
 	"enhance/internal/atomicfile"
 	"enhance/internal/bytesize"
 	"enhance/internal/exec"
+	"enhance/pipeline/facts"
 )
 
 // errPlanOnly is what a session that only plans says to a run.
@@ -52,11 +53,11 @@ func (r *run) budgetTitle() string {
 }
 
 // sectionTable describes the sections of a job's plan.
-func sectionTable(job *exec.Job) []SectionFacts {
-	facts := job.Plan.Table()
-	table := make([]SectionFacts, len(facts))
-	for s := range facts {
-		table[s].SectionFacts = facts[s]
+func sectionTable(job *exec.Job) []facts.Section {
+	sections := job.Plan.Table()
+	table := make([]facts.Section, len(sections))
+	for s := range sections {
+		table[s].SectionFacts = sections[s]
 		for i := job.Plan.Sections[s].First; i <= job.Plan.Sections[s].Last; i++ {
 			if a := job.Algo(i); a != "" && !slices.Contains(table[s].Algos, a) {
 				table[s].Algos = append(table[s].Algos, a)

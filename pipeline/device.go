@@ -10,6 +10,7 @@ import (
 	"enhance/internal/devices"
 	"enhance/internal/hostmemory"
 	"enhance/internal/profile"
+	"enhance/pipeline/facts"
 )
 
 // device is what a session runs on: an OpenCL device with its context, which is opened
@@ -142,8 +143,8 @@ func (d *device) openContext() error {
 }
 
 // deviceFacts name the device, and the profile that limits it.
-func (d *device) deviceFacts() DeviceFacts {
-	f := DeviceFacts{Index: -1, Name: "host executor (no OpenCL)", Why: d.choice.Why, Info: d.info}
+func (d *device) deviceFacts() facts.Device {
+	f := facts.Device{Index: -1, Name: "host executor (no OpenCL)", Why: d.choice.Why, Info: d.info}
 	switch {
 	case d.choice.Device != nil:
 		f.Index, f.Name = d.choice.Index, d.choice.Device.String()

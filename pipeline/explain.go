@@ -4,24 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"enhance/internal/exec"
+	"enhance/pipeline/facts"
 	"enhance/raw"
 )
 
-// Explanation says how a network would run: every step with its algorithm, the
-// reason for it, and where its result lives.
-type Explanation struct {
-	Input  string           `json:"input"` // what the sizes are those of
-	Model  ModelFacts       `json:"model"`
-	Device DeviceFacts      `json:"device"`
-	Plan   PlanFacts        `json:"plan"`
-	Algos  []exec.AlgoFacts `json:"algorithms"`
-	Steps  []exec.StepFacts `json:"steps"`
-}
-
 // ExplainPhoto explains the run that Enhance would do for a photo. Only the
 // photo's headers are read.
-func (s *Session) ExplainPhoto(j Job) (*Explanation, error) {
+func (s *Session) ExplainPhoto(j Job) (*facts.Explanation, error) {
 	if err := forRAW(s.model, s.modelName); err != nil {
 		return nil, err
 	}
@@ -39,7 +28,7 @@ func (s *Session) ExplainPhoto(j Job) (*Explanation, error) {
 
 // ExplainSize explains the run for a mosaic of so many rows and columns whose
 // red sample is at (0,0), or for a picture if the network is one for pictures.
-func (s *Session) ExplainSize(rows, cols int) (*Explanation, error) {
+func (s *Session) ExplainSize(rows, cols int) (*facts.Explanation, error) {
 	input := fmt.Sprintf("picture %dx%d", cols, rows)
 	h, w, picture, err := s.fitPicture(rows, cols)
 	if err != nil {
@@ -53,7 +42,7 @@ func (s *Session) ExplainSize(rows, cols int) (*Explanation, error) {
 	return x, withoutPhoto(err, h, w)
 }
 
-func (s *Session) explain(input string, h, w int) (*Explanation, error) {
+func (s *Session) explain(input string, h, w int) (*facts.Explanation, error) {
 	if s.device.info == nil {
 		return nil, &raw.OptionError{Option: "device", Problem: "the host executor runs layer by layer in one way: there is nothing to explain; choose an OpenCL device"}
 	}
@@ -65,10 +54,10 @@ func (s *Session) explain(input string, h, w int) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Explanation{Input: input, Steps: job.Explain()}
+	x := &facts.Explanation{Input: input, Steps: job.Explain()}
 	x.Model, x.Device = s.facts()
-	x.Plan = PlanFacts{PrecisionWhy: s.precisionWhy(), Packed: [2]int{h, w}}
-	x.Plan.fill(job)
-	x.Algos = exec.SumAlgos(x.Steps)
+	x.Plan = facts.Plan{PrecisionWhy: s.precisionWhy(), Packed: [2]int{h, w}}
+	notePlan(&x.Plan, job)
+	x.Algos = facts.SumAlgos(x.Steps)
 	return x, nil
 }

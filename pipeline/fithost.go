@@ -32,7 +32,7 @@ func (r *run) fitHost() error {
 		return r.session.prepare(r.session.model, r.geo.h, r.geo.w, r.session.engineOptions(b))
 	})
 	if r.network.plan != first {
-		r.report.Plan.fill(r.network.plan)
+		notePlan(&r.report.Plan, r.network.plan)
 	}
 	if errors.As(err, &host) {
 		host.Lower = r.hostRemedies()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"enhance/model"
+	"enhance/pipeline/facts"
 	"enhance/raw"
 )
 
@@ -95,14 +96,14 @@ func TestLevels(t *testing.T) {
 	gains := [3]float64{2, 1, 1.5}
 	pynet := model.Convention{Gamma: 1, Divisor: 1020}
 	noisy := model.Convention{SubtractBlack: true, Curve: model.CurveSRGB, Clip: model.ClipHigh, NoisePlanes: 4, Gamma: 1}
-	facts := &NoiseFacts{Denoise: 0.5}
-	for c := range facts.Levels {
-		facts.Levels[c].S, facts.Levels[c].O = 1e-3*float64(c+1), 1e-6
+	levels := &facts.Noise{Denoise: 0.5}
+	for c := range levels.Levels {
+		levels.Levels[c].S, levels.Levels[c].O = 1e-3*float64(c+1), 1e-6
 	}
 	for _, c := range []*model.Convention{&normalised, &pynet, &noisy} {
-		var noise *NoiseFacts
+		var noise *facts.Noise
 		if c.NoisePlanes > 0 {
-			noise = facts
+			noise = levels
 		}
 		byTable, direct := newLevels(&m, c, gains, noise), newLevels(&delta, c, gains, noise)
 		if byTable.tables == nil || direct.tables != nil {

@@ -11,34 +11,9 @@ import (
 	"enhance/internal/exec"
 	"enhance/internal/hostmemory"
 	"enhance/internal/imgio"
+	"enhance/pipeline/facts"
 	"enhance/raw"
 )
-
-// HostFacts say what a run holds in the host's memory. Planned is what the
-// program itself knows that it will hold, and what the driver's compiler is reckoned to
-// take where kernels are not in the cache yet; what else the OpenCL driver takes comes on top
-// and shows in PeakRSS.
-type HostFacts struct {
-	Budget int64 `json:"budget"` // 0: none
-	// Available is what could be had beside what the process held when the run was
-	// planned; 0: not asked, since there was a budget or the plan is for a device that is
-	// not here, or the system does not tell.
-	Available int64     `json:"available,omitempty"`
-	Need      int64     `json:"need"` // all of Planned
-	Planned   []HostUse `json:"planned,omitempty"`
-	// StartRSS and PeakRSS are resident bytes of the process: when the session's
-	// first run was planned, and the most since the process began, that of a process that
-	// reads the photo through LibRaw included; 0 where the system does not tell (it does on
-	// Linux).
-	StartRSS int64 `json:"start_rss"`
-	PeakRSS  int64 `json:"peak_rss"`
-}
-
-// HostUse is one thing held in the host's memory.
-type HostUse struct {
-	Purpose string `json:"purpose"`
-	Bytes   int64  `json:"bytes"`
-}
 
 // HostMemoryError says that a run would need more of the host's memory than it
 // may have, or than there is.
@@ -49,8 +24,8 @@ type HostMemoryError struct {
 	Available int64
 	// Owner, if not "", is the profile whose host has Budget bytes, its device's share included.
 	Owner   string
-	Planned []HostUse // the largest first
-	Lower   []Remedy  // what the host has room for instead, with the need of each
+	Planned []facts.HostUse // the largest first
+	Lower   []Remedy        // what the host has room for instead, with the need of each
 }
 
 func (e *HostMemoryError) Error() string {
@@ -98,7 +73,7 @@ func (r *run) hostNeeds() error {
 	f.Planned, f.Need = nil, 0
 	add := func(purpose string, bytes int64) {
 		if bytes > 0 {
-			f.Planned = append(f.Planned, HostUse{purpose, bytes})
+			f.Planned = append(f.Planned, facts.HostUse{Purpose: purpose, Bytes: bytes})
 			f.Need += bytes
 		}
 	}
@@ -132,7 +107,7 @@ func (r *run) hostNeeds() error {
 	for _, u := range r.pictureBytes() {
 		add(u.Purpose, u.Bytes)
 	}
-	slices.SortStableFunc(f.Planned, func(a, b HostUse) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	slices.SortStableFunc(f.Planned, func(a, b facts.HostUse) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	if f.Budget > 0 && f.Need > f.Budget {
 		return &HostMemoryError{Budget: f.Budget, Need: f.Need, Planned: f.Planned}
 	}
@@ -242,11 +217,11 @@ func (r *run) apartBytes() int64 {
 const encoderBytes = 3 << 20
 
 // pictureBytes is what writing and comparing the picture holds.
-func (r *run) pictureBytes() []HostUse {
+func (r *run) pictureBytes() []facts.HostUse {
 	w, h, _, _ := r.writtenSize()
 	pixels, o := int64(w)*int64(h), &r.job.Output
-	var all []HostUse
-	add := func(purpose string, bytes int64) { all = append(all, HostUse{purpose, bytes}) }
+	var all []facts.HostUse
+	add := func(purpose string, bytes int64) { all = append(all, facts.HostUse{Purpose: purpose, Bytes: bytes}) }
 	if r.meta.Orientation >= 3 {
 		add("for the picture, which is turned before it is written", 3*pixels*int64(max(o.Bits, 8))/8)
 	}
@@ -262,14 +237,15 @@ func (r *run) pictureBytes() []HostUse {
 	return all
 }
 
-// notePeak completes the report with what the process came to, and the one that reads
+// noteHostPeak completes the report with what the process came to, and the one that reads
 // the photo, if there is one.
-func (f *HostFacts) notePeak(r *Report, p *raw.Photo) {
+func noteHostPeak(r *Report, p *raw.Photo) {
+	f := &r.Host
 	_, f.PeakRSS = hostmemory.Resident()
 	_, apart := p.Apart()
 	f.PeakRSS += apart
 	if f.Budget > 0 && f.PeakRSS > f.Budget {
-		r.warn("host memory peaked at %s, above the %s asked for: about %s were planned, the rest is the OpenCL driver's",
+		r.Warn("host memory peaked at %s, above the %s asked for: about %s were planned, the rest is the OpenCL driver's",
 			bytesize.Text(f.PeakRSS), bytesize.Text(f.Budget), bytesize.Text(f.Need))
 	}
 }

@@ -55,7 +55,7 @@ func newLens(f *raw.Lens, g geometry, c *model.Convention, gains [3]float64, rep
 	l := &lens{facts: f, gains: gains, w: g.view.Width(), points: num == den && c.Output == model.OutputCameraGamma}
 	l.x0, l.y0 = g.region.X0-g.left+g.view.X0*den/num, g.region.Y0-g.top+g.view.Y0*den/num
 	if !l.points && !(f.Before.Empty() && f.After.Empty()) {
-		rep.warn("the corrections of each pixel in OpcodeList3 are not applied: model %s does not give linear camera colours at the sensor's size", rep.Model.Name)
+		rep.Warn("the corrections of each pixel in OpcodeList3 are not applied: model %s does not give linear camera colours at the sensor's size", rep.Model.Name)
 	}
 	out := raw.Rect{X0: g.out.X0 - g.view.X0, Y0: g.out.Y0 - g.view.Y0, X1: g.out.X1 - g.view.X0, Y1: g.out.Y1 - g.view.Y0}
 	var err error

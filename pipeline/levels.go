@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"enhance/model"
+	"enhance/pipeline/facts"
 	"enhance/raw"
 )
 
@@ -14,8 +15,8 @@ import (
 type levels struct {
 	meta  *raw.Meta
 	conv  *model.Convention
-	gains [3]float64  // smallest 1
-	noise *NoiseFacts // nil: the network has no noise planes
+	gains [3]float64   // smallest 1
+	noise *facts.Noise // nil: the network has no noise planes
 	// shading, if not nil, gives the factors that gain maps have put on the samples of a
 	// row: the noise levels are of the samples before.
 	shading func(y, x0 int, dst []float32)
@@ -31,7 +32,7 @@ type table struct{ light, noise []float32 }
 // maxTables bounds the memory of tables: 256 KiB each.
 const maxTables = 16
 
-func newLevels(m *raw.Meta, c *model.Convention, gains [3]float64, noise *NoiseFacts) *levels {
+func newLevels(m *raw.Meta, c *model.Convention, gains [3]float64, noise *facts.Noise) *levels {
 	l := &levels{meta: m, conv: c, gains: gains, noise: noise, rows: commonPeriod(m.BlackRows, m.CFA.Rows()), cols: commonPeriod(m.BlackCols, m.CFA.Cols())}
 	if m.BlackDeltaH != nil || m.BlackDeltaV != nil || l.rows*l.cols > 1024 {
 		return l

@@ -19,6 +19,7 @@ import (
 	"enhance/internal/imgio"
 	"enhance/internal/profile"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 // TestBudgetRemedies: the error of a small budget says what needs less, and that
@@ -56,7 +57,7 @@ func TestBudgetWithinDevice(t *testing.T) {
 	}
 	toy := *phone
 	toy.Name = "toy"
-	explain := func(memory pipeline.Budget) (*pipeline.Explanation, error) {
+	explain := func(memory pipeline.Budget) (*facts.Explanation, error) {
 		s := session(t, pipeline.Settings{DeviceOptions: pipeline.DeviceOptions{Profile: profileFile(t, &toy), PlanOnly: true}, Memory: memory})
 		return s.ExplainSize(512, 512)
 	}

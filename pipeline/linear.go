@@ -56,7 +56,7 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 		return r.photoError(err)
 	}
 	defer c.close()
-	r.report.warn("%s", c.note)
+	r.report.Warn("%s", c.note)
 	if r.decisions.balance, err = decideBalance(r.meta, c.statistics, r.job, false, r.report); err != nil {
 		return r.photoError(err)
 	}
@@ -72,7 +72,7 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 			return err
 		}
 	}
-	r.noteWhite(func(text string) { r.report.warn("%s", text) })
+	r.noteWhite(func(text string) { r.report.Warn("%s", text) })
 	if r.job.Planned != nil {
 		r.job.Planned(r.report)
 	}
@@ -82,7 +82,7 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 	if err = r.developColours(c, out, w, h); err == nil {
 		r.noteWhite(r.say)
 	}
-	r.report.Host.notePeak(r.report, r.photo)
+	noteHostPeak(r.report, r.photo)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"enhance/pipeline/facts"
 	"enhance/raw/mosaic"
 	"enhance/raw/noise"
 )
@@ -62,7 +63,7 @@ func parseNoise(s string) (Noise, error) {
 	return n, nil
 }
 
-// Sources of noise levels, in NoiseFacts.
+// Sources of noise levels, in facts.Noise.
 const (
 	noiseNone      = "none"      // --denoise 0
 	noiseGiven     = "given"     // by the caller
@@ -70,22 +71,10 @@ const (
 	noiseEstimated = "estimated" // from the photo
 )
 
-// NoiseFacts say what noise the network was told of.
-type NoiseFacts struct {
-	Source  string      `json:"source"` // none, given, file or estimated
-	Levels  NoiseLevels `json:"levels"` // of red, green, blue, before gain maps
-	Denoise float64     `json:"denoise"`
-	// ProfileRatio is how many times the variance of the file's profile is the
-	// estimate's; 0 if they were not compared.
-	ProfileRatio float64 `json:"profile_ratio,omitempty"`
-	// Blocks is how many flat blocks an estimate rests on.
-	Blocks int64 `json:"blocks,omitempty"`
-}
-
 // decideNoise settles the noise levels before the network runs, so that they
 // cannot depend on how the picture is divided. It gives nil for a model that
 // does not ask for them.
-func (r *run) decideNoise() (*NoiseFacts, error) {
+func (r *run) decideNoise() (*facts.Noise, error) {
 	j := r.job
 	if r.session.model.Convention.NoisePlanes == 0 {
 		for name, given := range map[string]bool{"denoise": j.Denoise != nil, "noise": j.Noise.Mode != NoiseDefault} {
@@ -95,7 +84,7 @@ func (r *run) decideNoise() (*NoiseFacts, error) {
 		}
 		return nil, nil
 	}
-	f := &NoiseFacts{Source: noiseNone, Denoise: 1}
+	f := &facts.Noise{Source: noiseNone, Denoise: 1}
 	if j.Denoise != nil {
 		f.Denoise = *j.Denoise
 	}
@@ -110,7 +99,7 @@ func (r *run) decideNoise() (*NoiseFacts, error) {
 		if err := r.measureNoise(); err != nil {
 			return nil, err
 		}
-		f.choose(r.decisions.estimate, r.meta.NoiseProfile, j.Noise.Mode, r.report.warn)
+		chooseNoise(f, r.decisions.estimate, r.meta.NoiseProfile, j.Noise.Mode, r.report.Warn)
 	}
 	for _, l := range f.Levels {
 		if !(l.S >= 0 && l.O >= 0 && l.S <= 1 && l.O <= 1) {
@@ -123,10 +112,10 @@ func (r *run) decideNoise() (*NoiseFacts, error) {
 // profileTolerance is how many times a file's variance and the estimate may differ.
 const profileTolerance = 2
 
-// choose takes the file's profile or the estimate, which is nil if there is none. Of
+// chooseNoise takes the file's profile or the estimate, which is nil if there is none. Of
 // two that contradict each other it takes the smaller: noise that is left is a lesser
 // harm than detail that is lost.
-func (f *NoiseFacts) choose(e *noise.Estimation, profile *[3][2]float64, mode NoiseMode, warn func(string, ...any)) {
+func chooseNoise(f *facts.Noise, e *noise.Estimation, profile *[3][2]float64, mode NoiseMode, warn func(string, ...any)) {
 	if mode == NoiseDefault && profile != nil {
 		for c := range f.Levels {
 			f.Levels[c] = noise.Line{S: profile[c][0], O: profile[c][1]}

@@ -94,7 +94,7 @@ func encoder(t *target, o *Output, m *raw.Meta, w, h int, tap func(rgb []uint16)
 	head := imgio.Header{Width: uw, Height: uh, Bits: o.Bits, Exif: m.Exif}
 	out, err := newEncoder(t, o, head)
 	if errors.Is(err, imgio.ErrExif) {
-		rep.warn("the photo's EXIF data is malformed and was left out")
+		rep.Warn("the photo's EXIF data is malformed and was left out")
 		head.Exif = nil
 		out, err = newEncoder(t, o, head)
 	}

@@ -11,6 +11,7 @@ import (
 	"enhance/internal/bytesize"
 	"enhance/internal/exec"
 	"enhance/memplan"
+	"enhance/pipeline/facts"
 	"enhance/raw"
 	"enhance/raw/mosaic"
 )
@@ -30,35 +31,10 @@ func (s *Session) tableBudget(bytes int64) Budget {
 	return b.Because("of the table")
 }
 
-// TableRow is the plan for one budget.
-type TableRow struct {
-	Budget   int64 `json:"budget"`             // 0: none
-	Smallest bool  `json:"smallest,omitempty"` // the least that works
-	TooSmall bool  `json:"too_small,omitempty"`
-	// HostNeed is what a run is planned to hold in the host's memory, see HostFacts.
-	// If that is too little the run is refused, and HostTooSmall is set.
-	HostNeed     int64 `json:"host_need,omitempty"`
-	HostTooSmall bool  `json:"host_too_small,omitempty"`
-	PlanFacts
-
-	// Measured is the wall-clock time of the run, decoding and encoding included,
-	// preparing and compiling not; 0 if it was not measured.
-	Measured float64 `json:"measured_seconds,omitempty"`
-}
-
-// PlanTable shows what budgets make of a photo.
-type PlanTable struct {
-	Input  string      `json:"input"`
-	Model  ModelFacts  `json:"model"`
-	Device DeviceFacts `json:"device"`
-	Packed [2]int      `json:"packed"`
-	Rows   []TableRow  `json:"rows"`
-}
-
 // PlanTable plans the photo of j for each of tableBudgets and for the smallest
 // budget that works. If measure is set it develops the photo within each, to
 // nowhere.
-func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTable, error) {
+func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*facts.PlanTable, error) {
 	photo, err := openPhoto(&j)
 	if err != nil {
 		return nil, &FileError{Path: j.Input, Err: err}
@@ -82,7 +58,7 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*PlanTabl
 
 // PlanTableSize is PlanTable for a mosaic of so many rows and columns whose red
 // sample is at (0,0), without measurement.
-func (s *Session) PlanTableSize(rows, cols int) (*PlanTable, error) {
+func (s *Session) PlanTableSize(rows, cols int) (*facts.PlanTable, error) {
 	if err := s.ready(context.Background()); err != nil {
 		return nil, err
 	}
@@ -109,12 +85,12 @@ func (s *Session) imagine(ctx context.Context, j *Job, photo *raw.Photo, m *raw.
 	return r
 }
 
-func (s *Session) planTable(input string, r *run) (*PlanTable, error) {
+func (s *Session) planTable(input string, r *run) (*facts.PlanTable, error) {
 	h, w := r.geo.h, r.geo.w
 	if s.device.info == nil {
 		return nil, optionErrorf("device", "the host executor has one plan: choose an OpenCL device")
 	}
-	t := &PlanTable{Input: input, Packed: [2]int{h, w}}
+	t := &facts.PlanTable{Input: input, Packed: [2]int{h, w}}
 	t.Model, t.Device = s.facts()
 	budgets := slices.Clone(tableBudgets)
 	least, err := s.minimum(s.model, h, w)
@@ -128,7 +104,7 @@ func (s *Session) planTable(input string, r *run) (*PlanTable, error) {
 	budgets = append(budgets, least)
 	slices.Sort(budgets)
 	for _, b := range slices.Compact(budgets) {
-		row := TableRow{Smallest: b == least}
+		row := facts.TableRow{Smallest: b == least}
 		if b < math.MaxInt64 {
 			row.Budget = b
 		}
@@ -139,25 +115,25 @@ func (s *Session) planTable(input string, r *run) (*PlanTable, error) {
 		case err != nil:
 			return nil, s.explainBudget(err, s.model, h, w)
 		default:
-			var last *TableRow
+			var last *facts.TableRow
 			if n := len(t.Rows); n > 0 {
 				last = &t.Rows[n-1]
 			}
-			if err := row.fitHost(r, job, last); err != nil {
+			if err := r.fitRow(&row, job, last); err != nil {
 				return nil, err
 			}
-			row.PlanFacts = PlanFacts{PrecisionWhy: s.precisionWhy(), Packed: [2]int{h, w}}
-			row.fill(r.network.plan)
+			row.Plan = facts.Plan{PrecisionWhy: s.precisionWhy(), Packed: [2]int{h, w}}
+			notePlan(&row.Plan, r.network.plan)
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t, nil
 }
 
-// fitHost holds a row's plan against the host's memory. As a run would, it takes one with
+// fitRow holds a row's plan against the host's memory. As a run would, it takes one with
 // less device memory where that makes room.
 // last is the row before, nil for none: plans smaller than its were tried.
-func (row *TableRow) fitHost(r *run, job *exec.Job, last *TableRow) error {
+func (r *run) fitRow(row *facts.TableRow, job *exec.Job, last *facts.TableRow) error {
 	var tried, need int64 = 0, math.MaxInt64
 	if last != nil && last.HostTooSmall {
 		tried, need = last.Full.Held(), last.HostNeed
@@ -179,17 +155,14 @@ func (row *TableRow) fitHost(r *run, job *exec.Job, last *TableRow) error {
 	return err
 }
 
-// works reports whether a photo is developed within the row's budget.
-func (r *TableRow) works() bool { return !r.TooSmall && !r.HostTooSmall }
-
 // measure develops the photo within each row's budget, after one run that does not
 // count. Rows of one plan are measured once.
-func (s *Session) measure(ctx context.Context, j Job, t *PlanTable) error {
+func (s *Session) measure(ctx context.Context, j Job, t *facts.PlanTable) error {
 	j.Output = Output{Writer: io.Discard, Format: PNG}
 	// Drivers of CPUs compile a kernel when it first runs, inside of what is measured.
 	// Every plan has the same kernels, so any of them will do: the last is the fastest.
 	for i := len(t.Rows) - 1; i >= 0; i-- {
-		if t.Rows[i].works() {
+		if t.Rows[i].Works() {
 			if _, err := s.measureRow(ctx, j, &t.Rows[i]); err != nil {
 				return err
 			}
@@ -198,7 +171,7 @@ func (s *Session) measure(ctx context.Context, j Job, t *PlanTable) error {
 	}
 	for i := range t.Rows {
 		row := &t.Rows[i]
-		if !row.works() {
+		if !row.Works() {
 			continue
 		}
 		if i > 0 && row.SamePlan(&t.Rows[i-1]) {
@@ -214,7 +187,7 @@ func (s *Session) measure(ctx context.Context, j Job, t *PlanTable) error {
 }
 
 // measureRow develops the photo within a row's budget, with an engine of its own.
-func (s *Session) measureRow(ctx context.Context, j Job, row *TableRow) (seconds float64, err error) {
+func (s *Session) measureRow(ctx context.Context, j Job, row *facts.TableRow) (seconds float64, err error) {
 	if err := s.runner.closeEngine(); err != nil {
 		return 0, err
 	}
@@ -222,7 +195,7 @@ func (s *Session) measureRow(ctx context.Context, j Job, row *TableRow) (seconds
 	if err != nil {
 		return 0, err
 	}
-	r.network.within = row.PlanFacts.Full.Budget
+	r.network.within = row.Plan.Full.Budget
 	rep, err := r.finish()
 	if err != nil {
 		return 0, err
@@ -231,16 +204,4 @@ func (s *Session) measureRow(ctx context.Context, j Job, row *TableRow) (seconds
 		return 0, fmt.Errorf("within %s the device held %d bytes where %d were planned: please report this", bytesize.Text(row.Budget), rep.Memory.Peak, row.Peak)
 	}
 	return rep.Seconds.Run + rep.Seconds.Finish, nil
-}
-
-// SamePlan reports whether two budgets lead to plans that do the same, or to none.
-func (r *TableRow) SamePlan(o *TableRow) bool {
-	a, b := r.Full, o.Full
-	if a == nil || b == nil {
-		return a == b
-	}
-	if r.HostTooSmall || o.HostTooSmall {
-		return r.HostTooSmall == o.HostTooSmall && r.HostNeed == o.HostNeed
-	}
-	return a.Strategy == b.Strategy && a.Peak == b.Peak && a.Cost == b.Cost && a.HostBytes == b.HostBytes
 }

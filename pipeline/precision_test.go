@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"enhance/clrt"
-	"enhance/internal/tune"
 	"enhance/model"
+	"enhance/pipeline/facts"
 )
 
 func TestParsePrecision(t *testing.T) {
@@ -373,7 +373,7 @@ func TestTuneInterrupted(t *testing.T) {
 }
 
 // keptChoices reads the device's file.
-func (s *Session) keptChoices() map[string]tune.Choice {
+func (s *Session) keptChoices() map[string]facts.Choice {
 	table, _ := s.tuningStore().Load()
 	return table.Choices
 }

@@ -1,25 +1,13 @@
 package pipeline
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 
 	"enhance/internal/imgio"
 	"enhance/internal/quality"
+	"enhance/pipeline/facts"
 )
-
-// Decibels is a PSNR; JSON has null for the infinity of equal pictures.
-type Decibels float64
-
-// MarshalJSON implements json.Marshaler.
-func (d Decibels) MarshalJSON() ([]byte, error) {
-	if math.IsInf(float64(d), 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(d))
-}
 
 // QualityError says that the result is further from the reference than allowed.
 type QualityError struct{ CPSNR, Want float64 }
@@ -76,14 +64,14 @@ func (c *comparison) row(rgb []uint16) error {
 }
 
 // result gives the figures of the finished comparison.
-func (c *comparison) result() (*ReferenceFacts, error) {
+func (c *comparison) result() (*facts.Reference, error) {
 	r, err := c.meter.Result()
 	if err != nil {
 		return nil, err
 	}
-	f := &ReferenceFacts{Path: c.path, Domain: r.Domain.String(), CPSNR: Decibels(r.CPSNR), SSIM: r.SSIMMean, SSIMLuma: r.SSIMLuma}
+	f := &facts.Reference{Path: c.path, Domain: r.Domain.String(), CPSNR: facts.Decibels(r.CPSNR), SSIM: r.SSIMMean, SSIMLuma: r.SSIMLuma}
 	for i, v := range r.PSNR {
-		f.PSNR[i] = Decibels(v)
+		f.PSNR[i] = facts.Decibels(v)
 	}
 	return f, nil
 }

@@ -127,7 +127,7 @@ func (r *run) do() (err error) {
 			return err
 		}
 	}
-	r.noteWhite(func(text string) { r.report.warn("%s", text) })
+	r.noteWhite(func(text string) { r.report.Warn("%s", text) })
 	if r.job.Planned != nil {
 		r.job.Planned(r.report)
 	}
@@ -137,7 +137,7 @@ func (r *run) do() (err error) {
 	if err = r.make(out, w, h); err == nil {
 		r.noteWhite(r.say)
 	}
-	r.report.Host.notePeak(r.report, r.photo)
+	noteHostPeak(r.report, r.photo)
 	return err
 }
 
@@ -151,7 +151,7 @@ func (r *run) decideRendering(c *model.Convention) error {
 	facts := r.photo.Lens()
 	if facts != nil && !r.job.Lens.applied(r.decisions.balance) {
 		facts = nil
-		r.report.warn("the lens corrections that the file asks for are left out; --lens auto applies them")
+		r.report.Warn("the lens corrections that the file asks for are left out; --lens auto applies them")
 	}
 	l, err := newLens(facts, r.geo, c, r.decisions.balance.gains, r.report)
 	if err == nil {
@@ -304,7 +304,7 @@ func (r *run) replanned() error {
 
 // say adds a warning that came during the run, and tells it at once.
 func (r *run) say(text string) {
-	r.report.warn("%s", text)
+	r.report.Warn("%s", text)
 	if r.job.Say != nil {
 		r.job.Say(text)
 	}

@@ -18,6 +18,7 @@ import (
 	"enhance/internal/imgio"
 	"enhance/internal/tune"
 	"enhance/model"
+	"enhance/pipeline/facts"
 	"enhance/raw"
 )
 
@@ -239,7 +240,7 @@ func (s *Session) newReport(j *Job, m *raw.Meta) *Report {
 	if named, err := parseFormat(filepath.Ext(o.Path)); err == nil && o.Path != "" && named != o.Format {
 		rep.Warnings = append(slices.Clone(rep.Warnings), fmt.Sprintf("%s becomes a %s file, as --format says, whatever its name", o.Path, strings.ToUpper(fmt.Sprint(o.Format))))
 	}
-	rep.Output = OutputFacts{Path: o.Path, Format: o.Format, Bits: o.Bits}
+	rep.Output = facts.Output{Path: o.Path, Format: string(o.Format), Bits: o.Bits}
 	return rep
 }
 

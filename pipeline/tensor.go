@@ -11,6 +11,7 @@ import (
 	"enhance/internal/fuse"
 	"enhance/model"
 	"enhance/model/onnximport"
+	"enhance/pipeline/facts"
 )
 
 // Tensor is a bare value of a network: planes of rows, sample (c,y,x) at
@@ -35,40 +36,13 @@ type TensorJob struct {
 	DryRun bool
 
 	// Planned and Progress are as in Job.
-	Planned  func(*TensorReport)
+	Planned  func(*facts.TensorReport)
 	Progress func(done, total int64)
-}
-
-// TensorReport is what is known about a run on a tensor.
-type TensorReport struct {
-	Model   ModelFacts       `json:"model"`
-	Node    string           `json:"node"` // whose value the result is
-	Device  DeviceFacts      `json:"device"`
-	Plan    PlanFacts        `json:"plan"`
-	Algos   []exec.AlgoFacts `json:"algorithms,omitempty"`
-	Seconds Seconds          `json:"seconds"`
-	Memory  MemoryFacts      `json:"memory"`
-
-	Input  [3]int      `json:"input"`  // channels, rows, columns
-	Output [3]int      `json:"output"` // likewise, after cropping
-	Values *ValueFacts `json:"values,omitempty"`
-	// Warnings are for the reader, such as that a plan had to be made again.
-	Warnings []string `json:"warnings,omitempty"`
-	DryRun   bool     `json:"dry_run,omitempty"`
-}
-
-// ValueFacts sum up the samples of a result. NonFinite ones are left out of the rest.
-type ValueFacts struct {
-	Mean      float64 `json:"mean"`
-	Std       float64 `json:"std"` // of the population
-	Min       float64 `json:"min"`
-	Max       float64 `json:"max"`
-	NonFinite int64   `json:"non_finite"`
 }
 
 // RunTensor runs the session's network on a tensor. For errors see [Classify]; a
 // result that is not finite is a *NonFiniteError.
-func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorReport, error) {
+func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *facts.TensorReport, error) {
 	start := time.Now()
 	r, err := s.newTensorRun(ctx, &j)
 	if err == nil {
@@ -109,15 +83,15 @@ func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *TensorR
 	return r.out, r.report, nil
 }
 
-func (s *Session) newTensorReport(j *TensorJob) *TensorReport {
-	rep := &TensorReport{Node: j.Node, DryRun: j.DryRun, Input: [3]int{j.Input.C, j.Input.H, j.Input.W}}
+func (s *Session) newTensorReport(j *TensorJob) *facts.TensorReport {
+	rep := &facts.TensorReport{Node: j.Node, DryRun: j.DryRun, Input: [3]int{j.Input.C, j.Input.H, j.Input.W}}
 	rep.Model, rep.Device = s.facts()
 	return rep
 }
 
 // facts name the session's model and device.
-func (s *Session) facts() (ModelFacts, DeviceFacts) {
-	m := ModelFacts{Name: s.modelName, Arch: s.model.Arch, Output: s.model.Convention.Output.String()}
+func (s *Session) facts() (facts.Model, facts.Device) {
+	m := facts.Model{Name: s.modelName, Arch: s.model.Arch, Output: s.model.Convention.Output.String()}
 	return m, s.device.deviceFacts()
 }
 
@@ -126,7 +100,7 @@ type tensorRun struct {
 	session *Session
 	network computation
 	job     *TensorJob
-	report  *TensorReport
+	report  *facts.TensorReport
 	out     *Tensor
 	port    *onnximport.Port // that out is, if the order of its samples is another in ONNX
 }
@@ -178,7 +152,7 @@ func (r *tensorRun) decide() error {
 	if err := r.network.makePlan(r.out.H); err != nil || r.network.plan == nil {
 		return err
 	}
-	r.report.Algos = exec.SumAlgos(r.network.plan.Explain())
+	r.report.Algos = facts.SumAlgos(r.network.plan.Explain())
 	return nil
 }
 
@@ -222,8 +196,8 @@ func (r *tensorRun) nonFinite() error {
 	return &NonFiniteError{Row: at / r.out.W % r.out.H, Column: at % r.out.W}
 }
 
-func summarise(v []float32) *ValueFacts {
-	f := &ValueFacts{Min: math.Inf(1), Max: math.Inf(-1)}
+func summarise(v []float32) *facts.Values {
+	f := &facts.Values{Min: math.Inf(1), Max: math.Inf(-1)}
 	n := 0.0
 	for _, x := range v {
 		if x-x != 0 {
@@ -235,7 +209,7 @@ func summarise(v []float32) *ValueFacts {
 		f.Min, f.Max = min(f.Min, float64(x)), max(f.Max, float64(x))
 	}
 	if n == 0 {
-		return &ValueFacts{NonFinite: f.NonFinite}
+		return &facts.Values{NonFinite: f.NonFinite}
 	}
 	f.Mean /= n
 	for _, x := range v {

@@ -9,6 +9,7 @@ import (
 	"enhance/clrt"
 	"enhance/internal/exec"
 	"enhance/internal/tune"
+	"enhance/pipeline/facts"
 )
 
 func (s *Session) tell(text string) {
@@ -141,29 +142,12 @@ func outcomeText(o *tune.Outcome) string {
 	return text
 }
 
-// TuneReport is what [Session.Tune] found.
-type TuneReport struct {
-	Model    ModelFacts         `json:"model"`
-	Device   DeviceFacts        `json:"device"`
-	Packed   [2]int             `json:"packed"` // rows and columns of the network's input
-	File     string             `json:"file"`
-	Seconds  float64            `json:"seconds"`
-	Findings []PrecisionFinding `json:"precisions"`
-}
-
-// PrecisionFinding is the part of a report that is of one precision.
-type PrecisionFinding struct {
-	Precision string         `json:"precision"`
-	Hash      string         `json:"hash"` // of the choices, as reports of runs have it
-	Outcomes  []tune.Outcome `json:"convolutions"`
-}
-
 // Tune measures every distinct convolution of the session's network for a mosaic
 // of so many rows and columns, thoroughly, in the session's precision or, for
 // AutoPrecision, in all that the device offers, and keeps what it finds for later
 // runs. within bounds each precision's time, 0 for no limit. Outcomes measured
 // before are replaced.
-func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration) (*TuneReport, error) {
+func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration) (*facts.TuneReport, error) {
 	start := time.Now()
 	if s.device.info == nil || s.device.choice.Device == nil || s.device.profile != nil {
 		return nil, optionErrorf("device", "tuning measures on an OpenCL device itself: choose one that is here, without a profile")
@@ -172,7 +156,7 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 		return nil, err
 	}
 	h, w := s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
-	r := &TuneReport{Packed: [2]int{h, w}, File: s.tuningStore().Path()}
+	r := &facts.TuneReport{Packed: [2]int{h, w}, File: s.tuningStore().Path()}
 	r.Model, r.Device = s.facts()
 	precisions := s.offered()
 	if s.set.Precision != AutoPrecision {
@@ -203,7 +187,11 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 		if err != nil {
 			return r, err
 		}
-		r.Findings = append(r.Findings, PrecisionFinding{p.String(), job.Tuning().Hash, found})
+		f := facts.TunedPrecision{Precision: p.String(), Hash: job.Tuning().Hash}
+		for i := range found {
+			f.Outcomes = append(f.Outcomes, found[i].Facts())
+		}
+		r.Findings = append(r.Findings, f)
 	}
 	s.choices.table = table
 	err := s.measureRates(ctx)

@@ -127,7 +127,7 @@ func (b *balance) whiteBalance(m *raw.Meta, wb WhiteBalance, count statistics, r
 		wb.Mode = WBAsShot
 		if m.AsShot == nil {
 			wb.Mode = WBAuto
-			rep.warn("the file records no white balance, so it is estimated from the picture; --wb sets it")
+			rep.Warn("the file records no white balance, so it is estimated from the picture; --wb sets it")
 		}
 	}
 	rep.Colour.WhiteBalance = wb.Mode.String()
@@ -182,7 +182,7 @@ func (b *balance) estimated(m *raw.Meta, count statistics, rep *Report) error {
 	g, err := colour.AutoWB(light.patches(), cameraFacts(m), asShot)
 	switch {
 	case errors.Is(err, colour.ErrNoStatistics):
-		rep.warn("the white balance cannot be estimated (%v), so all gains are 1; --wb sets them", err)
+		rep.Warn("the white balance cannot be estimated (%v), so all gains are 1; --wb sets them", err)
 	case err != nil:
 		return badMatrices(err)
 	default:

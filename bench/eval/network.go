@@ -10,13 +10,14 @@ import (
 	"enhance/internal/imgio"
 	"enhance/model"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 	"enhance/raw/mosaic"
 )
 
 // network restores mosaics with a model.
 type network struct {
 	session *pipeline.Session
-	device  pipeline.DeviceFacts
+	device  facts.Device
 	noise   pipeline.Noise
 	denoise *float64
 	used    map[string]bool // precisions

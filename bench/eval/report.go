@@ -6,7 +6,7 @@ import (
 	"math"
 	"text/tabwriter"
 
-	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 // Report is the outcome of Run. Published figures mean nothing without their
@@ -27,10 +27,10 @@ type Report struct {
 // Scores are the figures of a comparison: decibels, and SSIM's mean of R, G, B and
 // of luma.
 type Scores struct {
-	CPSNR    pipeline.Decibels    `json:"cpsnr"` // null: equal
-	PSNR     [3]pipeline.Decibels `json:"psnr"`
-	SSIM     float64              `json:"ssim"`
-	SSIMLuma float64              `json:"ssim_luma"`
+	CPSNR    facts.Decibels    `json:"cpsnr"` // null: equal
+	PSNR     [3]facts.Decibels `json:"psnr"`
+	SSIM     float64           `json:"ssim"`
+	SSIMLuma float64           `json:"ssim_luma"`
 }
 
 // PhotoResult are one photo's figures.
@@ -59,9 +59,9 @@ func (r *MethodResult) sum() {
 	n := float64(len(r.Photos))
 	m := &r.Mean
 	for i, p := range r.Photos {
-		m.CPSNR += p.CPSNR / pipeline.Decibels(n)
+		m.CPSNR += p.CPSNR / facts.Decibels(n)
 		for c := range m.PSNR {
-			m.PSNR[c] += p.PSNR[c] / pipeline.Decibels(n)
+			m.PSNR[c] += p.PSNR[c] / facts.Decibels(n)
 		}
 		m.SSIM += p.SSIM / n
 		m.SSIMLuma += p.SSIMLuma / n
@@ -103,7 +103,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-func dB(d pipeline.Decibels) string {
+func dB(d facts.Decibels) string {
 	if math.IsInf(float64(d), 1) {
 		return "equal"
 	}

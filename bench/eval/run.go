@@ -15,6 +15,7 @@ import (
 	"enhance/internal/imgio"
 	"enhance/internal/quality"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 // Options say what to measure.
@@ -233,9 +234,9 @@ func compare(name string, got *picture, truth *imgio.RGB16, border int) (*PhotoR
 		return nil, err
 	}
 	r := &PhotoResult{Photo: name, Width: got.w, Height: got.h}
-	r.CPSNR, r.SSIM, r.SSIMLuma = pipeline.Decibels(q.CPSNR), q.SSIMMean, q.SSIMLuma
+	r.CPSNR, r.SSIM, r.SSIMLuma = facts.Decibels(q.CPSNR), q.SSIMMean, q.SSIMLuma
 	for c, v := range q.PSNR {
-		r.PSNR[c] = pipeline.Decibels(v)
+		r.PSNR[c] = facts.Decibels(v)
 	}
 	return r, nil
 }

@@ -8,6 +8,7 @@ import (
 	"enhance/internal/bytesize"
 	"enhance/internal/printable"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 var applyCommand = &command{name: "apply", summary: "run an ONNX network over a picture",
@@ -19,7 +20,7 @@ the factor by which the network enlarges, and pads sides that it cannot divide b
 
 // applyResult is what --json prints.
 type applyResult struct {
-	*pipeline.ApplyReport
+	*facts.ApplyReport
 	Status int    `json:"status"`
 	Error  string `json:"error,omitempty"`
 }
@@ -90,7 +91,7 @@ func (c *call) apply(ctx context.Context, s *pipeline.Session, j pipeline.ApplyJ
 	}
 	progress := c.newMeter()
 	j.Progress = progress.set
-	j.Planned = func(r *pipeline.ApplyReport) { writeApplyPlanned(say, r) }
+	j.Planned = func(r *facts.ApplyReport) { writeApplyPlanned(say, r) }
 	rep, err := s.Apply(ctx, j)
 	progress.end()
 	if err == nil && !c.dryRun {
@@ -99,7 +100,7 @@ func (c *call) apply(ctx context.Context, s *pipeline.Session, j pipeline.ApplyJ
 	return applyResult{ApplyReport: rep}, err
 }
 
-func writeApplyPlanned(w io.Writer, r *pipeline.ApplyReport) {
+func writeApplyPlanned(w io.Writer, r *facts.ApplyReport) {
 	fmt.Fprintf(w, "%-8s%s: %s, padded to %s\n", "picture", printable.Text(r.Input), sizeOf(r.Picture), sizeOf(r.Plan.Packed))
 	fmt.Fprintf(w, "%-8s%s", "result", sizeOf(r.Result))
 	if r.Runs > 1 {
@@ -110,7 +111,7 @@ func writeApplyPlanned(w io.Writer, r *pipeline.ApplyReport) {
 	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&r.Plan))
 }
 
-func writeApplyDone(w io.Writer, r *pipeline.ApplyReport) {
+func writeApplyDone(w io.Writer, r *facts.ApplyReport) {
 	s := &r.Seconds
 	fmt.Fprintf(w, "%-8s%.3f s: prepare %.3f, last run %.3f\n", "time", s.Total, s.Prepare, s.Run)
 	if m := &r.Memory; m.Measured {

@@ -13,6 +13,7 @@ import (
 	"enhance/internal/hostmemory"
 	"enhance/internal/printable"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 // runDevelop is the main command: photos in, pictures out.
@@ -238,7 +239,7 @@ func decided(rep *pipeline.Report) *pipeline.Report {
 		return rep
 	}
 	r := *rep
-	r.Plan = pipeline.PlanFacts{}
+	r.Plan = facts.Plan{}
 	return &r
 }
 

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 // TestHostMemoryMessage: who did not ask for a bound on the host's memory is told how
 // to go ahead without; who did, which bound is enough.
 func TestHostMemoryMessage(t *testing.T) {
 	const hint = "--host-mem 0"
-	planned := []pipeline.HostUse{{Purpose: "of activations", Bytes: 3 << 30}}
+	planned := []facts.HostUse{{Purpose: "of activations", Bytes: 3 << 30}}
 	for _, c := range []struct {
 		err  *pipeline.HostMemoryError
 		want string

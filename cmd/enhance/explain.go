@@ -6,9 +6,9 @@ import (
 	"text/tabwriter"
 
 	"enhance/internal/bytesize"
-	"enhance/internal/exec"
 	"enhance/internal/printable"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 var explainCommand = &command{name: "explain", summary: "print the plan of a photo, layer by layer",
@@ -30,7 +30,7 @@ func runExplain(c *call) error {
 		return err
 	}
 	defer s.Close()
-	var x *pipeline.Explanation
+	var x *facts.Explanation
 	if c.size != "" {
 		x, err = s.ExplainSize(h, w)
 	} else {
@@ -42,7 +42,7 @@ func runExplain(c *call) error {
 	return c.report(x, func(w io.Writer) error { return writeExplanation(w, x) })
 }
 
-func writeExplanation(w io.Writer, x *pipeline.Explanation) error {
+func writeExplanation(w io.Writer, x *facts.Explanation) error {
 	fmt.Fprintf(w, "%-8s%s, padded to %s packed samples\n", "input", printable.Text(x.Input), sizeOf(x.Plan.Packed))
 	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&x.Device), x.Device.Why)
 	fmt.Fprintf(w, "%-8s%s, %s\n", "model", x.Model.Name, precisionLine(&x.Plan))
@@ -80,7 +80,7 @@ func plural(n int, word string) string {
 
 // algoOf names a step's algorithm with the number of the reason, which is printed once
 // below the table.
-func algoOf(s *exec.StepFacts, whys map[string]string, order *[]string) string {
+func algoOf(s *facts.Step, whys map[string]string, order *[]string) string {
 	if s.Algo == "" {
 		return "-"
 	}
@@ -109,7 +109,7 @@ func gigaOf(flops int64) string {
 	return fmt.Sprintf("%.2f", float64(flops)/1e9)
 }
 
-func shareOf(s *exec.StepFacts) string {
+func shareOf(s *facts.Step) string {
 	if s.FLOPs == 0 {
 		return "-"
 	}

@@ -12,6 +12,7 @@ import (
 	"enhance/internal/tensorfile"
 	"enhance/model"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 var modelRunCommand = &command{name: "model run", summary: "run a network on a bare tensor",
@@ -28,7 +29,7 @@ type tensorOrder struct{ *call }
 
 // tensorResult is what --json prints: a report for each value.
 type tensorResult struct {
-	*pipeline.TensorReport
+	*facts.TensorReport
 	File       string            `json:"file,omitempty"`
 	Comparison *tensorComparison `json:"comparison,omitempty"`
 	Dumps      []tensorResult    `json:"dumps,omitempty"`
@@ -38,9 +39,9 @@ type tensorResult struct {
 
 // tensorComparison is the distance to --reference.
 type tensorComparison struct {
-	Path   string            `json:"path"`
-	MaxAbs float64           `json:"max_abs"`
-	PSNR   pipeline.Decibels `json:"psnr"` // for a peak of 1; null: equal
+	Path   string         `json:"path"`
+	MaxAbs float64        `json:"max_abs"`
+	PSNR   facts.Decibels `json:"psnr"` // for a peak of 1; null: equal
 }
 
 func runModelRun(c *call) error {
@@ -240,7 +241,7 @@ func (o *tensorOrder) value(ctx context.Context, s *pipeline.Session, in *pipeli
 	}
 	progress := o.newMeter()
 	job := pipeline.TensorJob{Input: *in, Node: node, AllowNonFinite: node != "", DryRun: o.dryRun, Progress: progress.set}
-	job.Planned = func(t *pipeline.TensorReport) { writeTensorPlanned(say, t) }
+	job.Planned = func(t *facts.TensorReport) { writeTensorPlanned(say, t) }
 	out, rep, err := s.RunTensor(ctx, job)
 	progress.end()
 	r = tensorResult{TensorReport: rep}
@@ -274,10 +275,10 @@ func compareTensor(path string, out *pipeline.Tensor) (*tensorComparison, error)
 		return nil, err
 	}
 	worst, psnr, err := tensorfile.Compare(out.Data, want)
-	return &tensorComparison{Path: path, MaxAbs: worst, PSNR: pipeline.Decibels(psnr)}, err
+	return &tensorComparison{Path: path, MaxAbs: worst, PSNR: facts.Decibels(psnr)}, err
 }
 
-func writeTensorPlanned(w io.Writer, r *pipeline.TensorReport) {
+func writeTensorPlanned(w io.Writer, r *facts.TensorReport) {
 	fmt.Fprintf(w, "%-8s%d channels of %dx%d, padded to %s\n", "input", r.Input[0], r.Input[2], r.Input[1], sizeOf(r.Plan.Packed))
 	fmt.Fprintf(w, "%-8s%s: %d channels of %dx%d\n", "value", r.Node, r.Output[0], r.Output[2], r.Output[1])
 	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&r.Device), r.Device.Why)

@@ -8,6 +8,7 @@ import (
 
 	"enhance/internal/printable"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 var planTableCommand = &command{name: "plan-table", summary: "print memory and time of a photo under many budgets",
@@ -38,7 +39,7 @@ func runPlanTable(c *call) error {
 	ctx, stop := interruptible(c.env, s.Abandon)
 	defer stop()
 	defer s.Close()
-	var t *pipeline.PlanTable
+	var t *facts.PlanTable
 	if c.size != "" {
 		t, err = s.PlanTableSize(h, w)
 	} else {
@@ -50,7 +51,7 @@ func runPlanTable(c *call) error {
 	return c.report(t, func(w io.Writer) error { return writePlanTable(w, t, c.measure) })
 }
 
-func writePlanTable(w io.Writer, t *pipeline.PlanTable, measured bool) error {
+func writePlanTable(w io.Writer, t *facts.PlanTable, measured bool) error {
 	fmt.Fprintf(w, "%s, padded to %s packed samples, %s on %s\n\n", printable.Text(t.Input), sizeOf(t.Packed), printable.Text(t.Model.Name), deviceName(&t.Device))
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 1, ' ', tabwriter.AlignRight)
@@ -94,7 +95,7 @@ func writePlanTable(w io.Writer, t *pipeline.PlanTable, measured bool) error {
 }
 
 // whyNot says why a photo is not developed within a row's budget, "" if it is.
-func whyNot(r *pipeline.TableRow) string {
+func whyNot(r *facts.TableRow) string {
 	switch {
 	case r.TooSmall:
 		return "too small"
@@ -105,7 +106,7 @@ func whyNot(r *pipeline.TableRow) string {
 }
 
 // budgetName is what --mem takes.
-func budgetName(r *pipeline.TableRow) string {
+func budgetName(r *facts.TableRow) string {
 	b := r.Budget
 	switch {
 	case r.Smallest:
@@ -118,8 +119,8 @@ func budgetName(r *pipeline.TableRow) string {
 	return fmt.Sprint(b)
 }
 
-func strategyOf(r *pipeline.TableRow) string {
-	p := &r.PlanFacts
+func strategyOf(r *facts.TableRow) string {
+	p := &r.Plan
 	switch {
 	case r.Full != nil && len(r.Full.Sections) == len(r.Full.Program.Steps):
 		return p.Strategy

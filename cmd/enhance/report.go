@@ -11,6 +11,7 @@ import (
 	"enhance/internal/bytesize"
 	"enhance/internal/printable"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 	"enhance/raw/mosaic"
 )
 
@@ -113,7 +114,7 @@ func filterArray(cfa, sensor string) string {
 }
 
 // cameraName is the maker and model, each once.
-func cameraName(p *pipeline.PhotoFacts) string {
+func cameraName(p *facts.Photo) string {
 	name := strings.TrimSpace(p.Model)
 	if !strings.HasPrefix(name, p.Make) {
 		name = strings.TrimSpace(p.Make + " " + name)
@@ -164,7 +165,7 @@ func writeVerbose(w io.Writer, r *pipeline.Report) {
 }
 
 // photoSize is the size of the picture, and of what it is cut from if that is more.
-func photoSize(p *pipeline.PhotoFacts) string {
+func photoSize(p *facts.Photo) string {
 	w, h := p.Crop[2]-p.Crop[0], p.Crop[3]-p.Crop[1]
 	if w == p.Width && h == p.Height {
 		return fmt.Sprintf("%dx%d", w, h)
@@ -191,7 +192,7 @@ func orientation(o int) string {
 	return fmt.Sprintf(", orientation %d", o)
 }
 
-func colourLine(c *pipeline.ColourFacts) string {
+func colourLine(c *facts.Colour) string {
 	s := "white balance " + c.WhiteBalance
 	if c.Gains != ([3]float64{}) {
 		s += fmt.Sprintf(" (gains %s, %s, %s)", number(c.Gains[0]), number(c.Gains[1]), number(c.Gains[2]))
@@ -210,7 +211,7 @@ func colourLine(c *pipeline.ColourFacts) string {
 }
 
 // noiseLine is the noise level and its source.
-func noiseLine(n *pipeline.NoiseFacts) string {
+func noiseLine(n *facts.Noise) string {
 	s := map[string]string{"none": "taken as 0", "given": "given", "file": "from the file", "estimated": "estimated from the photo"}[n.Source]
 	if n.Source == "none" {
 		return s
@@ -222,7 +223,7 @@ func noiseLine(n *pipeline.NoiseFacts) string {
 	return fmt.Sprintf("%s: variance %s; strength %s", s, strings.Join(levels, ", "), number(n.Denoise))
 }
 
-func deviceName(d *pipeline.DeviceFacts) string {
+func deviceName(d *facts.Device) string {
 	name := d.Name
 	if d.Index >= 0 {
 		name = fmt.Sprintf("%d: %s", d.Index, d.Name)
@@ -234,7 +235,7 @@ func deviceName(d *pipeline.DeviceFacts) string {
 }
 
 // precisionLine is the precision, with the reason if the program chose it.
-func precisionLine(p *pipeline.PlanFacts) string {
+func precisionLine(p *facts.Plan) string {
 	if p.PrecisionWhy == "" {
 		return p.Precision
 	}
@@ -242,14 +243,14 @@ func precisionLine(p *pipeline.PlanFacts) string {
 }
 
 // tuningLine is where the choice of algorithms came from, "" if there was none.
-func tuningLine(p *pipeline.PlanFacts) string {
+func tuningLine(p *facts.Plan) string {
 	if t := p.Tuning.String(); t != "" {
 		return "algorithms are " + t
 	}
 	return ""
 }
 
-func planLine(p *pipeline.PlanFacts) string {
+func planLine(p *facts.Plan) string {
 	s := p.Strategy
 	if p.Full == nil {
 		return s
@@ -341,7 +342,7 @@ func writeWarnings(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 }
 
 // hostPeak is the peak of the process, "" if the system does not report it.
-func hostPeak(h *pipeline.HostFacts) string {
+func hostPeak(h *facts.Host) string {
 	if h.PeakRSS == 0 {
 		return ""
 	}
@@ -352,7 +353,7 @@ func hostPeak(h *pipeline.HostFacts) string {
 	return s
 }
 
-func decibels(d pipeline.Decibels) string {
+func decibels(d facts.Decibels) string {
 	if math.IsInf(float64(d), 1) {
 		return "infinite"
 	}

@@ -7,6 +7,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 // TestForeignText: what a photo, a file name or a driver says is printed on one line and
@@ -16,7 +17,7 @@ func TestForeignText(t *testing.T) {
 	const want = `A\x1b[2J\nB`
 	r := &pipeline.Report{Input: evil, Warnings: []string{evil}}
 	r.Photo.Make, r.Photo.Model = evil, "X"
-	r.Device = pipeline.DeviceFacts{Name: evil, Index: 0, Info: &clrt.DeviceInfo{Name: evil}}
+	r.Device = facts.Device{Name: evil, Index: 0, Info: &clrt.DeviceInfo{Name: evil}}
 	r.Output.Path = evil
 	for name, write := range map[string]func(*bytes.Buffer){
 		"short": func(b *bytes.Buffer) { writePlannedShort(b, r); writeDoneShort(b, r, nil) },
@@ -37,7 +38,7 @@ func TestCameraName(t *testing.T) {
 		{"", "Pixel", "Pixel"},
 		{"", " ", "unknown camera"},
 	} {
-		if got := cameraName(&pipeline.PhotoFacts{Make: c.maker, Model: c.model}); got != c.want {
+		if got := cameraName(&facts.Photo{Make: c.maker, Model: c.model}); got != c.want {
 			t.Errorf("%q %q: %q, want %q", c.maker, c.model, got, c.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"enhance/internal/printable"
 	"enhance/internal/tensorfile"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 var tuneCommand = &command{name: "tune", summary: "measure the fastest convolution algorithms of a device",
@@ -47,7 +48,7 @@ func runTune(c *call) error {
 }
 
 // writeTuning prints a line for each convolution, or one for each candidate.
-func writeTuning(w io.Writer, r *pipeline.TuneReport, all bool) error {
+func writeTuning(w io.Writer, r *facts.TuneReport, all bool) error {
 	fmt.Fprintf(w, "%s on %s, %s packed: %.1f s, kept in %s\n", printable.Text(r.Model.Name), deviceName(&r.Device), sizeOf(r.Packed), r.Seconds, printable.Text(r.File))
 	for _, p := range r.Findings {
 		fmt.Fprintf(w, "\n%s, choices %s\n", p.Precision, p.Hash)
@@ -57,10 +58,10 @@ func writeTuning(w io.Writer, r *pipeline.TuneReport, all bool) error {
 			o := &p.Outcomes[i]
 			c := &o.Choice
 			if !c.Measured() {
-				fmt.Fprintf(t, "%s\t-\t-\t-\t-\t  %s\t  not measured: %s\n", o.Name(), c.Algo, o.Problem)
+				fmt.Fprintf(t, "%s\t-\t-\t-\t-\t  %s\t  not measured: %s\n", o.Name, c.Algo, o.Problem)
 				continue
 			}
-			fmt.Fprintf(t, "%s\t%.1f\t%.2f\t%.1e\t%d\t  %s\t  %s\n", o.Name(), c.GFLOPs, c.Gain(), c.Error, c.Tried, c.Algo, c.Default)
+			fmt.Fprintf(t, "%s\t%.1f\t%.2f\t%.1e\t%d\t  %s\t  %s\n", o.Name, c.GFLOPs, c.Gain(), c.Error, c.Tried, c.Algo, c.Default)
 			for _, x := range o.Results {
 				switch {
 				case !all:

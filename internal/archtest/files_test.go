@@ -3,6 +3,7 @@ package archtest
 import (
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,11 +17,26 @@ var fileName = regexp.MustCompile(`(?:^|[^\w/.-])(\w+\.go)\b`)
 // fewest is how many files a package's documentation names if it is a list of them.
 const fewest = 3
 
-// complete are packages whose documentation lists all their files. In others it may name
-// those to start with.
+// complete are packages whose list of files leaves none out: in their documentation, or in
+// the section of ARCHITECTURE.md that begins with filesOf and their name. The documentation of
+// others may name the files to start with.
 var complete = []string{"pipeline", "winograd"}
 
-// TestListsOfFiles: no package's documentation lists a file that is not there, and those of
+const filesOf = "## The files of "
+
+// filesSection is the section of ARCHITECTURE.md on a package's files, "" if there is none.
+func filesSection(t *testing.T, pkg string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), filesOf+pkg+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	return section
+}
+
+// TestListsOfFiles: no list of a package's files has one that is not there, and those of
 // complete leave none out.
 func TestListsOfFiles(t *testing.T) {
 	lists := 0
@@ -48,18 +64,21 @@ func TestListsOfFiles(t *testing.T) {
 				listed = append(listed, m[1])
 			}
 		}
+		for _, m := range fileName.FindAllStringSubmatch(filesSection(t, pkg), -1) {
+			listed, where = append(listed, m[1]), nil // here the package's own file is listed too
+		}
 		if len(listed) < fewest {
 			continue
 		}
 		lists++
 		for _, name := range have {
 			if slices.Contains(complete, pkg) && !slices.Contains(listed, name) && !slices.Contains(where, name) {
-				t.Errorf("%s: the package's documentation does not list %s", pkg, name)
+				t.Errorf("%s: its list of files (package documentation, or ARCHITECTURE.md) does not have %s", pkg, name)
 			}
 		}
 		for _, name := range listed {
 			if !slices.Contains(have, name) {
-				t.Errorf("%s: the package's documentation lists %s, which is not there", pkg, name)
+				t.Errorf("%s: its list of files has %s, which is not there", pkg, name)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ var layers = [][]string{
 	{"internal/imgio", "model", "raw/libraw", "raw/rawjpeg", "raw/warp"},
 	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
 	{"internal/fusetest", "internal/onnxtest", "memplan", "internal/planar", "raw"},
-	{"conv", "internal/plantest", "internal/tensorfile"},
+	{"conv", "internal/plantest", "internal/tensorfile", "pipeline/facts"},
 	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
 	{"bench/im2col", "internal/exec"},
 	{"bench", "internal/kernelcheck", "pipeline"},

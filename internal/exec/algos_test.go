@@ -11,6 +11,7 @@ import (
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
 	"enhance/model"
+	"enhance/pipeline/facts"
 )
 
 // algoInfos are device facts of both kinds, for what needs no driver.
@@ -177,7 +178,7 @@ func TestNarrowDevices(t *testing.T) {
 			t.Errorf("work-groups of %d, %d bytes: %v", c.group, c.local, err)
 			continue
 		}
-		for _, a := range SumAlgos(job.Explain()) {
+		for _, a := range facts.SumAlgos(job.Explain()) {
 			if a.Algo != c.want {
 				t.Errorf("work-groups of %d, %d bytes: %d convolutions by %s, want %s", c.group, c.local, a.Steps, a.Algo, c.want)
 			}
@@ -255,9 +256,9 @@ func TestExplain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			facts := job.Explain()
+			steps := job.Explain()
 			sum, flops, rings := 0.0, int64(0), 0
-			for _, f := range facts {
+			for _, f := range steps {
 				sum += f.Share
 				flops += f.FLOPs
 				if o := f.Output; o.Offset+o.Bytes > job.Plan.Arenas[o.Arena] {
@@ -275,7 +276,7 @@ func TestExplain(t *testing.T) {
 			if opt.WholePlanes != (rings == 0) {
 				t.Errorf("%s: %d rings with %+v", kind, rings, opt)
 			}
-			for _, s := range SumAlgos(facts) {
+			for _, s := range facts.SumAlgos(steps) {
 				flops -= s.FLOPs
 			}
 			if flops != 0 {

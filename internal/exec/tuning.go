@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"enhance/internal/planar"
 	"enhance/internal/tune"
 	"enhance/model"
+	"enhance/pipeline/facts"
 	"enhance/winograd"
 )
 
@@ -83,24 +83,9 @@ func (j *Job) tuned(s conv.Shape) (Choice, bool) {
 	return Choice{algo, impl, why}, true
 }
 
-// Tuning says whether a job's automatic choices came from a table.
-type Tuning struct {
-	// State is "tuned" if all of them were measured, "defaults" if none, "partly
-	// tuned", or "" where nothing was chosen automatically.
-	State string `json:"state"`
-	// Asked is how many convolutions have an algorithm that was asked for, AskedFor
-	// which, with commas between them, and Automatic how many others there are.
-	Asked     int    `json:"asked"`
-	AskedFor  string `json:"asked_for,omitempty"`
-	Automatic int    `json:"automatic"`
-	// Hash names the choices that came from the table: equal hashes are equal
-	// choices, whatever else the table holds. "" if there are none.
-	Hash string `json:"hash,omitempty"`
-}
-
 // Tuning of the job.
-func (j *Job) Tuning() Tuning {
-	t := Tuning{Asked: j.asked, Automatic: -j.asked, AskedFor: strings.Join(j.askedFor, ", ")}
+func (j *Job) Tuning() facts.Tuning {
+	t := facts.Tuning{Asked: j.asked, Automatic: -j.asked, AskedFor: strings.Join(j.askedFor, ", ")}
 	for i := range j.steps {
 		if j.steps[i].conv != nil {
 			t.Automatic++
@@ -118,27 +103,6 @@ func (j *Job) Tuning() Tuning {
 		t.State = "partly tuned"
 	}
 	return t
-}
-
-// String says where the algorithms come from: "defaults", "tuned for this device
-// (choices a1b2c3)", "8 by --algo (direct-naive), the other 12 defaults", or "" where
-// there is no convolution.
-func (t Tuning) String() string {
-	chosen := t.State
-	if t.Hash != "" {
-		chosen += fmt.Sprintf(" for this device (choices %s)", t.Hash)
-	}
-	if t.Asked == 0 {
-		return chosen
-	}
-	asked := fmt.Sprintf("%d by --algo (%s)", t.Asked, t.AskedFor)
-	switch {
-	case t.Automatic == 0:
-		return asked
-	case chosen == "": // they take norms along, see Choice.takesNorm
-		chosen = "defaults"
-	}
-	return fmt.Sprintf("%s, the other %d %s", asked, t.Automatic, chosen)
 }
 
 // PrecisionName is "fp32", "tf32" or "fp16".

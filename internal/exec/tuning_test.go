@@ -15,6 +15,7 @@ import (
 	"enhance/internal/tune"
 	"enhance/memplan"
 	"enhance/model"
+	"enhance/pipeline/facts"
 )
 
 // kinds are device facts for what needs no driver.
@@ -127,7 +128,7 @@ func table(t *testing.T, m *model.Model, h, w int, info *clrt.DeviceInfo, opt ex
 	tab := tune.New(exec.TuningDevice(info))
 	for i, task := range tasks {
 		if algo := choose(i, task); algo != "" {
-			tab.Choices[task.Key] = tune.Choice{Algo: algo, Default: task.Candidates[0].Name(), Seconds: 1, Before: 2}
+			tab.Choices[task.Key] = facts.Choice{Algo: algo, Default: task.Candidates[0].Name(), Seconds: 1, Before: 2}
 		}
 	}
 	return tab
@@ -168,7 +169,7 @@ func TestTableDecides(t *testing.T) {
 		t.Errorf("%+v and %+v", one, other)
 	}
 	grown := all("direct-rows-o2v4")
-	grown.Choices["of another network"] = tune.Choice{Algo: "direct-tile", Default: "direct-tile"}
+	grown.Choices["of another network"] = facts.Choice{Algo: "direct-tile", Default: "direct-tile"}
 	if again := prepare(exec.Options{Tuned: grown}).Tuning(); again != one {
 		t.Errorf("a table that knows more: %+v, before %+v", again, one)
 	}
@@ -186,7 +187,7 @@ func TestTableDecides(t *testing.T) {
 		t.Fatal(err)
 	}
 	job = prepare(exec.Options{Tuned: all("direct-rows-o2v4"), Algo: asked.Algo})
-	if got := job.Tuning(); got != (exec.Tuning{Asked: plain.Automatic, AskedFor: "direct-naive"}) || job.Explain()[0].Algo != "direct-naive" {
+	if got := job.Tuning(); got != (facts.Tuning{Asked: plain.Automatic, AskedFor: "direct-naive"}) || job.Explain()[0].Algo != "direct-naive" {
 		t.Errorf("with --algo: %+v, %s", got, job.Explain()[0].Algo)
 	}
 	if got, want := job.Tuning().String(), fmt.Sprintf("%d by --algo (direct-naive)", plain.Automatic); got != want {
@@ -264,7 +265,7 @@ func TestNormsKeepTheRule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	byName := map[string]exec.StepFacts{}
+	byName := map[string]facts.Step{}
 	for _, f := range plain.Explain() {
 		if f.Kind == fuse.Conv.String() { // steps of its norm have the same name
 			byName[f.Name] = f
@@ -281,7 +282,7 @@ func TestNormsKeepTheRule(t *testing.T) {
 	for i := range p.Steps {
 		if s := &p.Steps[i]; s.Kind == fuse.Conv {
 			key := tune.Key(exec.ShapeOf(p, s), "fp16")
-			opt.Tuned.Choices[key] = tune.Choice{Algo: other, Default: "mma", Seconds: 1, Before: 2}
+			opt.Tuned.Choices[key] = facts.Choice{Algo: other, Default: "mma", Seconds: 1, Before: 2}
 		}
 	}
 	job, err := exec.Prepare(m, 64, 64, info, opt)

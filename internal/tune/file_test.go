@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"enhance/pipeline/facts"
 )
 
 func summed(text string) string {
@@ -114,7 +116,7 @@ func TestConcurrent(t *testing.T) {
 			}
 			defer release()
 			table, dropped := s.Load()
-			table.Choices[fmt.Sprint("key ", i)] = Choice{Algo: "a", Default: "b"}
+			table.Choices[fmt.Sprint("key ", i)] = facts.Choice{Algo: "a", Default: "b"}
 			if err := s.Save(table); err != nil || dropped != "" {
 				t.Error(err, dropped)
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"enhance/conv"
+	"enhance/pipeline/facts"
 )
 
 const (
@@ -80,7 +81,7 @@ func (d *duel) freshNeighbours(out *Outcome, name string) []conv.Algo {
 // tryGroup checks and measures a shape.
 func (d *duel) tryGroup(a conv.Algo, like *Result, o *Options) Result {
 	d.task.Candidates = append(d.task.Candidates, a)
-	r := Result{Algo: a.Name(), price: 1, like: like}
+	r := Result{Candidate: facts.Candidate{Algo: a.Name()}, price: 1, like: like}
 	impl, err := a.New(d.caps, d.shape, d.precision)
 	if err == nil && !d.builder.within(d.source(impl), o.Until) {
 		err = errNoTime

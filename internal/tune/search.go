@@ -9,6 +9,7 @@ import (
 
 	"enhance/conv"
 	"enhance/internal/fuse"
+	"enhance/pipeline/facts"
 )
 
 const (
@@ -36,12 +37,7 @@ type Task struct {
 
 // Result is what came of one candidate.
 type Result struct {
-	Algo    string  `json:"algo"`
-	Problem string  `json:"problem,omitempty"` // why it is out: refused, wrong
-	Seconds float64 `json:"seconds,omitempty"`
-	GFLOPs  float64 `json:"gflops,omitempty"`
-	Error   float64 `json:"rel_error"`
-	Score   float64 `json:"score,omitempty"`
+	facts.Candidate
 
 	price  float64
 	ratios []float64         // of the default's time, run by run
@@ -51,13 +47,22 @@ type Result struct {
 
 // Outcome is what came of a task.
 type Outcome struct {
-	Task    *Task    `json:"-"`
-	Key     string   `json:"key"`
-	Shape   string   `json:"shape"` // C,H,W,k,K
-	Choice  Choice   `json:"choice"`
-	Rows    int      `json:"rows"` // of the plane that were computed
-	Results []Result `json:"results"`
-	Problem string   `json:"problem,omitempty"` // why nothing could be measured
+	Task    *Task
+	Key     string
+	Shape   string // C,H,W,k,K
+	Choice  facts.Choice
+	Rows    int // of the plane that were computed
+	Results []Result
+	Problem string // why nothing could be measured
+}
+
+// Facts are the outcome for a report.
+func (o *Outcome) Facts() facts.Convolution {
+	f := facts.Convolution{Name: o.Name(), Key: o.Key, Shape: o.Shape, Choice: o.Choice, Rows: o.Rows, Problem: o.Problem}
+	for i := range o.Results {
+		f.Results = append(f.Results, o.Results[i].Candidate)
+	}
+	return f
 }
 
 // Name says which convolution the outcome is about: channels, rows and columns of its
@@ -132,7 +137,7 @@ func unmeasured(tasks []Task) []Outcome {
 	for i := range tasks {
 		t := &tasks[i]
 		d := t.Candidates[0].Name()
-		all[i] = Outcome{Task: t, Key: t.Key, Shape: t.Shape.String(), Choice: Choice{Algo: d, Default: d}}
+		all[i] = Outcome{Task: t, Key: t.Key, Shape: t.Shape.String(), Choice: facts.Choice{Algo: d, Default: d}}
 	}
 	return all
 }
@@ -269,7 +274,7 @@ func (m *Meter) decide(ctx context.Context, out *Outcome, o *Options) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r := Result{Algo: a.Name(), price: 1}
+		r := Result{Candidate: facts.Candidate{Algo: a.Name()}, price: 1}
 		impl, err := a.New(m.caps, out.Task.Shape, m.precision)
 		if err == nil && !can[m.source(impl)] {
 			err = errNoTime

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"enhance/pipeline/facts"
 )
 
 // Device is what a table holds for. Names are the driver's; Kernels is a hash of
@@ -17,46 +19,23 @@ type Device struct {
 	Platform, Name, Driver, Kernels string
 }
 
-// Choice is the algorithm for a key and what it rests on. Seconds are of the same
-// rows for both algorithms, the best of several launches by the device's clock.
-type Choice struct {
-	Algo    string  `json:"algo"`
-	Default string  `json:"default"`         // what is taken without tuning
-	Seconds float64 `json:"seconds"`         // of Algo; 0: nothing was measured, Algo is Default
-	Before  float64 `json:"default_seconds"` // of Default; 0 if it could not be measured
-	GFLOPs  float64 `json:"gflops"`          // 10^9 operations of the direct sum a second
-	Error   float64 `json:"rel_error"`       // root mean square, beside the plain definition's result
-	Tried   int     `json:"tried"`           // candidates that gave right results
-}
-
-// Measured reports whether candidates were compared.
-func (c Choice) Measured() bool { return c.Seconds > 0 }
-
-// Gain is how much faster than the default the choice is; 1 if nothing is known.
-func (c Choice) Gain() float64 {
-	if c.Seconds <= 0 || c.Before <= 0 {
-		return 1
-	}
-	return c.Before / c.Seconds
-}
-
 // Table is what is known about a device. Notes are findings of other kinds, such
 // as the precision that passed a check, by a key of their finder's.
 type Table struct {
 	Device  Device
-	Choices map[string]Choice
+	Choices map[string]facts.Choice
 	Notes   map[string]string
 }
 
 // New is an empty table.
 func New(d Device) *Table {
-	return &Table{Device: d, Choices: map[string]Choice{}, Notes: map[string]string{}}
+	return &Table{Device: d, Choices: map[string]facts.Choice{}, Notes: map[string]string{}}
 }
 
 // Lookup finds the choice for a key. A nil table has none.
-func (t *Table) Lookup(key string) (Choice, bool) {
+func (t *Table) Lookup(key string) (facts.Choice, bool) {
 	if t == nil {
-		return Choice{}, false
+		return facts.Choice{}, false
 	}
 	c, ok := t.Choices[key]
 	return c, ok
@@ -168,7 +147,7 @@ func (t *Table) parseLine(f []string) error {
 	if _, twice := t.Choices[f[1]]; twice || f[1] == "" || f[2] == "" || f[3] == "" {
 		return fmt.Errorf("key %q stands twice or lacks an algorithm", f[1])
 	}
-	c := Choice{Algo: f[2], Default: f[3]}
+	c := facts.Choice{Algo: f[2], Default: f[3]}
 	for i, to := range []*float64{&c.Seconds, &c.Before, &c.GFLOPs, &c.Error} {
 		v, err := strconv.ParseFloat(f[4+i], 64)
 		if err != nil || !(v >= 0) || math.IsInf(v, 0) {

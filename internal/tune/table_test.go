@@ -8,14 +8,15 @@ import (
 	"enhance/conv"
 	"enhance/internal/boundtest"
 	"enhance/internal/fuse"
+	"enhance/pipeline/facts"
 )
 
 var someDevice = Device{Platform: "P", Name: "a device, 12 GB", Driver: "1.2", Kernels: "0123456789abcdef"}
 
 func someTable() *Table {
 	t := New(someDevice)
-	t.Choices["fp16 4^10 {K:3 SrcC:[16 4] OutC:8 Act:0}"] = Choice{"fast", "plain", 0.25, 0.5, 123.456, 1e-7, 4}
-	t.Choices["fp32 4^9 {K:5}"] = Choice{Algo: "plain", Default: "plain"}
+	t.Choices["fp16 4^10 {K:3 SrcC:[16 4] OutC:8 Act:0}"] = facts.Choice{Algo: "fast", Default: "plain", Seconds: 0.25, Before: 0.5, GFLOPs: 123.456, Error: 1e-7, Tried: 4}
+	t.Choices["fp32 4^9 {K:5}"] = facts.Choice{Algo: "plain", Default: "plain"}
 	t.Notes["precision abc"] = "fp16 57.1"
 	return t
 }
