@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // Encode compresses samples, Height rows of Width*Components samples, as the
@@ -11,33 +12,55 @@ import (
 // must be a whole number of rows. With a PointTransform the low bits are lost.
 // Huffman codes are optimal for the data.
 func Encode(h Header, samples []uint16) ([]byte, error) {
+	return new(Encoder).Encode(nil, h, samples)
+}
+
+// Encoder encodes one image after another in the same memory. Its zero value is ready; it
+// is not safe for concurrent use.
+type Encoder struct {
+	diffs []int32
+}
+
+// Encode is the function Encode, appending to dst.
+func (e *Encoder) Encode(dst []byte, h Header, samples []uint16) ([]byte, error) {
 	if h.Predictor == 0 {
 		h.Predictor = 1
 	}
 	if err := h.check(len(samples)); err != nil {
 		return nil, err
 	}
-	diffs := differences(h, samples)
+	e.diffs = slices.Grow(e.diffs[:0], len(samples))[:len(samples)]
+	differences(e.diffs, h, samples)
 	freq := make([]int, 17)
-	for _, d := range diffs {
+	for _, d := range e.diffs {
 		freq[category(d)]++
 	}
 	code := newHuffCode(freq)
-	w := bitWriter{out: appendHeader(nil, h, code)}
-	perRow := h.Width * h.Components
-	for i, d := range diffs {
-		if r := h.RestartInterval / h.Width * perRow; r > 0 && i > 0 && i%r == 0 {
-			w.flush()
-			w.out = append(w.out, 0xFF, byte(mRST0+(i/r-1)&7))
-		}
-		s := category(d)
-		w.put(code.codes[s], code.lengths[s])
-		if s < 16 {
-			w.putDifference(int(d), s)
-		}
+	w := bitWriter{out: appendHeader(dst, h, code)}
+	interval := len(e.diffs)
+	if h.RestartInterval > 0 {
+		interval = h.RestartInterval * h.Components
 	}
-	w.flush()
+	for at, n := 0, 0; at < len(e.diffs); at, n = at+interval, n+1 {
+		if n > 0 {
+			w.out = append(w.out, 0xFF, byte(mRST0+(n-1)&7))
+		}
+		w.differences(e.diffs[at:min(at+interval, len(e.diffs))], code)
+		w.flush()
+	}
 	return append(w.out, 0xFF, mEOI), nil
+}
+
+// differences writes each difference's category and what is left of it.
+func (w *bitWriter) differences(diffs []int32, c *huffCode) {
+	for _, d := range diffs {
+		s := category(d)
+		code, n := uint64(c.codes[s]), c.lengths[s]
+		if s < 16 { // 32768 needs no more bits
+			code, n = code<<s|uint64(rest(int(d), s)), n+s
+		}
+		w.put(code, n)
+	}
 }
 
 func (h Header) check(n int) error {
@@ -58,37 +81,41 @@ func (h Header) check(n int) error {
 	return nil
 }
 
-// differences are the prediction errors modulo 65536 in (-32768, 32768] folded
-// to int32, where 32768 stands for itself (category 16).
-func differences(h Header, samples []uint16) []int32 {
+// differences writes the prediction errors to dst, modulo 65536 in (-32768, 32768],
+// where 32768 stands for itself (category 16).
+func differences(dst []int32, h Header, samples []uint16) {
 	n, c := h.Width*h.Components, h.Components
-	out := make([]int32, len(samples))
 	rows := h.RestartInterval / h.Width
-	first := 0
-	at := func(i int) int32 { return int32(samples[i] >> h.PointTransform) }
-	for i := range samples {
-		y, x := i/n, i%n
-		if rows > 0 && y%rows == 0 {
-			first = y
+	for y := range h.Height {
+		row, out := samples[y*n:][:n], dst[y*n:][:n]
+		first := y == 0 || rows > 0 && y%rows == 0
+		for x := range c { // the first pixel
+			pred := int32(1) << (h.Precision - h.PointTransform - 1)
+			if !first {
+				pred = int32(samples[(y-1)*n+x] >> h.PointTransform)
+			}
+			out[x] = difference(int32(row[x]>>h.PointTransform), pred)
 		}
-		var pred int32
-		switch {
-		case x < c && y == first:
-			pred = 1 << (h.Precision - h.PointTransform - 1)
-		case x < c:
-			pred = at(i - n)
-		case y == first:
-			pred = at(i - c)
-		default:
-			pred = predict(h.Predictor, at(i-c), at(i-n), at(i-n-c))
+		if first || h.Predictor == 1 {
+			for x := c; x < n; x++ {
+				out[x] = difference(int32(row[x]>>h.PointTransform), int32(row[x-c]>>h.PointTransform))
+			}
+			continue
 		}
-		d := int32(int16(at(i) - pred))
-		if d == -32768 {
-			d = 32768
+		above := samples[(y-1)*n:][:n]
+		for x := c; x < n; x++ {
+			pred := predict(h.Predictor, int32(row[x-c]>>h.PointTransform), int32(above[x]>>h.PointTransform), int32(above[x-c]>>h.PointTransform))
+			out[x] = difference(int32(row[x]>>h.PointTransform), pred)
 		}
-		out[i] = d
 	}
-	return out
+}
+
+func difference(v, pred int32) int32 {
+	d := int32(int16(v - pred))
+	if d == -32768 {
+		return 32768
+	}
+	return d
 }
 
 // category is SSSS: how many bits the difference needs.
@@ -141,35 +168,60 @@ func appendScan(out []byte, h Header) []byte {
 // bitWriter appends bits, most significant first, stuffing a zero after 0xFF.
 type bitWriter struct {
 	out  []byte
-	acc  uint32
-	nbit int
+	acc  uint64 // the last nbit bits are still to be written
+	nbit int    // less than 32 between calls
 }
 
-func (w *bitWriter) put(v, n int) {
-	w.acc = w.acc<<n | uint32(v)
+// put appends the low n bits of v, n being at most 32.
+func (w *bitWriter) put(v uint64, n int) {
+	w.acc = w.acc<<n | v
 	w.nbit += n
-	for w.nbit >= 8 {
-		w.nbit -= 8
-		b := byte(w.acc >> w.nbit)
-		w.out = append(w.out, b)
-		if b == 0xFF {
-			w.out = append(w.out, 0)
+	if w.nbit < 32 {
+		return
+	}
+	w.nbit -= 32
+	word := uint32(w.acc >> w.nbit)
+	if hasFF(word) {
+		for shift := 24; shift >= 0; shift -= 8 {
+			w.byte(byte(word >> shift))
 		}
+		return
+	}
+	w.out = binary.BigEndian.AppendUint32(w.out, word)
+}
+
+// hasFF reports whether a byte of v is 0xFF: one of its complement is 0.
+func hasFF(v uint32) bool {
+	v = ^v
+	return (v-0x01010101) & ^v & 0x80808080 != 0
+}
+
+func (w *bitWriter) byte(b byte) {
+	w.out = append(w.out, b)
+	if b == 0xFF {
+		w.out = append(w.out, 0)
 	}
 }
 
-// putDifference writes the bits of a difference of category s (T.81 F.1.2.1.1).
-func (w *bitWriter) putDifference(v, s int) {
+// putDifference writes the bits of a difference of category s.
+func (w *bitWriter) putDifference(v, s int) { w.put(uint64(rest(v, s)), s) }
+
+// rest is what follows category s of a difference, in s bits (T.81 F.1.2.1.1).
+func rest(v, s int) int {
 	if v < 0 {
 		v += 1<<s - 1
 	}
-	w.put(v, s)
+	return v
 }
 
 // flush pads the last byte with ones (T.81 F.1.2.3).
 func (w *bitWriter) flush() {
-	if w.nbit > 0 {
-		n := 8 - w.nbit
-		w.put(1<<n-1, n)
+	for ; w.nbit >= 8; w.nbit -= 8 {
+		w.byte(byte(w.acc >> (w.nbit - 8)))
 	}
+	if w.nbit > 0 {
+		pad := 8 - w.nbit
+		w.byte(byte(w.acc<<pad | (1<<pad - 1)))
+	}
+	w.acc, w.nbit = 0, 0
 }

@@ -51,7 +51,7 @@ func EncodeDCT(h Header, quantiser int, ycbcr bool, samples []uint16) ([]byte, e
 			w.flush()
 			w.out = append(w.out, 0xFF, byte(mRST0+(mcu/n-1)&7))
 		}
-		w.put(code.codes[symbol], code.lengths[symbol])
+		w.put(uint64(code.codes[symbol]), code.lengths[symbol])
 		w.putDifference(v, int(symbol&15))
 	})
 	w.flush()
