@@ -76,7 +76,7 @@ func isWarp(params any) bool {
 // finishOpcodes keeps what waits for demosaicing, cuts the crop and says what is not
 // done.
 func (p *Photo) finishOpcodes(rest []opcode.Operation) error {
-	p.waiting = len(rest)
+	p.waiting, p.waitsAt = len(rest), p.frame
 	if err := p.setLens(rest); err != nil {
 		return err
 	}

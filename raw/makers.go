@@ -64,6 +64,7 @@ func (p *Photo) openMakersTIFF(r io.ReaderAt, size int64, command []string, own 
 		p.meta.DateTime = dateTime
 	}
 	p.meta.Warnings = append(p.meta.Warnings, warnings...)
+	p.meta.XMP = dng.XMP(r, size)
 	p.meta.Exif = p.apart.CompleteExif(exif)
 	return nil
 }

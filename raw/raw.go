@@ -27,6 +27,7 @@ import (
 	"syscall"
 
 	"enhance/internal/regularfile"
+	"enhance/raw/dng"
 	"enhance/raw/libraw"
 	"enhance/raw/mosaic"
 	"enhance/raw/opcode"
@@ -95,8 +96,10 @@ type Photo struct {
 	apart  *libraw.Image // nil: all is read in this process
 
 	opcodes [3][]opcode.Operation
+	carried dng.Carried
 	lens    *Lens         // what of list 3 waits for demosaicing
 	waiting int           // how many operations of it that are
+	waitsAt opcode.Frame  // the part of the active area from whose corner they count
 	frame   opcode.Frame  // what TrimBounds left of the active area
 	gains   *opcode.Chain // what gain maps and their like do to the mosaic; nil: nothing
 }

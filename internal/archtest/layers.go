@@ -8,7 +8,7 @@ var layers = [][]string{
 		"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/boundtest", "internal/buffers", "internal/bytesize", "internal/highlights", "internal/hostmemory", "internal/printable", "internal/regularfile", "internal/sharpen", "internal/suggest", "internal/usage", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
 	{"farm/store",
 		"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/onnx", "model/pickle", "internal/profile", "raw/defects", "raw/demosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/tiff"},
-	{"internal/imgio", "model", "raw/libraw", "raw/rawjpeg", "raw/warp"},
+	{"internal/imgio", "model", "internal/metadata", "raw/libraw", "raw/rawjpeg", "raw/warp"},
 	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
 	{"internal/fusetest", "internal/onnxtest", "memplan", "internal/planar", "raw"},
 	{"conv", "internal/plantest", "internal/tensorfile", "pipeline/facts"},
@@ -43,6 +43,7 @@ var external = map[string][]string{
 var hostOnly = []string{
 	"farm", "farm/store",
 	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/highlights", "internal/hostmemory", "internal/sharpen", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/onnx", "model/onnximport", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
+	"internal/metadata",
 	"raw", "raw/defects", "raw/demosaic", "raw/dng", "raw/libraw", "raw/rawjpeg", "raw/mosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/rawerr", "raw/tiff", "raw/warp", "internal/trace",
 }
 

@@ -36,6 +36,9 @@ type Image struct {
 	linearRows   linearReader // of a linear image, which has no rows
 	linearLevels linearLevels
 
+	// Carried is what a linear DNG file made of the image repeats.
+	Carried Carried
+
 	// Opcodes are the file's opcode lists 1 to 3. ReadRows has applied the first.
 	Opcodes [3][]opcode.Operation
 }
@@ -106,7 +109,7 @@ func (s *source) open() (*Image, error) {
 	im.Meta.Format = s.name() + ", " + codec
 	im.Meta.BitDepth = l.bits
 	for _, step := range []func(*Image, *layout) error{
-		s.cfa, s.area, s.opcodes, s.linearization, s.levels, s.maskedBlack, s.camera, s.colour, s.exif,
+		s.cfa, s.area, s.opcodes, s.linearization, s.levels, s.maskedBlack, s.camera, s.colour, s.exif, s.xmp, s.carry,
 	} {
 		if err := step(im, l); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"enhance/internal/metadata"
 	"enhance/raw/rawerr"
 	"enhance/raw/tiff"
 )
@@ -12,23 +13,30 @@ import (
 // Exif tags read by name here.
 const (
 	exifDateTimeOriginal = 36867
+	exifUserComment      = 37510
 	exifLensSpec         = 42034
 )
 
-// keptExif lists the tags of the Exif directory that describe the exposure, the
-// camera and the lens and stay true of the finished picture. MakerNote,
-// thumbnails, pixel sizes and colour space are left out.
+// keptExif lists the tags of the Exif directory that are about the exposure, the camera,
+// the lens, the place and the people, and stay true of a picture made of the photo. Left out
+// are MakerNote, whose offsets hold in its own file only; what is about the samples as stored
+// (sizes, colour space, places in the picture, the filter array, how the camera rendered);
+// and directories.
 var keptExif = []uint16{
-	33434, 33437, 34850, 34855, 34864, 34865, 34866, // exposure time, f-number, program, ISO
+	33434, 33437, 34850, 34852, 34855, // exposure time, f-number, program, spectral sensitivity, ISO
+	34864, 34865, 34866, 34867, 34868, 34869, // kinds of sensitivity
 	36864, 36867, 36868, 36880, 36881, 36882, // version, dates, time zones
 	37377, 37378, 37379, 37380, 37381, 37382, 37383, 37384, 37385, 37386, // APEX values, flash, focal length
-	37520, 37521, 37522, // fractions of seconds
-	41986, 41987, 41988, 41989, 41990, 41996, // modes, zoom, scene
-	42032, 42033, 42034, 42035, 42036, 42037, // owner, serial numbers, lens
+	37510, 37520, 37521, 37522, // comment, fractions of seconds
+	37888, 37889, 37890, 37891, 37892, 37893, // temperature, humidity, pressure, depth, acceleration, elevation
+	41483, 41493, 41495, 41728, 41729, // flash energy, exposure index, kinds of sensor, file and scene
+	41986, 41987, 41988, 41989, 41990, 41991, 41996, // modes, zoom, scene, gain, distance
+	42016, 42032, 42033, 42034, 42035, 42036, 42037, // identity, owner, serial numbers, lens
+	42038, 42039, 42080, 42081, 42082, // image title, photographer, composite images
 }
 
 // keptFirst lists the tags kept of the first directory.
-var keptFirst = []uint16{270, tagMake, tagModel, tagSoftware, tagDateTime, tagArtist, tagCopyright}
+var keptFirst = []uint16{270, tagMake, tagModel, tagSoftware, tagDateTime, tagArtist, 18246, 18249, tagCopyright} // rating too
 
 // maxExifValue is the largest value kept. Everything kept together must fit
 // into a JPEG APP1 segment of 65,533 bytes.
@@ -78,6 +86,39 @@ func Exif(r io.ReaderAt, size int64) (block []byte, dateTime string, warnings []
 	return im.Meta.Exif, im.Meta.DateTime, s.warnings, err
 }
 
+// XMP reads the XMP packet, as Meta.XMP has it, of a TIFF-structured file whose image another
+// decoder reads. One that cannot be read is none.
+func XMP(r io.ReaderAt, size int64) []byte {
+	s, err := sourceOf(r, size)
+	if err != nil {
+		return nil
+	}
+	im := &Image{}
+	if err := s.xmp(im, nil); err != nil {
+		return nil
+	}
+	return im.Meta.XMP
+}
+
+// xmp reads the XMP packet of the first directory. Whether it is XML is for those to find
+// out who pass it on.
+func (s *source) xmp(im *Image, _ *layout) error {
+	e, ok := s.first.Find(tagXMP)
+	if !ok || e.Type.Size() != 1 || e.Count < 1 {
+		return nil
+	}
+	if e.Count > metadata.MaxXMP {
+		s.warn("XMP of %d bytes is too large to keep.", e.Count)
+		return nil
+	}
+	x := exifCopier{s: s}
+	b, err := s.first.Data(e)
+	if !x.failed(err) {
+		im.Meta.XMP = b
+	}
+	return x.err
+}
+
 // camera reads what the camera says of itself.
 func (s *source) camera(im *Image, _ *layout) error {
 	m := &im.Meta
@@ -110,16 +151,17 @@ func (s *source) exif(im *Image, _ *layout) error {
 	out := tiff.NewDir(order, false)
 	x := exifCopier{s: s}
 	x.copy(out, s.first, keptFirst)
+	dst := tiff.NewDir(order, false)
 	if d := x.sub(s.first, tiff.TagExifIFD, "Exif"); d != nil {
-		dst := tiff.NewDir(order, false)
 		x.copy(dst, d, keptExif)
 		if t, err := d.Text(exifDateTimeOriginal); err == nil && t != "" {
 			im.Meta.DateTime = t
 		}
-		s.lens(&x, dst)
-		if dst.Len() > 0 {
-			out.Dirs(tiff.TagExifIFD, dst)
-		}
+	}
+	x.copy(dst, s.first, keptExif) // where TIFF/EP has them
+	s.lens(&x, dst)
+	if dst.Len() > 0 {
+		out.Dirs(tiff.TagExifIFD, dst)
 	}
 	if d := x.sub(s.first, tiff.TagGPSIFD, "GPS"); d != nil {
 		dst := tiff.NewDir(order, false)
@@ -165,7 +207,7 @@ func (x *exifCopier) copy(dst *tiff.Dir, src *tiff.IFD, tags []uint16) {
 
 func (x *exifCopier) entry(dst *tiff.Dir, src *tiff.IFD, e tiff.Entry) {
 	n := e.Count * e.Type.Size()
-	if n == 0 || x.err != nil {
+	if n == 0 || x.err != nil || e.Type > tiff.Double { // offsets, and numbers that only BigTIFF has
 		return
 	}
 	if n > maxExifValue || x.total+n > maxExif {
@@ -173,7 +215,10 @@ func (x *exifCopier) entry(dst *tiff.Dir, src *tiff.IFD, e tiff.Entry) {
 		return
 	}
 	b, err := src.Data(e)
-	if x.failed(err) {
+	if x.failed(err) || e.Type == tiff.ASCII && metadata.Blank(b) {
+		return
+	}
+	if e.Tag == exifUserComment && metadata.Blank(b[min(8, len(b)):]) { // its first 8 bytes name the encoding
 		return
 	}
 	x.total += n + 12

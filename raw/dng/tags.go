@@ -26,6 +26,9 @@ const (
 	tagTileLength          = 323
 	tagTileOffsets         = 324
 	tagTileByteCounts      = 325
+	tagYCbCrSubSampling    = 530
+	tagYCbCrPositioning    = 531
+	tagXMP                 = 700
 	tagPredictor           = 317
 	tagSampleFormat        = 339
 	tagCFARepeatPatternDim = 33421

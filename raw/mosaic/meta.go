@@ -70,6 +70,9 @@ type Meta struct {
 	// expected to be rotated by then. nil if the file has nothing worth keeping.
 	Exif []byte
 
+	// XMP is the file's XMP packet, as it stands there; nil if it has none.
+	XMP []byte
+
 	// Warnings says in full sentences what of the file was ignored or repaired.
 	Warnings []string
 }
