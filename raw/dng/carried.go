@@ -5,16 +5,8 @@ import "enhance/raw/tiff"
 // Carried are tags of a DNG file that say something of the camera, its colour profile or
 // the photo, and that nothing here reads: a linear DNG file made of it repeats them.
 type Carried struct {
-	Order tiff.Order // of their bytes; nil if there are none
-	Tags  []CarriedTag
-}
-
-// CarriedTag is one of them, for the first directory.
-type CarriedTag struct {
-	Tag   uint16
-	Type  tiff.Type
-	Count int
-	Data  []byte
+	Order tiff.Order   // of their bytes; nil if there are none
+	Tags  []tiff.Value // for the first directory
 }
 
 // carriedTags: names and numbers of the camera, signatures, the embedded profile's tables
@@ -57,7 +49,7 @@ func (s *source) carry(im *Image, _ *layout) error {
 			continue
 		}
 		total += n
-		c.Tags = append(c.Tags, CarriedTag{tag, e.Type, int(e.Count), b})
+		c.Tags = append(c.Tags, tiff.Value{Tag: tag, Type: e.Type, Count: int(e.Count), Data: b})
 	}
 	return x.err
 }

@@ -65,6 +65,9 @@ const (
 	tagForwardMatrix2      = 50965
 	tagSubTileBlockSize    = 50974
 	tagRowInterleave       = 50975
+	tagNoiseReduction      = 50935
+	tagPreviewApplication  = 50966
+	tagPreviewColorSpace   = 50970
 	tagOpcodeList1         = 51008
 	tagOpcodeList2         = 51009
 	tagOpcodeList3         = 51022
@@ -76,9 +79,13 @@ const (
 const (
 	photoWhiteIsZero = 0
 	photoBlackIsZero = 1
+	photoYCbCr       = 6
 	photoCFA         = 32803
 	photoLinearRaw   = 34892
 )
+
+// previewSRGB is a value of PreviewColorSpace.
+const previewSRGB = 2
 
 // Values of Compression.
 const (

@@ -50,6 +50,28 @@ func (d *Dir) Has(tag uint16) bool {
 	return slices.ContainsFunc(d.entries, func(e dirEntry) bool { return e.tag == tag })
 }
 
+// Value is a tag with its values, as bytes in the byte order of a directory.
+type Value struct {
+	Tag   uint16
+	Type  Type
+	Count int
+	Data  []byte
+}
+
+// Values are those added so far, but for other directories.
+func (d *Dir) Values() []Value {
+	var all []Value
+	for _, e := range d.entries {
+		if e.subs == nil {
+			all = append(all, Value{e.tag, e.typ, e.count, e.data})
+		}
+	}
+	return all
+}
+
+// Add sets a tag to a value of a directory of the same byte order.
+func (d *Dir) Add(v Value) { d.Raw(v.Tag, v.Type, v.Count, v.Data) }
+
 // Len is the number of tags added.
 func (d *Dir) Len() int { return len(d.entries) }
 
