@@ -10,9 +10,9 @@ import (
 	"enhance/internal/buffers"
 	"enhance/internal/metadata"
 	"enhance/internal/workers"
-	"enhance/raw/ljpeg"
 	"enhance/raw/mosaic"
 	"enhance/raw/opcode"
+	"enhance/raw/rawjpeg"
 )
 
 // LinearSpec describes a demosaiced DNG file to be written row by row.
@@ -84,8 +84,8 @@ type linearTile struct {
 
 // tileEncoder has the memory that encoding a tile takes.
 type tileEncoder struct {
-	ljpeg ljpeg.Encoder
-	out   []byte
+	jpeg rawjpeg.Encoder
+	out  []byte
 }
 
 // LinearBytes is what a LinearWriter of an image so wide holds at most while as many tiles are in
@@ -181,7 +181,7 @@ func (d *LinearWriter) fail(err error) error {
 func (d *LinearWriter) encode(samples []uint16) linearTile {
 	e := d.ready.Get()
 	var err error
-	e.out, err = e.ljpeg.Encode(e.out[:0], ljpeg.Header{Width: LinearTile, Height: LinearTile, Components: d.spec.Planes, Precision: 16, Predictor: LinearPredictor}, samples)
+	e.out, err = e.jpeg.Encode(e.out[:0], rawjpeg.Header{Width: LinearTile, Height: LinearTile, Components: d.spec.Planes, Precision: 16, Predictor: LinearPredictor}, samples)
 	return linearTile{e, samples, err}
 }
 
