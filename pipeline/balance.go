@@ -14,9 +14,10 @@ import (
 // balance is the colour treatment of a photo, decided before the network runs so
 // that it cannot depend on how the picture is divided.
 type balance struct {
-	gains  [3]float64 // smallest 1
-	ev     float64    // all exposure corrections together
-	matrix colour.Matrix
+	gains  [3]float64      // smallest 1
+	ev     float64         // all exposure corrections together
+	output colour.Encoding // of the picture
+	matrix colour.Matrix   // from balanced light to the picture's space
 	// tone is nil if light becomes codes as it is. sharpen is nil if nothing is sharpened.
 	tone    *colour.Tone
 	curve   colour.Curve
@@ -46,7 +47,7 @@ type statistics struct {
 // decideBalance settles white balance, exposure, the camera matrix and the tone, and
 // writes to the report what was decided and why.
 func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Report) (*balance, error) {
-	b := &balance{gains: [3]float64{1, 1, 1}, matrix: colour.Identity(), headroom: 1}
+	b := &balance{gains: [3]float64{1, 1, 1}, matrix: colour.Identity(), headroom: 1, output: j.Output.Profile.encoding()}
 	tone, err := j.tone(display, rep)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 	if display {
 		return b, nil
 	}
-	matrix, info, err := colour.CameraToSRGB(cameraFacts(m), b.gains)
+	matrix, info, err := colour.CameraTo(b.output.Space, cameraFacts(m), b.gains)
 	if err != nil {
 		return nil, badMatrices(err)
 	}
@@ -119,7 +120,7 @@ func (b *balance) natural(m *raw.Meta) error {
 		return badMatrices(err)
 	}
 	b.curve = colour.NewCurve(b.ev, b.headroom)
-	b.tone = colour.NewTone(b.curve, wide, colour.Rec2020, colour.SRGB)
+	b.tone = colour.NewTone(b.curve, wide, colour.Rec2020, b.output.Space)
 	return nil
 }
 

@@ -183,6 +183,8 @@ type Output struct {
 	Format  Format // AnyFormat takes it from Path's extension
 	Bits    int    // 8 or 16 a sample; 0 is 8
 	Quality int    // of JPEG, 1 to 100; 0 is 92
+
+	Profile OutputProfile // what the samples mean; "" is sRGB
 }
 
 // Format is a picture file format.
@@ -252,7 +254,7 @@ func (o *Output) complete() error {
 	case o.Quality < 1 || o.Quality > 100:
 		return optionErrorf("quality", "%d: want 1 to 100", o.Quality)
 	}
-	return nil
+	return o.checkProfile()
 }
 
 // Exposure is a correction in EV (stops) on top of what the file's

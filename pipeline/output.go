@@ -91,7 +91,7 @@ func (t *target) abort() error {
 // upright by the photo's orientation. tap, if not nil, sees the upright rows.
 func encoder(t *target, o *Output, m *raw.Meta, w, h int, tap func(rgb []uint16) error, rep *Report) (imgio.RowWriter, error) {
 	uw, uh := imgio.OrientedSize(w, h, m.Orientation)
-	head := imgio.Header{Width: uw, Height: uh, Bits: o.Bits, Exif: m.Exif}
+	head := imgio.Header{Width: uw, Height: uh, Bits: o.Bits, Encoding: o.Profile.encoding(), Exif: m.Exif}
 	out, err := newEncoder(t, o, head)
 	if errors.Is(err, imgio.ErrExif) {
 		rep.Warn("the photo's EXIF data is malformed and was left out")

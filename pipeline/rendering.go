@@ -112,7 +112,9 @@ func newRendering(g geometry, c *model.Convention, b *balance, l *lens) *renderi
 			sharp.Measure(row)
 		})
 		s.add(sharp, w, sharp.Extra())
-		s.code = func(light [3][]float32, codes []uint16) { colour.EncodeLight(codes, light[0], light[1], light[2]) }
+		s.code = func(light [3][]float32, codes []uint16) {
+			b.output.Transfer.EncodeLight(codes, light[0], light[1], light[2])
+		}
 	}
 	return s
 }
@@ -125,7 +127,7 @@ func (b *balance) light(c *model.Convention) func() *lightTable {
 		return func() *lightTable {
 			return newLightTable(func(v float64) float64 { return b.headroom * c.Decode(v) })
 		}
-	case b.ev != 0:
+	case !b.codesStay(c):
 		return func() *lightTable { return newLightTable(colour.SRGBDecode) }
 	}
 	return sameLight
@@ -134,26 +136,31 @@ func (b *balance) light(c *model.Convention) func() *lightTable {
 // code is the last stage.
 func (b *balance) code(c *model.Convention) func(light [3][]float32, codes []uint16) {
 	gain := float64(float32(math.Exp2(b.ev)))
-	matrix := colour.Diagonal([3]float64{gain, gain, gain})
+	matrix := colour.Convert(colour.SRGB, b.output.Space) // of light that a network has rendered
 	switch {
-	case c.Output != model.OutputCameraGamma && b.ev == 0:
+	case b.codesStay(c):
 		return sameCodes
 	case b.tone != nil:
 		return func(light [3][]float32, codes []uint16) {
 			b.tone.Row(light[0], light[1], light[2])
-			colour.EncodeLight(codes, light[0], light[1], light[2])
+			b.output.Transfer.EncodeLight(codes, light[0], light[1], light[2])
 		}
 	case c.Output == model.OutputCameraGamma:
 		matrix = b.matrix
-		for i := range matrix {
-			for j := range matrix[i] {
-				matrix[i][j] *= gain
-			}
+	}
+	for i := range matrix {
+		for j := range matrix[i] {
+			matrix[i][j] *= gain
 		}
 	}
 	return func(light [3][]float32, codes []uint16) {
-		colour.EncodePlanes(codes, light[0], light[1], light[2], &matrix)
+		b.output.Transfer.EncodePlanes(codes, light[0], light[1], light[2], &matrix)
 	}
+}
+
+// codesStay reports whether the samples of a network are the picture's codes already.
+func (b *balance) codesStay(c *model.Convention) bool {
+	return c.Output != model.OutputCameraGamma && b.ev == 0 && b.output == colour.SRGBEncoding
 }
 
 // sameCodes takes components for codes.

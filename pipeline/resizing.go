@@ -50,7 +50,7 @@ func (r *run) resized(enc imgio.RowWriter, err error) (imgio.RowWriter, error) {
 	if err != nil || ow == w && oh == h {
 		return enc, err
 	}
-	return resize.New(enc, w, h, ow, oh)
+	return resize.New(enc, r.job.Output.Profile.encoding().Transfer, w, h, ow, oh)
 }
 
 // resizerBytes is what the resizer holds.

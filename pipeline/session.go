@@ -13,6 +13,7 @@ import (
 	"enhance/clrt"
 	"enhance/internal/atomicfile"
 	"enhance/internal/buffers"
+	"enhance/internal/colour"
 	"enhance/internal/exec"
 	"enhance/internal/hostmemory"
 	"enhance/internal/imgio"
@@ -185,6 +186,9 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 			return nil, err
 		}
 	}
+	if j.Reference != "" && j.Output.Profile.encoding() != colour.SRGBEncoding {
+		return nil, optionErrorf("reference", "a reference is compared as sRGB, which the output profile %s is not: leave one of them out", j.Output.Profile)
+	}
 	if d, o := j.PlanDrawing, &j.Output; d != "" && o.Writer == nil && o.Path != "" && atomicfile.Locate(d).Same(atomicfile.Locate(o.Path)) {
 		return nil, optionErrorf("plan-svg", "%s is where the picture goes: choose another name", d)
 	}
@@ -240,7 +244,10 @@ func (s *Session) newReport(j *Job, m *raw.Meta) *Report {
 	if named, err := parseFormat(filepath.Ext(o.Path)); err == nil && o.Path != "" && named != o.Format {
 		rep.Warnings = append(slices.Clone(rep.Warnings), fmt.Sprintf("%s becomes a %s file, as --format says, whatever its name", o.Path, strings.ToUpper(fmt.Sprint(o.Format))))
 	}
-	rep.Output = facts.Output{Path: o.Path, Format: string(o.Format), Bits: o.Bits}
+	rep.Output = facts.Output{Path: o.Path, Format: string(o.Format), Bits: o.Bits, Profile: string(o.Profile)}
+	if note := o.profileNote(); note != "" {
+		rep.Warnings = append(slices.Clone(rep.Warnings), note)
+	}
 	return rep
 }
 

@@ -107,7 +107,7 @@ func (r *run) decideSharpening(amount float64) error {
 		return math.Max(times*seen/2, rounding)
 	}
 	middle := deviation(math.Sqrt(colour.MiddleGrey)) / tooNoisy
-	b.sharpen = &sharpen.Settings{Amount: amount / (1 + middle*middle), Noise: deviation, Luminance: colour.SRGB.Luminance()}
+	b.sharpen = &sharpen.Settings{Amount: amount / (1 + middle*middle), Noise: deviation, Luminance: b.output.Space.Luminance()}
 	r.report.Colour.Sharpen = b.sharpen.Amount
 	return nil
 }

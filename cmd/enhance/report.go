@@ -91,7 +91,7 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 	item("budget", "%s", budgetLine(r))
 	writeMoves(w, r)
 	if r.Output.Path != "" || !r.DryRun {
-		item("output", "%s: %s, %d bits, %dx%d", outputName(r), r.Output.Format, r.Output.Bits, r.Output.Width, r.Output.Height)
+		item("output", "%s: %s, %d bits, %dx%d, %s", outputName(r), r.Output.Format, r.Output.Bits, r.Output.Width, r.Output.Height, r.Output.Profile)
 	}
 	for _, text := range r.Warnings {
 		item("note", "%s", printable.Line(text))

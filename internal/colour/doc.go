@@ -1,4 +1,4 @@
-// Package colour turns camera colour into sRGB by arithmetic alone: it knows no
+// Package colour turns camera colour into that of a picture by arithmetic alone: it knows no
 // files, no cameras and no pixels' layout beyond interleaved RGB.
 //
 //   - camera.go: [CameraTo], the matrix from white-balanced camera RGB to
@@ -8,7 +8,8 @@
 //   - space.go: linear RGB spaces and the matrices between them;
 //   - tone.go, curve.go: [Tone], scene light rendered for a display by a [Curve];
 //   - brightness.go: [NaturalExposure], the exposure that goes with it;
-//   - srgb.go: the sRGB transfer curve, exact and fast;
+//   - srgb.go, transfer.go: transfer curves, exact and fast;
+//   - encoding.go: [Encoding], what the codes of a picture mean;
 //   - auto.go: [AutoWB] and [AutoExposure], from histograms.
 //
 // Linear light is 0..1, 1 being the white level. White-balanced camera RGB means

@@ -1,6 +1,6 @@
 // Package imgio writes finished pictures row by row and reads reference pictures.
 //
-// Writers take interleaved RGB rows of 16-bit sRGB samples and implement
+// Writers take interleaved RGB rows of 16-bit samples and implement
 // [RowWriter]:
 //
 //   - [NewPNG]: 8 or 16 bits, streaming; png.go, filter.go
@@ -8,8 +8,8 @@
 //   - [NewJPEG]: 8 bits, streaming; jpeg.go
 //   - [Oriented] wraps any of them and turns the picture upright; orient.go
 //
-// Every format says that its samples are sRGB: by chunks in PNG, by the computed
-// profile [SRGBProfile] in TIFF and JPEG. Camera data travels as an EXIF block
+// Every format says what its samples mean (Header.Encoding), sRGB unless told otherwise: by
+// chunks in PNG (pngcolour.go), by a profile of package icc in TIFF and JPEG. Camera data travels as an EXIF block
 // (exif.go), which readers of RAW files make.
 //
 // PNG rows, TIFF strips and bands of JPEGs are compressed in blocks of fixed size on all cores

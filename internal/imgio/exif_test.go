@@ -192,28 +192,3 @@ func TestExiftoolReadsAll(t *testing.T) {
 		}
 	}
 }
-
-func TestSRGBProfileStructure(t *testing.T) {
-	p, be := SRGBProfile(), binary.BigEndian
-	if int(be.Uint32(p)) != len(p) || string(p[36:40]) != "acsp" || len(p)%4 != 0 {
-		t.Fatalf("header: size %d of %d, signature %q", be.Uint32(p), len(p), p[36:40])
-	}
-	var sum [3]float64 // of the three colorants
-	for i := range be.Uint32(p[128:]) {
-		entry := p[132+12*i:]
-		name, at, n := string(entry[:4]), be.Uint32(entry[4:]), be.Uint32(entry[8:])
-		if at%4 != 0 || int(at+n) > len(p) {
-			t.Fatalf("tag %s at %d+%d of %d", name, at, n, len(p))
-		}
-		if strings.HasSuffix(name, "XYZ") {
-			for k := range sum {
-				sum[k] += float64(int32(be.Uint32(p[at+8+4*uint32(k):]))) / 65536
-			}
-		}
-	}
-	for k, want := range [3]float64{0.9642, 1, 0.8249} { // the connection space's white
-		if d := sum[k] - want; d > 3e-5 || d < -3e-5 {
-			t.Errorf("the colorants add up to %.5f in component %d, want %.4f", sum[k], k, want)
-		}
-	}
-}

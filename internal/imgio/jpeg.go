@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"enhance/internal/buffers"
+	"enhance/internal/icc"
 	"enhance/internal/workers"
 )
 
@@ -82,7 +83,7 @@ func NewJPEG(w io.Writer, h Header, quality int) (RowWriter, error) {
 		parts = append(parts, jpegSegment{0xe1, append([]byte("Exif\x00\x00"), exif.blob...)})
 	}
 	// A profile that fits is one chunk: number 1 of 1 (ICC.1 annex B.4).
-	parts = append(parts, jpegSegment{0xe2, append([]byte("ICC_PROFILE\x00\x01\x01"), SRGBProfile()...)})
+	parts = append(parts, jpegSegment{0xe2, append([]byte("ICC_PROFILE\x00\x01\x01"), icc.Of(h.encoding())...)})
 	if h.Description != "" {
 		parts = append(parts, jpegSegment{0xfe, []byte(h.Description)})
 	}

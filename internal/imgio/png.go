@@ -36,7 +36,7 @@ type pngWriter struct {
 }
 
 // NewPNG starts a PNG of 8 or 16 bits per sample and writes its header, with
-// sRGB, gAMA and cHRM chunks, and eXIf and a description where h has them.
+// the chunks of its colours, and eXIf and a description where h has them.
 //
 // Memory is about 3 MB per core (at most 17 blocks of 256 KiB in flight, or of
 // one row if that is longer), whatever the picture's height.
@@ -79,23 +79,10 @@ func (p *pngWriter) writeHead(exif []byte) error {
 	ihdr := be.AppendUint32(nil, uint32(p.h.Width))
 	ihdr = be.AppendUint32(ihdr, uint32(p.h.Height))
 	ihdr = append(ihdr, byte(p.h.Bits), 2, 0, 0, 0) // truecolour; deflate, five filters, not interlaced
-	var chrm []byte
-	for _, v := range []uint32{31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000} { // white, R, G, B · 100000
-		chrm = be.AppendUint32(chrm, v)
-	}
-	chunks := []struct {
-		kind string
-		data []byte
-	}{
-		{"IHDR", ihdr},
-		{"sRGB", []byte{0}},                   // perceptual intent
-		{"gAMA", be.AppendUint32(nil, 45455)}, // for readers that do not know sRGB
-		{"cHRM", chrm},                        // likewise
-		{"eXIf", exif},                        // if any
-		{"iTXt", pngText(p.h.Description)},    // if any
-	}
+	chunks := append([]pngChunk{{"IHDR", ihdr}}, colourChunks(p.h.encoding())...)
+	chunks = append(chunks, pngChunk{"eXIf", exif}, pngChunk{"iTXt", pngText(p.h.Description)})
 	for _, c := range chunks {
-		if len(c.data) == 0 {
+		if len(c.data) == 0 { // nothing to say
 			continue
 		}
 		if err := p.chunk(c.kind, c.data); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"enhance/internal/buffers"
+	"enhance/internal/icc"
 	"enhance/internal/workers"
 	"enhance/raw/tiff"
 )
@@ -64,7 +65,7 @@ const (
 )
 
 // NewTIFF starts a TIFF of 8 or 16 bits per sample and writes everything that
-// precedes the samples: baseline RGB tags, orientation 1, the sRGB profile, and
+// precedes the samples: baseline RGB tags, orientation 1, the profile, and
 // the EXIF block and description of h. Samples of 16 bits stand in the byte
 // order of the EXIF block, little-endian without one.
 //
@@ -137,7 +138,7 @@ func (t *tiffWriter) tags(exif *exifBlock) *tiff.Dir {
 	if t.compression == TIFFDeflate {
 		d.Shorts(tagPredictor, 2)
 	}
-	profile := SRGBProfile()
+	profile := icc.Of(t.h.encoding())
 	d.Raw(tagICCProfile, tiff.Undefined, len(profile), profile)
 	return d
 }

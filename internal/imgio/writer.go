@@ -3,6 +3,8 @@ package imgio
 import (
 	"errors"
 	"fmt"
+
+	"enhance/internal/colour"
 )
 
 // Errors that callers may tell apart with errors.Is.
@@ -38,6 +40,8 @@ type Header struct {
 	// the "Exif\0\0" of JPEG. Empty for none. Its orientation is written as 1
 	// (upright) and its thumbnail is cut off, for the picture is another now.
 	Exif []byte
+	// Encoding is what the samples mean; the zero value is sRGB.
+	Encoding colour.Encoding
 	// Description is the picture's caption; empty for none. PNG stores it as
 	// iTXt, TIFF as ImageDescription, JPEG as a comment.
 	Description string
@@ -55,6 +59,14 @@ func (h Header) validate(format string) error {
 		return fmt.Errorf("%s of %d bits: %w: bits must be 8 or 16", format, h.Bits, ErrHeader)
 	}
 	return nil
+}
+
+// encoding is what the samples mean.
+func (h Header) encoding() colour.Encoding {
+	if h.Encoding == (colour.Encoding{}) {
+		return colour.SRGBEncoding
+	}
+	return h.Encoding
 }
 
 // rowBytes is the size of a packed row.

@@ -10,12 +10,11 @@ package resize
 import (
 	"fmt"
 	"math"
-	"sync"
 
 	"enhance/internal/colour"
 )
 
-// RowWriter takes a picture's rows, of R, G and B in sRGB codes of 16 bits.
+// RowWriter takes a picture's rows, of R, G and B in codes of 16 bits.
 type RowWriter interface {
 	WriteRow(rgb []uint16) error
 	Close() error
@@ -26,9 +25,11 @@ const lobes = 3
 // Writer resizes one picture.
 type Writer struct {
 	next          RowWriter
-	across, down  []taps // by column and by row of the result
-	height        int    // of the source
-	y, done       int    // rows taken, and rows of the result handed on
+	transfer      *colour.Transfer // between the codes and light
+	light         []float32        // of each code
+	across, down  []taps           // by column and by row of the result
+	height        int              // of the source
+	y, done       int              // rows taken, and rows of the result handed on
 	sums          [][]float32
 	free          [][]float32
 	planes        []float32 // a source row's light, by component
@@ -42,12 +43,13 @@ type taps struct {
 	weights []float32
 }
 
-// New returns a Writer from w x h pixels to ow x oh, of which none is larger.
-func New(next RowWriter, w, h, ow, oh int) (*Writer, error) {
+// New returns a Writer from w x h pixels to ow x oh, of which none is larger. transfer says
+// what light the codes are.
+func New(next RowWriter, transfer *colour.Transfer, w, h, ow, oh int) (*Writer, error) {
 	if ow < 1 || oh < 1 || ow > w || oh > h {
 		return nil, fmt.Errorf("resize: %dx%d pixels to %dx%d: want 1 or more, and no more than before", w, h, ow, oh)
 	}
-	return &Writer{next: next, across: allTaps(w, ow), down: allTaps(h, oh), height: h, width: w, outCol: ow,
+	return &Writer{next: next, transfer: transfer, light: decoded(transfer), across: allTaps(w, ow), down: allTaps(h, oh), height: h, width: w, outCol: ow,
 		planes: make([]float32, 3*w), codes: make([]uint16, 3*ow)}, nil
 }
 
@@ -91,20 +93,21 @@ func Bytes(w, h, ow, oh int) int64 {
 	return 12*int64(w) + int64(12*rows+6+24)*int64(ow) + 24*int64(oh) + taps + 4*65536
 }
 
-var decoded = sync.OnceValue(func() *[65536]float32 {
-	t := new([65536]float32)
+// decoded is the light of each code.
+func decoded(transfer *colour.Transfer) []float32 {
+	t := make([]float32, 65536)
 	for i := range t {
-		t[i] = float32(colour.SRGBDecode(float64(i) / 65535))
+		t[i] = float32(transfer.Decode(float64(i) / 65535))
 	}
 	return t
-})
+}
 
 // WriteRow takes the next row.
 func (w *Writer) WriteRow(rgb []uint16) error {
 	if len(rgb) != 3*w.width || w.y == w.height {
 		return fmt.Errorf("resize: row %d of %d, with %d samples for %d pixels", w.y, w.height, len(rgb), w.width)
 	}
-	light := decoded()
+	light := w.light
 	for x := range w.width {
 		px := rgb[3*x:][:3:3]
 		w.planes[x], w.planes[w.width+x], w.planes[2*w.width+x] = light[px[0]], light[px[1]], light[px[2]]
@@ -147,7 +150,7 @@ func (w *Writer) spread(row []float32) error {
 	}
 	for w.done < len(w.down) && w.y >= w.down[w.done].first+len(w.down[w.done].weights)-1 {
 		sum := w.sums[0]
-		colour.EncodeLight(w.codes, sum[:w.outCol], sum[w.outCol:][:w.outCol], sum[2*w.outCol:])
+		w.transfer.EncodeLight(w.codes, sum[:w.outCol], sum[w.outCol:][:w.outCol], sum[2*w.outCol:])
 		w.sums, w.free = w.sums[1:], append(w.free, sum)
 		w.done++
 		if err := w.next.WriteRow(w.codes); err != nil {

@@ -23,7 +23,7 @@ func (k *kept) Close() error { k.over = true; return nil }
 func resized(t *testing.T, w, h, ow, oh int, code func(y, x, c int) uint16) [][]uint16 {
 	t.Helper()
 	var out kept
-	r, err := New(&out, w, h, ow, oh)
+	r, err := New(&out, colour.SRGBTransfer, w, h, ow, oh)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestLinearLight(t *testing.T) {
 func TestMemory(t *testing.T) {
 	for _, oh := range []int{7, 40, 999, 1000} {
 		var out kept
-		r, err := New(&out, 3, 1000, 2, oh)
+		r, err := New(&out, colour.SRGBTransfer, 3, 1000, 2, oh)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestFit(t *testing.T) {
 		}
 	}
 	for _, s := range [][4]int{{3, 3, 4, 3}, {3, 3, 3, 0}} {
-		if _, err := New(&kept{}, s[0], s[1], s[2], s[3]); err == nil {
+		if _, err := New(&kept{}, colour.SRGBTransfer, s[0], s[1], s[2], s[3]); err == nil {
 			t.Errorf("%v: no error", s)
 		}
 	}

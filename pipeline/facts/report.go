@@ -44,6 +44,8 @@ type Output struct {
 	Bits   int    `json:"bits"`
 	Width  int    `json:"width"` // upright
 	Height int    `json:"height"`
+	// Profile is what the samples mean: srgb, p3, ...
+	Profile string `json:"profile,omitempty"`
 }
 
 // Photo describes the photo.
@@ -74,7 +76,7 @@ type Colour struct {
 	Tint         float64       `json:"tint,omitempty"`        // above 0: greener than the temperature says
 	Tone         string        `json:"tone"`                  // natural, linear, or the model's own
 	Sharpen      float64       `json:"sharpen,omitempty"`     // the share of fine detail that is added
-	Matrix       [3][3]float64 `json:"matrix"`                // camera to sRGB
+	Matrix       [3][3]float64 `json:"matrix"`                // white-balanced camera RGB to the picture's linear space
 }
 
 // Model names the network.

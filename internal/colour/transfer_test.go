@@ -42,7 +42,7 @@ func TestEncodeErrorAndOrder(t *testing.T) {
 	worst, prev, n := 0.0, uint16(0), 0
 	encodeSamples(func(x float32) {
 		n++
-		got := encode16(encodeChords(), x)
+		got := SRGBTransfer.table().code(x)
 		if got < prev {
 			t.Fatalf("not monotone: %g gives %d after %d", x, got, prev)
 		}
@@ -61,7 +61,7 @@ func TestEncodeSpecials(t *testing.T) {
 	src := []float32{-inf, -1, -1e-30, 0, 1e-30, math.Nextafter32(1, 0), 1, 2, inf, nan}
 	want := []uint16{0, 0, 0, 0, 0, 65535, 65535, 65535, 65535, 0}
 	for i, x := range src {
-		if got := encode16(encodeChords(), x); got != want[i] {
+		if got := SRGBTransfer.table().code(x); got != want[i] {
 			t.Errorf("encode %g: %d, want %d", x, got, want[i])
 		}
 	}
@@ -70,7 +70,7 @@ func TestEncodeSpecials(t *testing.T) {
 func TestRoundTripEveryCode(t *testing.T) {
 	for code := range 65536 {
 		linear := float32(SRGBDecode(float64(code) / 65535))
-		if back := encode16(encodeChords(), linear); int(back) != code {
+		if back := SRGBTransfer.table().code(linear); int(back) != code {
 			t.Fatalf("code %d decodes to %g and encodes to %d", code, linear, back)
 		}
 	}
@@ -84,7 +84,7 @@ func BenchmarkEncodePlanes(b *testing.B) {
 	dst := make([]uint16, 3*len(src))
 	m := Matrix{{1.5, -0.25, -0.125}, {-0.5, 2, 0.25}, {0.0625, -0.75, 1.75}}
 	for b.Loop() {
-		EncodePlanes(dst, src, src, src, &m)
+		SRGBTransfer.EncodePlanes(dst, src, src, src, &m)
 	}
 	b.ReportMetric(float64(b.N)*4096/1e6/b.Elapsed().Seconds(), "MP/s")
 }
@@ -97,11 +97,11 @@ func TestEncodePlanes(t *testing.T) {
 		r, g, b = append(r, float32(i)/256), append(g, float32(i*7%300)/256), append(b, float32(i*13%300)/256-0.125)
 	}
 	codes := make([]uint16, 3*len(r))
-	EncodePlanes(codes, r, g, b, &m)
+	SRGBTransfer.EncodePlanes(codes, r, g, b, &m)
 	for x := range r {
 		v := Apply(m, [3]float64{float64(r[x]), float64(g[x]), float64(b[x])})
 		for c := range v {
-			if want := encode16(encodeChords(), float32(v[c])); codes[3*x+c] != want {
+			if want := SRGBTransfer.table().code(float32(v[c])); codes[3*x+c] != want {
 				t.Errorf("pixel %d component %d: %d, want %d", x, c, codes[3*x+c], want)
 			}
 		}
@@ -111,5 +111,5 @@ func TestEncodePlanes(t *testing.T) {
 			t.Error("a result that is too short was taken")
 		}
 	}()
-	EncodePlanes(codes[1:], r, g, b, &m)
+	SRGBTransfer.EncodePlanes(codes[1:], r, g, b, &m)
 }
