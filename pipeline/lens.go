@@ -41,9 +41,9 @@ func (l *LensCorrections) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// applied reports whether a picture of that treatment is corrected.
-func (l LensCorrections) applied(b *balance) bool {
-	return l == LensAuto || l == LensDefault && !b.linear
+// applied reports whether a picture is corrected; linear says that ToneLinear was asked for.
+func (l LensCorrections) applied(linear bool) bool {
+	return l == LensAuto || l == LensDefault && !linear
 }
 
 // newLens returns nil if there is nothing to do.

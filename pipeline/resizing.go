@@ -33,9 +33,11 @@ func (s *Resize) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// writtenSize is the size of the picture that is written, as stored and upright.
+// writtenSize is the size of the picture that is written, as stored and upright: with
+// square pixels, and within the job's bounds.
 func (r *run) writtenSize() (w, h, uprightW, uprightH int) {
-	w, h, uprightW, uprightH = outputSize(r.geo, r.meta.Orientation)
+	w, h = r.meta.SquareSize(r.geo.out.Width(), r.geo.out.Height())
+	uprightW, uprightH = imgio.OrientedSize(w, h, r.meta.Orientation)
 	if s := r.job.Output.Resize; s != (Resize{}) {
 		uprightW, uprightH = resize.Fit(uprightW, uprightH, s.Width, s.Height)
 		w, h = imgio.OrientedSize(uprightW, uprightH, r.meta.Orientation)
@@ -43,9 +45,10 @@ func (r *run) writtenSize() (w, h, uprightW, uprightH int) {
 	return w, h, uprightW, uprightH
 }
 
-// resized puts the resizer before the encoder, if the picture is to be resized.
+// resized puts the resizer before the encoder, if the picture is to have another size than
+// the network's.
 func (r *run) resized(enc imgio.RowWriter, err error) (imgio.RowWriter, error) {
-	w, h, _, _ := outputSize(r.geo, r.meta.Orientation)
+	w, h := r.geo.out.Width(), r.geo.out.Height()
 	ow, oh, _, _ := r.writtenSize()
 	if err != nil || ow == w && oh == h {
 		return enc, err
@@ -55,7 +58,7 @@ func (r *run) resized(enc imgio.RowWriter, err error) (imgio.RowWriter, error) {
 
 // resizerBytes is what the resizer holds.
 func (r *run) resizerBytes() int64 {
-	w, h, _, _ := outputSize(r.geo, r.meta.Orientation)
+	w, h := r.geo.out.Width(), r.geo.out.Height()
 	ow, oh, _, _ := r.writtenSize()
 	if ow == w && oh == h {
 		return 0

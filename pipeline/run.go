@@ -149,7 +149,7 @@ func (r *run) decideRendering(c *model.Convention) error {
 		}
 	}
 	facts := r.photo.Lens()
-	if facts != nil && !r.job.Lens.applied(r.decisions.balance) {
+	if facts != nil && !r.job.Lens.applied(r.decisions.balance.linear) {
 		facts = nil
 		r.report.Warn("the lens corrections that the file asks for are left out; --lens auto applies them")
 	}

@@ -184,16 +184,31 @@ func (r *run) sampleLinear() (*lightSample, error) {
 // spotSide is the side of a spot, in samples.
 const spotSide = 16
 
-// spotArea is the part of the active area around a place of the upright picture.
+// spotArea is the part of the active area that the picture shows around a place of it. The
+// picture is upright, has the size in which it is written, and is corrected for the lens.
 func (r *run) spotArea(at [2]int) (raw.Rect, error) {
-	w, h, uw, uh := outputSize(r.geo, r.meta.Orientation)
+	w, h, uw, uh := r.writtenSize()
 	if at[0] >= uw || at[1] >= uh {
 		return raw.Rect{}, optionErrorf("wb", "spot:%d,%d lies outside of the picture of %dx%d pixels", at[0], at[1], uw, uh)
 	}
 	x, y := stored(at[0], at[1], w, h, r.meta.Orientation)
 	crop := r.meta.Crop // the picture may have another scale than the mosaic
 	x, y = crop.X0+int(int64(x)*int64(crop.Width())/int64(w)), crop.Y0+int(int64(y)*int64(crop.Height())/int64(h))
-	return raw.Rect{X0: max(crop.X0, x-spotSide/2), Y0: max(crop.Y0, y-spotSide/2), X1: min(crop.X1, x+spotSide/2), Y1: min(crop.Y1, y+spotSide/2)}, nil
+	within := crop
+	if l := r.photo.Lens(); l != nil && len(l.Warps) > 0 && r.job.Lens.applied(r.job.Tone == ToneLinear) {
+		within = raw.Rect{X1: r.meta.Width, Y1: r.meta.Height} // a warped picture may show any of it
+		sx, sy := l.Source(float64(x), float64(y))
+		x, y = nearest(sx, within.X1), nearest(sy, within.Y1)
+	}
+	return raw.Rect{X0: max(within.X0, x-spotSide/2), Y0: max(within.Y0, y-spotSide/2), X1: min(within.X1, x+spotSide/2), Y1: min(within.Y1, y+spotSide/2)}, nil
+}
+
+// nearest is the sample of n at place v: beyond the ends the one there, as a warp shows it.
+func nearest(v float64, n int) int {
+	if !(v > 0) { // no number too
+		return 0
+	}
+	return int(min(v+0.5, float64(n-1)))
 }
 
 // stored is where pixel x, y of an upright picture lies in the stored one of w x h.

@@ -16,7 +16,6 @@ import (
 	"enhance/internal/colour"
 	"enhance/internal/exec"
 	"enhance/internal/hostmemory"
-	"enhance/internal/imgio"
 	"enhance/internal/tune"
 	"enhance/model"
 	"enhance/pipeline/facts"
@@ -249,11 +248,4 @@ func (s *Session) newReport(j *Job, m *raw.Meta) *Report {
 		rep.Warnings = append(slices.Clone(rep.Warnings), note)
 	}
 	return rep
-}
-
-// outputSize is the size of the picture as stored and upright.
-func outputSize(g geometry, orientation int) (w, h, uprightW, uprightH int) {
-	w, h = g.out.Width(), g.out.Height()
-	uprightW, uprightH = imgio.OrientedSize(w, h, orientation)
-	return
 }

@@ -18,7 +18,7 @@ type WhiteBalance struct {
 	Light string     // WBLight: a name of colour.Lights
 	// Kelvin, 1667 to 100000, and Tint, -150 to 150, are the light of WBTemperature.
 	Kelvin, Tint float64
-	Spot         [2]int // WBSpot: column and row of the upright picture
+	Spot         [2]int // WBSpot: column and row of the picture as it is written, upright
 }
 
 // WBMode is a source of white balance.

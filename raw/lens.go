@@ -33,6 +33,12 @@ func (l *Lens) Warper(area Rect, width, height int, scale float64, out Rect) (*w
 		Left: out.X0, Top: out.Y0, Right: out.X1, Bottom: out.Y1})
 }
 
+// Source is where sample x, y of the corrected active area comes from in the photo's: that
+// of green, where colours differ.
+func (l *Lens) Source(x, y float64) (sx, sy float64) {
+	return warp.Source(l.Warps, l.Frame, int(Green), x, y)
+}
+
 // setLens sorts the operations that wait for demosaicing. Warps stand together:
 // one that follows other corrections after a warp is skipped, or refused if the file
 // requires it.

@@ -16,6 +16,8 @@ type PhotoFacts struct {
 	Linear      bool   `json:"linear,omitempty"`
 	Warped      bool   `json:"warped,omitempty"`
 	Orientation int    `json:"orientation"`
+	// PixelAspect is the width of a sample in times of its height, if that is not 1.
+	PixelAspect float64 `json:"pixel_aspect,omitempty"`
 
 	// Levels are of the samples as they are read, after the corrections of the mosaic.
 	BlackRepeat     [2]int           `json:"black_repeat"` // rows, columns
@@ -40,7 +42,7 @@ func photoFacts(m *Meta) *PhotoFacts {
 	f := &PhotoFacts{
 		Make: m.Make, Model: m.Model, Software: m.Software, DateTime: m.DateTime, Format: m.Format,
 		Width: m.Width, Height: m.Height, Crop: [4]int{m.Crop.X0, m.Crop.Y0, m.Crop.X1, m.Crop.Y1},
-		Linear: m.Linear, Warped: m.Warped, Orientation: m.Orientation,
+		Linear: m.Linear, Warped: m.Warped, Orientation: m.Orientation, PixelAspect: m.PixelAspect,
 		BlackRepeat: [2]int{m.BlackRows, m.BlackCols}, Black: m.Black, White: m.White,
 		BlackByRow: m.BlackDeltaV != nil, BlackByColumn: m.BlackDeltaH != nil,
 		ExifBytes: len(m.Exif), BaselineStops: m.BaselineExposure, AnalogBalance: m.AnalogBalance,

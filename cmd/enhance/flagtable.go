@@ -92,7 +92,7 @@ var flagTable = []flag{
 	// Colour and noise.
 	{name: "wb", arg: "KIND", group: groupColour, commands: []string{develop}, basic: true, words: wbWords,
 		help: "white balance: as-shot, auto, kelvin or gains R,G,B",
-		more: "KIND is as-shot; auto; daylight, cloudy, shade, tungsten, fluorescent or flash; a light's temperature in kelvin with a tint or without; gains R,G,B; or spot:X,Y, a place of the upright picture that is grey. Without it, enhance takes the file's white balance, or auto if the file has none.",
+		more: "KIND is as-shot; auto; daylight, cloudy, shade, tungsten, fluorescent or flash; a light's temperature in kelvin with a tint or without; gains R,G,B; or spot:X,Y, the column and row of a grey place in the picture that the command writes. Without it, enhance takes the file's white balance, or auto if the file has none.",
 		to:   func(o *options) any { return &o.wb }},
 	{name: "tone", arg: "KIND", group: groupColour, commands: []string{develop}, basic: true, words: words("natural", "linear"),
 		help: "natural or linear (default natural)",

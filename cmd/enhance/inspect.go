@@ -79,6 +79,9 @@ func writePhotoFacts(item func(name, format string, args ...any), p *raw.PhotoFa
 	}
 	item("size", "active area %dx%d, crop %dx%d at %d, %d; %s%s", p.Width, p.Height, p.Crop[2]-p.Crop[0], p.Crop[3]-p.Crop[1], p.Crop[0], p.Crop[1],
 		filters, orientation(p.Orientation))
+	if p.PixelAspect != 0 {
+		item("pixels", "%.4g times as wide as high; the picture gets square ones", p.PixelAspect)
+	}
 	by := ""
 	if p.BlackByRow {
 		by += ", by row"

@@ -1,9 +1,9 @@
-// Package resize makes a picture smaller, row by row, in linear light.
+// Package resize makes a picture smaller or larger, row by row, in linear light.
 //
-// A [Writer] takes the rows of the large picture and hands those of the small one to
-// another writer. It filters by a Lanczos window of three lobes (C. Duchon, "Lanczos
-// Filtering in One and Two Dimensions", Journal of Applied Meteorology 18, 1979), stretched
-// by the factor of the reduction: first along each row, then down the columns, where it adds
+// A [Writer] takes the rows of a picture and hands those of the resized one to another
+// writer. It filters by a Lanczos window of three lobes (C. Duchon, "Lanczos Filtering in
+// One and Two Dimensions", Journal of Applied Meteorology 18, 1979), stretched by the
+// factor of a reduction: first along each row, then down the columns, where it adds
 // each row to the few rows of the result that it is part of. Only those are in memory.
 package resize
 
@@ -43,11 +43,10 @@ type taps struct {
 	weights []float32
 }
 
-// New returns a Writer from w x h pixels to ow x oh, of which none is larger. transfer says
-// what light the codes are.
+// New returns a Writer from w x h pixels to ow x oh. transfer says what light the codes are.
 func New(next RowWriter, transfer *colour.Transfer, w, h, ow, oh int) (*Writer, error) {
-	if ow < 1 || oh < 1 || ow > w || oh > h {
-		return nil, fmt.Errorf("resize: %dx%d pixels to %dx%d: want 1 or more, and no more than before", w, h, ow, oh)
+	if w < 1 || h < 1 || ow < 1 || oh < 1 {
+		return nil, fmt.Errorf("resize: %dx%d pixels to %dx%d: want 1 or more", w, h, ow, oh)
 	}
 	return &Writer{next: next, transfer: transfer, light: decoded(transfer), across: allTaps(w, ow), down: allTaps(h, oh), height: h, width: w, outCol: ow,
 		planes: make([]float32, 3*w), codes: make([]uint16, 3*ow)}, nil
@@ -58,13 +57,14 @@ func New(next RowWriter, transfer *colour.Transfer, w, h, ow, oh int) (*Writer, 
 func allTaps(from, n int) []taps {
 	all := make([]taps, n)
 	ratio := float64(from) / float64(n)
-	reach := lobes * ratio
+	wide := max(ratio, 1) // a larger picture is interpolated
+	reach := lobes * wide
 	for i := range all {
 		centre := (float64(i)+0.5)*ratio - 0.5
 		first, last := max(0, int(math.Ceil(centre-reach))), min(from-1, int(math.Floor(centre+reach)))
 		w, sum := make([]float64, last-first+1), 0.0
 		for k := range w {
-			w[k] = lanczos((float64(first+k) - centre) / ratio)
+			w[k] = lanczos((float64(first+k) - centre) / wide)
 			sum += w[k]
 		}
 		all[i] = taps{first, make([]float32, len(w))}
@@ -88,9 +88,14 @@ func lanczos(x float64) float64 {
 
 // Bytes is what a Writer of such sizes holds.
 func Bytes(w, h, ow, oh int) int64 {
-	rows := 2*lobes + 3 // of the result, of which a source row is part
-	taps := int64(2*lobes+3) * 4 * (int64(w) + int64(h))
-	return 12*int64(w) + int64(12*rows+6+24)*int64(ow) + 24*int64(oh) + taps + 4*65536
+	rows := rowsHeld(h, oh)
+	taps := int64(2*lobes+3) * 4 * (int64(max(w, ow)) + int64(max(h, oh)))
+	return 12*int64(w) + (12*rows+6+24)*int64(ow) + 24*int64(oh) + taps + 4*65536
+}
+
+// rowsHeld is of how many rows of the result a source row is part, and some.
+func rowsHeld(h, oh int) int64 {
+	return 2*lobes*int64((oh+h-1)/h) + 3
 }
 
 // decoded is the light of each code.

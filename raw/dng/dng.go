@@ -115,7 +115,7 @@ func (s *source) open() (*Image, error) {
 			return nil, err
 		}
 	}
-	im.Meta.Warnings = s.warnings
+	im.Meta.Warnings = append(im.Meta.Warnings, s.warnings...)
 	return im, nil
 }
 

@@ -27,6 +27,16 @@ func (s *source) area(im *Image, l *layout) error {
 	if err := s.crop(m); err != nil {
 		return err
 	}
+	if s.isDNG() && s.raw.Has(tagDefaultScale) {
+		v, err := s.raw.Floats(tagDefaultScale, 2)
+		if err != nil {
+			return err
+		}
+		if len(v) != 2 {
+			return rawerr.Formatf("dng", "DefaultScale has %d values, want 2", len(v))
+		}
+		m.SetPixelAspect(v[0] / v[1])
+	}
 	o, err := s.first.Uint(tagOrientation, 1)
 	if err != nil {
 		return err
@@ -69,15 +79,6 @@ func (s *source) crop(m *mosaic.Meta) error {
 		s.warn("The default crop of size %v at %v reaches beyond the active area and was cut to it.", size, origin)
 	}
 	m.Crop = mosaic.Rect{X0: int(x0), Y0: int(y0), X1: int(min(x1, float64(full.X1))), Y1: int(min(y1, float64(full.Y1)))}
-	if s.raw.Has(tagDefaultScale) {
-		v, err := s.raw.Floats(tagDefaultScale, 2)
-		if err != nil {
-			return err
-		}
-		if len(v) == 2 && v[0] != v[1] {
-			s.warn("Pixels are not square (DefaultScale %v); the picture is not stretched.", v)
-		}
-	}
 	return nil
 }
 

@@ -108,6 +108,9 @@ func (s *Spec) writeImage(d *tiff.Dir) {
 	if a := s.ActiveArea; a != (mosaic.Rect{}) {
 		d.Longs(tagActiveArea, uint32(a.Y0), uint32(a.X0), uint32(a.Y1), uint32(a.X1))
 	}
+	if a := s.Meta.PixelAspect; a != 0 {
+		d.URationals(tagDefaultScale, a, 1)
+	}
 	if c := s.Meta.Crop; c != (mosaic.Rect{}) {
 		d.Longs(tagDefaultCropOrigin, uint32(c.X0), uint32(c.Y0))
 		d.Longs(tagDefaultCropSize, uint32(c.Width()), uint32(c.Height()))

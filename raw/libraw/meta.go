@@ -155,8 +155,8 @@ func (f *facts) warn(m *mosaic.Meta) {
 	if f.Damaged > 0 {
 		add("LibRaw found damaged data at %d places: parts of the picture may be wrong.", f.Damaged)
 	}
-	if a := f.PixelAspect; a > 0 && (a < 0.99 || a > 1.01) {
-		add("The camera's pixels are not square (%.3g to 1): the picture is not stretched.", a)
+	if a := f.PixelAspect; a != 0 {
+		m.SetPixelAspect(a)
 	}
 	if f.Images > 1 {
 		add("The file holds %d images, of which the first is developed.", f.Images)

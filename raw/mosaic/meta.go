@@ -34,6 +34,7 @@ type Meta struct {
 	Warped        bool    // the picture is to be warped: its crop shows samples from beyond it
 	BitDepth      int     // bits of a stored sample, before LinearizationTable
 	Orientation   int     // Exif/TIFF orientation, 1 to 8: how stored rows and columns are to be shown
+	PixelAspect   float64 // the width of a sample in times of its height; 0: they are square
 
 	// Black level: Black[(y mod BlackRows)*BlackCols + x mod BlackCols], plus
 	// BlackDeltaV[y] (len Height or nil), plus BlackDeltaH[x] (len Width or nil).

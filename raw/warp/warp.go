@@ -49,7 +49,7 @@ const planes = 3
 // Warper warps one picture.
 type Warper struct {
 	spec     Spec
-	centres  []opcode.Centre
+	chain    chain
 	separate bool
 	low      []int32 // by row of the result: the first source row that it and later ones need
 	high     []int32 // the last source row that it needs
@@ -62,13 +62,44 @@ type Warper struct {
 
 // New returns a Warper. Warps that lead to no place are an error.
 func New(s Spec) (*Warper, error) {
-	w := &Warper{spec: s}
+	w := &Warper{spec: s, chain: newChain(s.Warps, s.Frame)}
 	for _, p := range s.Warps {
-		cx, cy := p.Center()
-		w.centres = append(w.centres, opcode.NewCentre(s.Frame, cx, cy))
 		w.separate = w.separate || p.Separate()
 	}
 	return w, w.plan()
+}
+
+// chain are warps in a frame.
+type chain struct {
+	warps   []opcode.Warp
+	centres []opcode.Centre
+}
+
+func newChain(warps []opcode.Warp, f opcode.Frame) chain {
+	c := chain{warps: warps}
+	for _, p := range warps {
+		cx, cy := p.Center()
+		c.centres = append(c.centres, opcode.NewCentre(f, cx, cy))
+	}
+	return c
+}
+
+// source gives where place x, y of the frame comes from in plane p.
+func (c *chain) source(p int, x, y float64) (sx, sy float64) {
+	for i := len(c.warps) - 1; i >= 0; i-- {
+		o := &c.centres[i]
+		dx, dy := c.warps[i].Source(p, (x-o.X)/o.Unit, (y-o.Y)/o.Unit)
+		x, y = o.X+float64(dx*o.Unit), o.Y+float64(dy*o.Unit)
+	}
+	return x, y
+}
+
+// Source gives where place x, y of a warped image comes from in plane p, in samples; the
+// frame is the image's.
+func Source(warps []opcode.Warp, f opcode.Frame, p int, x, y float64) (sx, sy float64) {
+	c := newChain(warps, f)
+	sx, sy = c.source(p, x-float64(f.X0), y-float64(f.Y0))
+	return sx + float64(f.X0), sy + float64(f.Y0)
 }
 
 // places are where the pixels of a row of the result come from.
@@ -80,11 +111,7 @@ func (w *Warper) source(p int, x, y float64) (sx, sy float64) {
 	// To samples of the frame, whose centres are at whole numbers.
 	fx := (x+0.5)/s.Scale - 0.5 + float64(s.X0-s.Frame.X0)
 	fy := (y+0.5)/s.Scale - 0.5 + float64(s.Y0-s.Frame.Y0)
-	for i := len(s.Warps) - 1; i >= 0; i-- {
-		c := &w.centres[i]
-		dx, dy := s.Warps[i].Source(p, (fx-c.X)/c.Unit, (fy-c.Y)/c.Unit)
-		fx, fy = c.X+float64(dx*c.Unit), c.Y+float64(dy*c.Unit)
-	}
+	fx, fy = w.chain.source(p, fx, fy)
 	return (fx-float64(s.X0-s.Frame.X0)+0.5)*s.Scale - 0.5, (fy-float64(s.Y0-s.Frame.Y0)+0.5)*s.Scale - 0.5
 }
 
