@@ -2,6 +2,7 @@ package bench
 
 import (
 	"errors"
+	"fmt"
 
 	"enhance/clrt"
 	"enhance/conv"
@@ -31,4 +32,15 @@ func Units(dev *clrt.Device, matrix, warpgroup bool) (peak.Units, error) {
 	}
 	defer cl.Close()
 	return peak.Measure(cl, matrix, warpgroup)
+}
+
+// FormatBytes gives a number of bytes in the largest fitting unit.
+func FormatBytes(n int64) string {
+	switch {
+	case n == 0:
+		return "0"
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 }

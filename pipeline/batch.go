@@ -44,9 +44,9 @@ func NewBatch(set Settings) (b *Batch, err error) {
 		set.Device = sel
 		var s *Session
 		if i == 0 {
-			s, err = newSession(set, 0, nil)
+			s, err = newSession(set, nil)
 		} else {
-			s, err = newSession(set, i, b.sessions[0].model)
+			s, err = newSession(set, b.sessions[0].model)
 		}
 		if err != nil {
 			return b, err

@@ -10,7 +10,6 @@ import (
 
 	"enhance/clrt"
 	"enhance/internal/devices"
-	"enhance/internal/exec"
 	"enhance/memplan"
 	"enhance/raw"
 )
@@ -94,9 +93,8 @@ type SessionObserver struct {
 	Tell, Compiling, Debug func(text string)
 	// Tuning is called after each of the total measurements of such work.
 	Tuning func(done, total int)
-	// Profiler gives what gathers where the time of all runs on device n goes, n counted
-	// from 0 in a [Batch]; nil gathers nothing. For the command's --profile.
-	Profiler func(n int, name string, d *clrt.Device) *exec.Profile
+	// Profiler, if not nil, gathers where the time of all runs goes.
+	Profiler *Profiler
 }
 
 // Budget is a bound on bytes; the zero Budget says that nobody gave one.

@@ -125,20 +125,3 @@ func (s *Session) ready(ctx context.Context) error {
 	}
 	return nil
 }
-
-// EngineOptions are what the session would give exec.Prepare for a mosaic of so
-// many rows and columns whose red sample is at (0,0), or for a picture if the network is one for
-// pictures, with the padded sides, if there is a plan with them. For benchmarks.
-func (s *Session) EngineOptions(ctx context.Context, rows, cols int) (o exec.Options, h, w int, err error) {
-	h, w, picture, err := s.fitPicture(rows, cols)
-	if !picture {
-		h, w = s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
-	}
-	if err == nil {
-		err = s.ready(ctx)
-	}
-	if err == nil {
-		_, err = s.planPrecisely(ctx, s.model, h, w, s.allowed())
-	}
-	return s.engineOptions(s.allowed()), h, w, withoutPhoto(err, h, w)
-}

@@ -76,20 +76,17 @@ const embeddedModel = model.Default
 
 // NewSession loads the model and chooses the device. It does not touch the device
 // yet. The caller must Close the session.
-func NewSession(set Settings) (*Session, error) { return newSession(set, 0, nil) }
+func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
 
-// newSession makes session n of a batch, with a model that is loaded already, unless it
-// is nil.
-func newSession(set Settings, n int, loaded *model.Model) (*Session, error) {
+// newSession makes a session with a model that is loaded already, unless it is nil.
+func newSession(set Settings, loaded *model.Model) (*Session, error) {
 	s := &Session{set: set, modelName: set.Model, model: loaded, host: hostMemory{available: hostmemory.Available}}
 	s.device.set = &s.set
 	if err := s.settle(); err != nil {
 		s.Close()
 		return nil, err
 	}
-	if set.Profiler != nil {
-		s.profile = set.Profiler(n, s.device.deviceFacts().Name, s.device.choice.Device)
-	}
+	s.profile = set.Profiler.add(s.device.deviceFacts().Name, s.device.choice.Device)
 	return s, nil
 }
 

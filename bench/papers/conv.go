@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"enhance/bench"
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/internal/peak"
 	"enhance/internal/planar"
 	"enhance/model"
+	"enhance/pipeline/facts"
 )
 
 // Options of a measurement; zero values take the defaults.
@@ -68,10 +68,10 @@ type Measurement struct {
 
 // summarise makes seconds and rates of the runs.
 func (m *Measurement) summarise(c Case) {
-	m.Seconds = bench.Median(m.Runs)
+	m.Seconds = facts.Median(m.Runs)
 	m.GFLOPs = float64(c.FLOPs(m.Rows)) / m.Seconds / 1e9
 	if len(m.TransferRuns) > 0 {
-		m.TransferSeconds = bench.Median(m.TransferRuns)
+		m.TransferSeconds = facts.Median(m.TransferRuns)
 		m.TransferGFLOPs = float64(c.FLOPs(m.Rows)) / m.TransferSeconds / 1e9
 	}
 }

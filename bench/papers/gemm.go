@@ -16,6 +16,7 @@ import (
 	"enhance/bench"
 	"enhance/bench/gemm"
 	"enhance/clrt"
+	"enhance/pipeline/facts"
 )
 
 // GEMMMeasurement is one variant on one product.
@@ -38,10 +39,10 @@ type GEMMMeasurement struct {
 
 // summarise makes seconds and rates of the runs.
 func (m *GEMMMeasurement) summarise(c GEMMCase) {
-	m.Seconds = bench.Median(m.Runs)
+	m.Seconds = facts.Median(m.Runs)
 	m.GFLOPs = float64(c.FLOPs()) / m.Seconds / 1e9
 	if len(m.TransferRuns) > 0 {
-		m.TransferSeconds = bench.Median(m.TransferRuns)
+		m.TransferSeconds = facts.Median(m.TransferRuns)
 	}
 }
 

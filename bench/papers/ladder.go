@@ -15,6 +15,7 @@ import (
 	"enhance/internal/planar"
 	"enhance/memplan"
 	"enhance/model"
+	"enhance/pipeline/facts"
 	"enhance/winograd"
 )
 
@@ -90,7 +91,7 @@ type LadderStep struct {
 	What    string `json:"what"`
 	Refused string `json:"refused,omitempty"` // why nothing was measured
 	// Net is the network's report, nil if refused.
-	Net *bench.NetReport `json:"net,omitempty"`
+	Net *facts.Timing `json:"net,omitempty"`
 }
 
 // LadderReport is all steps.
@@ -138,7 +139,7 @@ func (l Ladder) Run(ctx context.Context, dev *clrt.Device) (*LadderReport, error
 	return r, nil
 }
 
-func (l Ladder) step(ctx context.Context, dev *clrt.Device, caps conv.Caps, m *model.Model, h, w int, g rung, peak float64) (*bench.NetReport, error) {
+func (l Ladder) step(ctx context.Context, dev *clrt.Device, caps conv.Caps, m *model.Model, h, w int, g rung, peak float64) (*facts.Timing, error) {
 	opt := exec.Options{Precision: g.precision, Matrix: caps.Matrix, Warpgroup: caps.Warpgroup, Budget: deviceBudget(dev.Info())}
 	if g.algo != nil {
 		opt.Algo = func(_ string, s conv.Shape) conv.Algo { return g.algo(s) }
@@ -156,7 +157,11 @@ func (l Ladder) step(ctx context.Context, dev *clrt.Device, caps conv.Caps, m *m
 		copied := *t
 		own.Params[name] = &copied
 	}
-	return bench.Net(ctx, dev, &own, l.Model, h, w, opt, peak, nil, l.Repeat)
+	t, err := exec.Time(ctx, dev, &own, l.Model, h, w, opt, l.Repeat)
+	if err == nil {
+		t.Against(peak)
+	}
+	return t, err
 }
 
 // deviceBudget is what a step may take: nearly all of a GPU's memory, half of what a CPU

@@ -2,11 +2,14 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"slices"
 
 	"enhance/bench"
 	"enhance/internal/tensorfile"
-	"enhance/model"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 var benchNetCommand = &command{name: "bench net", summary: "time a whole network",
@@ -26,10 +29,10 @@ func runBenchNet(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.report(r, r.WriteText)
+	return c.report(r, func(w io.Writer) error { return writeTiming(w, r) })
 }
 
-func (b *benchRun) net(times *timeProfile) (r *bench.NetReport, err error) {
+func (b *benchRun) net(times *timeProfile) (r *facts.Timing, err error) {
 	cols, rows, err := tensorfile.ParseSize(b.size)
 	if err != nil {
 		return nil, err
@@ -38,8 +41,13 @@ func (b *benchRun) net(times *timeProfile) (r *bench.NetReport, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := times.open(b.overwrite); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, times.close(err == nil)) }()
 	b.tellNotices(false)
 	b.compileApart()
+	b.set.Profiler = times.profiler
 	s, err := pipeline.NewSession(b.set)
 	if err != nil {
 		return nil, err
@@ -51,31 +59,57 @@ func (b *benchRun) net(times *timeProfile) (r *bench.NetReport, err error) {
 	}
 	ctx, stop := interruptible(b.env, s.Abandon)
 	defer stop()
-	opt, h, w, err := s.EngineOptions(ctx, rows, cols)
-	if err != nil {
+	if r, err = s.Time(ctx, rows, cols, b.opt.Repeat); err != nil {
 		return nil, err
 	}
-	if err := s.Close(); err != nil { // the benchmark has contexts of its own
-		return nil, err
-	}
-	name := b.set.Model
-	if name == "" {
-		name = model.Default
-	}
-	if err := times.open(b.overwrite); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, times.close(err == nil)) }()
-	p := times.device(0, dev.String(), dev)
-	if r, err = bench.Net(ctx, dev, s.Model(), name, h, w, opt, peaks.FMA, p, b.opt.Repeat); err != nil || p == nil {
-		return r, err
-	}
+	r.Against(peaks.FMA)
 	if times.table || b.json {
-		peaks, err := devicePeaks(dev)
+		profiles, err := times.reports()
 		if err != nil {
 			return nil, err
 		}
-		r.Profile = p.Report(peaks)
+		for _, p := range profiles {
+			r.Profile = p
+		}
 	}
 	return r, nil
+}
+
+// writeTiming writes it for people.
+func writeTiming(w io.Writer, r *facts.Timing) error {
+	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%-8s%s\n", name, fmt.Sprintf(format, args...)) }
+	line("net", "%s, %s, %s to %s, %.3f TFLOP", r.Model, r.Precision, r.Input, r.Output, float64(r.FLOPs)/1e12)
+	line("device", "%s", r.Device.Name)
+	line("plan", "%s, %d launches", r.Strategy, r.Launches)
+	if t := r.Tuning.String(); t != "" {
+		line("", "algorithms: %s", t)
+	}
+	for _, a := range r.Algos {
+		line("", "%d convolutions by %s, %.1f %% of the work", a.Steps, a.Algo, 100*a.Share)
+	}
+	of := "one run"
+	if n := len(r.Runs); n > 1 {
+		of = fmt.Sprintf("median of %d runs, %.4f to %.4f", n, slices.Min(r.Runs), slices.Max(r.Runs))
+	}
+	line("time", "%.4f s (%s), after %.2f s to prepare", r.Seconds, of, r.Prepare)
+	if r.CPUSeconds > 0 {
+		line("", "%.4f processor seconds", r.CPUSeconds)
+	}
+	share := ""
+	if r.PeakShare > 0 {
+		share = fmt.Sprintf(", %.1f %% of the %.0f GFLOP/s FMA peak measured", 100*r.PeakShare, r.PeakFMA/1e9)
+	}
+	line("rate", "%.1f GFLOP/s%s", r.GFLOPs, share)
+	line("memory", "%d bytes of device memory at most (%s), %d planned", r.PeakBytes, bench.FormatBytes(r.PeakBytes), r.PlannedBytes)
+	if r.PeakResident > 0 {
+		line("", "%d bytes (%s) resident in the process at most", r.PeakResident, bench.FormatBytes(r.PeakResident))
+	}
+	if r.NonFinite > 0 {
+		line("note", "%d samples of the result are NaN or infinite", r.NonFinite)
+	}
+	if r.Profile != nil {
+		fmt.Fprintln(w)
+		return r.Profile.WriteTable(w)
+	}
+	return nil
 }

@@ -47,7 +47,7 @@ func runDevelop(c *call) error {
 	defer o.times.close(false)
 	c.tellNotices(c.verbose)
 	c.compileApart()
-	c.set.Profiler = o.times.device
+	c.set.Profiler = o.times.profiler
 	pb, err := pipeline.NewBatch(c.set)
 	if err != nil {
 		return err

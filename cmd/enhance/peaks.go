@@ -12,14 +12,14 @@ import (
 	"enhance/bench"
 	"enhance/clrt"
 	"enhance/internal/atomicfile"
-	"enhance/internal/exec"
 	"enhance/internal/peak"
 	"enhance/internal/regularfile"
+	"enhance/pipeline/facts"
 )
 
 // devicePeaks is what a device can do at most. It is measured once for a device and
 // driver and then kept: a cache that cannot be read or written costs a second.
-func devicePeaks(dev *clrt.Device) (*exec.Peaks, error) {
+func devicePeaks(dev *clrt.Device) (*facts.Peaks, error) {
 	path := peaksFile(dev.Info())
 	if p := readPeaks(path); p != nil {
 		return p, nil
@@ -58,7 +58,7 @@ func peaksFile(i *clrt.DeviceInfo) string {
 const maxPeaks = 1 << 16
 
 // readPeaks returns what is kept, nil if that is nothing of use.
-func readPeaks(path string) *exec.Peaks {
+func readPeaks(path string) *facts.Peaks {
 	if path == "" {
 		return nil
 	}
@@ -69,15 +69,15 @@ func readPeaks(path string) *exec.Peaks {
 	return parsePeaks(text)
 }
 
-func parsePeaks(text []byte) *exec.Peaks {
-	p := &exec.Peaks{}
+func parsePeaks(text []byte) *facts.Peaks {
+	p := &facts.Peaks{}
 	if json.Unmarshal(text, p) != nil || !(p.FMA > 0 && p.Bytes > 0 && p.MMA >= 0 && p.TF32 >= 0 && p.Warpgroup >= 0) {
 		return nil
 	}
 	return p
 }
 
-func measurePeaks(dev *clrt.Device) (*exec.Peaks, error) {
+func measurePeaks(dev *clrt.Device) (*facts.Peaks, error) {
 	caps, err := bench.Caps(dev)
 	if err != nil {
 		return nil, err
@@ -92,5 +92,5 @@ func measurePeaks(dev *clrt.Device) (*exec.Peaks, error) {
 	}
 	defer cl.Close()
 	copied, err := peak.Copy(cl)
-	return &exec.Peaks{Units: u, Bytes: copied * 1e9}, err
+	return &facts.Peaks{Units: u, Bytes: copied * 1e9}, err
 }

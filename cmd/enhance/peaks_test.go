@@ -8,8 +8,8 @@ import (
 
 	"enhance/clrt"
 	"enhance/internal/boundtest"
-	"enhance/internal/exec"
 	"enhance/internal/peak"
+	"enhance/pipeline/facts"
 )
 
 // TestPeaksFile: peaks are kept apart for every device, driver and number of cores, and
@@ -35,7 +35,7 @@ func TestPeaksFile(t *testing.T) {
 		seen[path] = what
 	}
 	path := filepath.Join(t.TempDir(), "p.json")
-	for text, want := range map[string]*exec.Peaks{
+	for text, want := range map[string]*facts.Peaks{
 		`{"fma": 2, "bytes": 3, "mma_warpgroup": 4}`: {Units: peak.Units{FMA: 2, Warpgroup: 4}, Bytes: 3},
 		`{"fma": 0, "bytes": 3}`:                     nil,
 		`{"fma": 2, "bytes": 3, "mma": -1}`:          nil,
@@ -72,7 +72,7 @@ func FuzzPeaks(f *testing.F) {
 	f.Add(`{"fma": 2, "bytes": 3, "mma_warpgroup": 4}`)
 	f.Add(`{"fma": 1e308, "bytes": 1e-320}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		var p *exec.Peaks
+		var p *facts.Peaks
 		boundtest.Run(t, len(text), 1<<20, 100, func() { p = parsePeaks([]byte(text)) })
 		if p == nil {
 			return

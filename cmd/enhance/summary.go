@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"enhance/internal/exec"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 // result is what --json prints of a photo.
@@ -16,11 +16,11 @@ type result struct {
 	Input string `json:"input"`
 	Skip  bool   `json:"skipped,omitempty"`
 	// Interrupted is a photo that was begun; NotBegun one whose turn had not come.
-	Interrupted bool                  `json:"interrupted,omitempty"`
-	NotBegun    bool                  `json:"not_begun,omitempty"`
-	Error       string                `json:"error,omitempty"`
-	Status      int                   `json:"status"`
-	Profile     []*exec.ProfileReport `json:"profile,omitempty"`
+	Interrupted bool             `json:"interrupted,omitempty"`
+	NotBegun    bool             `json:"not_begun,omitempty"`
+	Error       string           `json:"error,omitempty"`
+	Status      int              `json:"status"`
+	Profile     []*facts.Profile `json:"profile,omitempty"`
 }
 
 // summary counts photos by how they ended.
@@ -193,7 +193,7 @@ func (b *batch) writeDevices() {
 }
 
 // writeResults prints one object: the report of the photo, or of all.
-func (b *batch) writeResults(profiles []*exec.ProfileReport) error {
+func (b *batch) writeResults(profiles []*facts.Profile) error {
 	if !b.many {
 		b.results[0].Profile = profiles
 		return b.writeJSON(b.results[0])
@@ -201,6 +201,6 @@ func (b *batch) writeResults(profiles []*exec.ProfileReport) error {
 	return b.writeJSON(struct {
 		Photos []result `json:"photos"`
 		summary
-		Profile []*exec.ProfileReport `json:"profile,omitempty"`
+		Profile []*facts.Profile `json:"profile,omitempty"`
 	}{b.results, summarize(b.results), profiles})
 }

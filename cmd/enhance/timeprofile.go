@@ -5,10 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"enhance/clrt"
 	"enhance/internal/atomicfile"
-	"enhance/internal/exec"
-	"enhance/internal/trace"
+	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 // timeProfile is what --profile asks for, and what comes of it.
@@ -16,11 +15,8 @@ type timeProfile struct {
 	table bool
 	path  string // of the timeline; "" for none
 
-	file   *atomicfile.File
-	tr     *trace.Writer
-	stages *trace.Stages
-	made   []*exec.Profile
-	chosen []*clrt.Device // of made
+	file     *atomicfile.File
+	profiler *pipeline.Profiler // nil: nothing is profiled
 }
 
 // parse reads the values of --profile, each of which may hold several, with commas.
@@ -47,28 +43,19 @@ func (p *timeProfile) open(overwrite bool) (err error) {
 	if !p.wanted() {
 		return nil
 	}
+	var timeline io.Writer
 	if p.path != "" {
 		if p.file, err = atomicfile.Create(p.path, atomicfile.Options{Overwrite: overwrite}); err != nil {
 			return err
 		}
-		p.tr = trace.New(p.file)
+		timeline = p.file
 	}
-	p.stages = trace.NewStages(p.tr, 0, "host")
+	p.profiler = pipeline.NewProfiler(timeline)
 	return nil
 }
 
-// device makes the profile of device number n, nil if none is wanted.
-func (p *timeProfile) device(n int, name string, d *clrt.Device) *exec.Profile {
-	if !p.wanted() {
-		return nil
-	}
-	made := exec.NewProfile(name, p.tr, 1+n, p.stages)
-	p.made, p.chosen = append(p.made, made), append(p.chosen, d)
-	return made
-}
-
 // finish completes the timeline and sums up: on w, or for --json as what it returns.
-func (p *timeProfile) finish(w io.Writer, asJSON bool) ([]*exec.ProfileReport, error) {
+func (p *timeProfile) finish(w io.Writer, asJSON bool) ([]*facts.Profile, error) {
 	if !p.wanted() {
 		return nil, nil
 	}
@@ -93,26 +80,8 @@ func (p *timeProfile) finish(w io.Writer, asJSON bool) ([]*exec.ProfileReport, e
 	return nil, nil
 }
 
-// reports are the devices' that were used, the host's stages with the last.
-func (p *timeProfile) reports() (all []*exec.ProfileReport, err error) {
-	for i, made := range p.made {
-		r := made.Report(nil)
-		if r.Runs > 0 && p.chosen[i] != nil {
-			peaks, err := devicePeaks(p.chosen[i])
-			if err != nil {
-				return nil, err
-			}
-			r = made.Report(peaks)
-		}
-		if r.Runs > 0 || i == len(p.made)-1 {
-			all = append(all, r)
-		}
-	}
-	for _, r := range all[:max(0, len(all)-1)] {
-		r.Host = nil
-	}
-	return all, nil
-}
+// reports are the devices' that were used, nil if nothing is profiled.
+func (p *timeProfile) reports() ([]*facts.Profile, error) { return p.profiler.Reports(devicePeaks) }
 
 // close completes the timeline, or drops it.
 func (p *timeProfile) close(keep bool) error {
@@ -123,7 +92,7 @@ func (p *timeProfile) close(keep bool) error {
 	if !keep {
 		return nil
 	}
-	err := p.tr.Close()
+	err := p.profiler.Close()
 	if err == nil {
 		err = p.file.Commit()
 	}

@@ -10,6 +10,7 @@ import (
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
 	"enhance/internal/trace"
+	"enhance/pipeline/facts"
 )
 
 // Profile gathers what runs on one device take: every launch and transfer by the
@@ -46,9 +47,9 @@ type profileSums struct {
 	commands int // that the queues took
 	wall     time.Duration
 	edges    time.Duration
-	steps    map[string]*StepProfile
+	steps    map[string]*stepSums
 	order    []string
-	queues   [queueCount]QueueProfile
+	queues   [queueCount]queueSums
 }
 
 // timeline is where commands are drawn.
@@ -87,7 +88,7 @@ type timedCommand struct {
 // go to tr (nil: nowhere) as a process of that number, what the host does to
 // stages (nil: nowhere).
 func NewProfile(device string, tr *trace.Writer, process int, stages *trace.Stages) *Profile {
-	return &Profile{device: device, stages: stages, timeline: timeline{tr: tr, process: process}, sums: profileSums{steps: map[string]*StepProfile{}}}
+	return &Profile{device: device, stages: stages, timeline: timeline{tr: tr, process: process}, sums: profileSums{steps: map[string]*stepSums{}}}
 }
 
 // Stages are the host's; nil of a nil Profile.
@@ -236,7 +237,7 @@ func (p *Profile) declare(i int) {
 	s := &p.active.job.Program.Steps[i]
 	sum := p.sums.steps[s.Name]
 	if sum == nil {
-		sum = &StepProfile{Name: s.Name, Kind: s.Kind.String(), Algo: p.active.job.steps[i].algo}
+		sum = &stepSums{StepProfile: facts.StepProfile{Name: s.Name, Kind: s.Kind.String(), Algo: p.active.job.steps[i].algo}}
 		p.sums.steps[s.Name] = sum
 		p.sums.order = append(p.sums.order, s.Name)
 	}

@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"enhance/clrt"
@@ -17,6 +15,7 @@ import (
 	"enhance/internal/trace"
 	"enhance/memplan"
 	"enhance/model"
+	"enhance/pipeline/facts"
 )
 
 // profiled runs pynet-s on the formula input and returns its result.
@@ -77,7 +76,7 @@ func TestProfileSums(t *testing.T) {
 			if err := tr.Close(); err != nil {
 				t.Fatal(err)
 			}
-			r := opt.Profiler.Report(&exec.Peaks{Units: peak.Units{FMA: 1e11}, Bytes: 1e10})
+			r := opt.Profiler.Report(&facts.Peaks{Units: peak.Units{FMA: 1e11}, Bytes: 1e10})
 			checkSums(t, job, r, runs)
 			checkTimeline(t, timeline.Bytes(), r)
 		})
@@ -85,7 +84,7 @@ func TestProfileSums(t *testing.T) {
 }
 
 // checkSums holds a report against itself and the plan.
-func checkSums(t *testing.T, job *exec.Job, r *exec.ProfileReport, runs int) {
+func checkSums(t *testing.T, job *exec.Job, r *facts.Profile, runs int) {
 	t.Helper()
 	if r.Runs != runs || r.FLOPs != int64(runs)*job.Plan.Cost.FLOPs || len(r.Steps) != len(job.Program.Steps) {
 		t.Errorf("%d runs, %d operations, %d steps", r.Runs, r.FLOPs, len(r.Steps))
@@ -132,14 +131,14 @@ func checkSums(t *testing.T, job *exec.Job, r *exec.ProfileReport, runs int) {
 	if bytes["read"] != int64(runs)*c.DownloadBytes || bytes["write"] < int64(runs)*c.UploadBytes {
 		t.Errorf("%d bytes written, %d read; the plan has %d and %d a run", bytes["write"], bytes["read"], c.UploadBytes, c.DownloadBytes)
 	}
-	if !slices.ContainsFunc(r.Host, func(s trace.StageTime) bool { return s.Name == "pack" && s.Count > 0 && s.Seconds > 0 }) {
+	if !slices.ContainsFunc(r.Host, func(s facts.StageTime) bool { return s.Name == "pack" && s.Count > 0 && s.Seconds > 0 }) {
 		t.Errorf("host stages %+v lack pack", r.Host)
 	}
 }
 
 // checkTimeline holds a timeline against the report: as many commands, as long,
 // on as many tracks, within a time that is about the run's.
-func checkTimeline(t *testing.T, text []byte, r *exec.ProfileReport) {
+func checkTimeline(t *testing.T, text []byte, r *facts.Profile) {
 	t.Helper()
 	var line struct {
 		TraceEvents []struct {
@@ -203,49 +202,5 @@ func TestProfilePause(t *testing.T) {
 	profiled(t, exec.Options{Profiler: p}, 1)
 	if r := p.Report(nil); r.Runs != 1 || r.Launches == 0 {
 		t.Errorf("report %+v", r)
-	}
-}
-
-// TestProfileTable compares the table's form with testdata/profile.golden, written
-// again by ENHANCE_UPDATE=1 go test ./exec -run ProfileTable.
-func TestProfileTable(t *testing.T) {
-	const path = "testdata/profile.golden"
-	r := sampleReport()
-	var got strings.Builder
-	if err := r.WriteTable(&got); err != nil {
-		t.Fatal(err)
-	}
-	if os.Getenv("ENHANCE_UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != string(want) {
-		t.Errorf("the table is\n%s\nwant\n%s", got.String(), want)
-	}
-}
-
-// sampleReport is made up: two steps, three queues.
-func sampleReport() *exec.ProfileReport {
-	return &exec.ProfileReport{
-		Device: "some GPU", Runs: 1, Wall: 0.100, Kernels: 0.060, Copies: 0.001, Gaps: 0.030, Edges: 0.009,
-		Launches: 12, Planned: 7, Commands: 40, FLOPs: 3e12, Bytes: 5e9,
-		Peaks: &exec.Peaks{Units: peak.Units{FMA: 6e13, MMA: 6e14, TF32: 3e14, Warpgroup: 9e14}, Bytes: 4e12},
-		Steps: []exec.StepProfile{
-			{Name: "conv_l1_d1.conv_3a", Kind: "conv", Algo: "mma", Launches: 10, Seconds: 0.0588, Gaps: 0.025, FLOPs: 3e12, Bytes: 4e9, Roof: 0.085, Bound: "compute",
-				Kernels: []exec.KernelProfile{{Name: "conv_mma_k3", Launches: 10, Seconds: 0.0588}}},
-			{Name: "pool1", Kind: "max_pool", Launches: 2, Seconds: 0.0012, Gaps: 0.005, Bytes: 1e9, Roof: 1.208, Bound: "memory",
-				Kernels: []exec.KernelProfile{{Name: "ops_max_pool", Launches: 2, Seconds: 0.0012}}},
-		},
-		Queues: []exec.QueueProfile{
-			{Name: "compute", Kinds: []exec.KindTimes{{Kind: "kernel", Count: 12, Seconds: 0.06}, {Kind: "write", Count: 1, Bytes: 1e6, Seconds: 0.001}}},
-			{Name: "upload", Kinds: []exec.KindTimes{{Kind: "write", Count: 23, Bytes: 46e6, Seconds: 0.002}}},
-			{Name: "download", Kinds: []exec.KindTimes{{Kind: "read", Count: 4, Bytes: 137e6, Seconds: 0.003}}},
-		},
-		Host: []trace.StageTime{{Name: "decode", Count: 45, Seconds: 0.05}, {Name: "pack", Count: 23, Seconds: 0.012}},
 	}
 }

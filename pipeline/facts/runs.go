@@ -1,5 +1,12 @@
 package facts
 
+import (
+	"slices"
+
+	"enhance/clrt"
+	"enhance/model"
+)
+
 // ApplyReport is what is known about a run over a picture.
 type ApplyReport struct {
 	Model    Model    `json:"model"`
@@ -103,4 +110,56 @@ func (c Choice) Gain() float64 {
 		return 1
 	}
 	return c.Before / c.Seconds
+}
+
+// Timing is a whole network as measured, input and output transfers included.
+type Timing struct {
+	Model     string           `json:"model"`
+	Device    *clrt.DeviceInfo `json:"device"`
+	Precision string           `json:"precision"`
+	Input     model.Shape      `json:"input"` // packed, padded
+	Output    model.Shape      `json:"output"`
+	FLOPs     int64            `json:"flops"`
+	Strategy  string           `json:"strategy"`
+	Launches  int              `json:"launches"`
+	Tuning    Tuning           `json:"tuning"` // where the choice of algorithms came from
+
+	Prepare float64   `json:"prepare_seconds"` // allocate, compile, load weights
+	Runs    []float64 `json:"runs"`            // seconds of each by the host's clock
+	Seconds float64   `json:"seconds"`         // median
+	// CPU is the processor seconds of each run, kernels included where the device is
+	// a CPU: they hold still when other programs share the cores. Empty where the
+	// system does not tell.
+	CPU        []float64 `json:"cpu_runs,omitempty"`
+	CPUSeconds float64   `json:"cpu_seconds,omitempty"` // median
+	GFLOPs     float64   `json:"gflops"`
+	PeakFMA    float64   `json:"peak_fma"` // measured, operations per second
+	PeakShare  float64   `json:"peak_share"`
+
+	PeakBytes    int64 `json:"peak_bytes"` // of device memory, measured
+	PlannedBytes int64 `json:"planned_bytes"`
+	// PeakResident is the most bytes of memory that the process has had so far, 0
+	// where the system does not tell.
+	PeakResident int64 `json:"peak_resident,omitempty"`
+	NonFinite    int64 `json:"non_finite"` // samples of the result
+
+	Algos []Algo `json:"algorithms"`
+
+	// Profile is of one more run, not among Runs.
+	Profile *Profile `json:"profile,omitempty"`
+}
+
+// Against holds the rate against what the device was measured to do at most, in
+// operations per second.
+func (t *Timing) Against(peak float64) {
+	if t.PeakFMA = peak; peak > 0 {
+		t.PeakShare = t.GFLOPs * 1e9 / peak
+	}
+}
+
+// Median of a list that is not empty; of an even number, the mean of the middle two.
+func Median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	n := len(v)
+	return (v[(n-1)/2] + v[n/2]) / 2
 }

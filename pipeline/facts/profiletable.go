@@ -1,4 +1,4 @@
-package exec
+package facts
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 // WriteTable prints the profile for people: the steps, the longest first, then
 // the kernels behind them, the queues, the host, and how all adds up to the wall
 // clock. With several runs times are of all together.
-func (r *ProfileReport) WriteTable(w io.Writer) error {
+func (r *Profile) WriteTable(w io.Writer) error {
 	e := &errWriter{w: w}
 	fmt.Fprintf(e, "profile of %d %s on %s\n\n", r.Runs, plural(r.Runs, "run"), r.Device)
 	r.writeSteps(e)
@@ -45,7 +45,7 @@ func table(w io.Writer) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 }
 
-func (r *ProfileReport) writeSteps(w io.Writer) {
+func (r *Profile) writeSteps(w io.Writer) {
 	t := table(w)
 	fmt.Fprint(t, "ms\t%\tlaunches\tgaps ms\tGFLOP/s\tGB/s\troof %\tbound\t step\n")
 	for _, s := range r.Steps {
@@ -75,7 +75,7 @@ func (r *ProfileReport) writeSteps(w io.Writer) {
 }
 
 // stepGaps are the gaps before kernels; gaps before copies are not among them.
-func (r *ProfileReport) stepGaps() float64 {
+func (r *Profile) stepGaps() float64 {
 	sum := 0.0
 	for _, s := range r.Steps {
 		sum += s.Gaps
@@ -83,7 +83,7 @@ func (r *ProfileReport) stepGaps() float64 {
 	return sum
 }
 
-func (r *ProfileReport) writeKernels(w io.Writer) {
+func (r *Profile) writeKernels(w io.Writer) {
 	t := table(w)
 	fmt.Fprint(t, "ms\t%\tlaunches\tµs each\t kernel\n")
 	for _, k := range r.SumKernels() {
@@ -92,7 +92,7 @@ func (r *ProfileReport) writeKernels(w io.Writer) {
 	t.Flush()
 }
 
-func (r *ProfileReport) writeQueues(w io.Writer) {
+func (r *Profile) writeQueues(w io.Writer) {
 	t := table(w)
 	fmt.Fprint(t, "ms\tcommands\tMB\tGB/s\t queue\n")
 	for _, q := range r.Queues {
@@ -107,7 +107,7 @@ func (r *ProfileReport) writeQueues(w io.Writer) {
 	t.Flush()
 }
 
-func (r *ProfileReport) writeHost(w io.Writer) {
+func (r *Profile) writeHost(w io.Writer) {
 	t := table(w)
 	fmt.Fprint(t, "ms\ttimes\t on the host\n")
 	for _, s := range r.Host {
@@ -116,7 +116,7 @@ func (r *ProfileReport) writeHost(w io.Writer) {
 	t.Flush()
 }
 
-func (r *ProfileReport) writeTotals(w io.Writer) {
+func (r *Profile) writeTotals(w io.Writer) {
 	t := table(w)
 	for _, v := range []struct {
 		seconds float64
@@ -135,7 +135,7 @@ func (r *ProfileReport) writeTotals(w io.Writer) {
 }
 
 // SumKernels sums kernels over the steps, the longest first.
-func (r *ProfileReport) SumKernels() []KernelProfile {
+func (r *Profile) SumKernels() []KernelProfile {
 	var all []KernelProfile
 	at := map[string]int{}
 	for _, s := range r.Steps {

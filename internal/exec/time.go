@@ -1,0 +1,136 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"enhance/clrt"
+	"enhance/internal/usage"
+	"enhance/model"
+	"enhance/pipeline/facts"
+)
+
+// Time runs a network on the formula input of h×w packed samples: once without
+// counting, then repeat times. If opt has a profile, it takes one run more; else
+// the parameters are taken out of m, to be held once.
+func Time(ctx context.Context, dev *clrt.Device, m *model.Model, name string, h, w int, opt Options, repeat int) (*facts.Timing, error) {
+	profile := opt.Profiler
+	opt.Profiler, opt.TakeWeights = nil, profile == nil
+	r := &facts.Timing{Model: name, Device: dev.Info()}
+	job, runs, cpu, err := timeRuns(r, ctx, dev, m, h, w, opt, 1+repeat)
+	if err != nil {
+		return nil, err
+	}
+	r.Runs, r.CPU = runs[1:], cpu[1:]
+	r.Seconds = facts.Median(r.Runs)
+	if r.CPUSeconds = facts.Median(r.CPU); r.CPUSeconds == 0 {
+		r.CPU = nil
+	}
+	r.FLOPs = job.Plan.Cost.FLOPs
+	r.GFLOPs = float64(r.FLOPs) / r.Seconds / 1e9
+	if profile == nil {
+		return r, nil
+	}
+	profile.Pause(true)
+	opt.Profiler = profile
+	again := *r // the profile is of the second of two runs: the first of an engine is slower
+	_, _, _, err = timeRuns(&again, ctx, dev, m, h, w, opt, 2)
+	return r, err
+}
+
+// timeRuns does n runs in a context of their own.
+func timeRuns(r *facts.Timing, ctx context.Context, dev *clrt.Device, m *model.Model, h, w int, opt Options, n int) (job *Job, took, cpu []float64, err error) {
+	if job, err = Prepare(m, h, w, dev.Info(), opt); err != nil {
+		return nil, nil, nil, err
+	}
+	r.Strategy, r.Launches, r.PlannedBytes = job.Plan.Strategy, job.Plan.Cost.Launches, job.Plan.Peak
+	r.Precision, r.Tuning = job.PrecisionName(), job.Tuning()
+	r.Input, r.Output = job.Program.Tensors[job.Program.Input].Shape, job.Program.Tensors[job.Program.Output].Shape
+	r.Algos = facts.SumAlgos(job.Explain())
+	cl, err := clrt.NewContext(dev)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer cl.Close()
+	start := time.Now()
+	e, err := job.Open(cl)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer e.Close()
+	r.Prepare = time.Since(start).Seconds()
+	in := formulaSource{r.Input, model.FormulaTensor("bench", "input", int(r.Input.Elems()))}
+	for i := range n {
+		if opt.Profiler != nil && i == n-1 {
+			opt.Profiler.Pause(false)
+		}
+		out := &finiteSink{}
+		start, before := time.Now(), usage.CPUSeconds()
+		if err := e.Run(ctx, in, out, nil); err != nil {
+			return nil, nil, nil, err
+		}
+		took, cpu = append(took, time.Since(start).Seconds()), append(cpu, usage.CPUSeconds()-before)
+		if rows := int(out.rows.Load()); rows != r.Output.H {
+			return nil, nil, nil, fmt.Errorf("%d of %d rows were delivered", rows, r.Output.H)
+		}
+		r.NonFinite = out.bad.Load()
+	}
+	r.PeakBytes = e.Peak()
+	_, r.PeakResident = usage.Process()
+	return job, took, cpu, nil
+}
+
+type formulaSource struct {
+	model.Shape
+	data []float32
+}
+
+// Rows implements Source.
+func (s formulaSource) Rows(int, int) (Rows, error) { return s, nil }
+
+func (s formulaSource) Row(y int, planes [][]float32) {
+	for c, line := range planes {
+		copy(line, s.data[(c*s.H+y)*s.W:][:s.W])
+	}
+}
+
+func (s formulaSource) End() error { return nil }
+
+// finiteSink counts rows and samples that are not finite.
+type finiteSink struct{ rows, bad atomic.Int64 }
+
+// Rows implements Sink.
+func (s *finiteSink) Rows(int, int) (Rows, error) { return s, nil }
+
+func (s *finiteSink) Row(_ int, planes [][]float32) {
+	s.rows.Add(1)
+	s.count(planes)
+}
+
+func (s *finiteSink) End() error { return nil }
+
+func (s *finiteSink) count(planes [][]float32) {
+	for _, line := range planes {
+		var sum [4]float32 // 0, or NaN if a sample is not finite
+		rest := line
+		for ; len(rest) >= 4; rest = rest[4:] {
+			sum[0] += rest[0] - rest[0]
+			sum[1] += rest[1] - rest[1]
+			sum[2] += rest[2] - rest[2]
+			sum[3] += rest[3] - rest[3]
+		}
+		for _, v := range rest {
+			sum[0] += v - v
+		}
+		if sum == [4]float32{} {
+			continue
+		}
+		for _, v := range line {
+			if v-v != 0 {
+				s.bad.Add(1)
+			}
+		}
+	}
+}
