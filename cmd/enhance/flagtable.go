@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"enhance/conv"
@@ -15,7 +16,7 @@ var (
 	takePhotos   = []string{develop, "explain", "plan-table"}
 	takeNetworks = []string{develop, "apply", "model info", "model run", "explain", "plan-table", "tune", "selftest", "bench net"}
 	runNetworks  = []string{develop, "apply", "model run", "explain", "plan-table", "bench net", "eval"}
-	makeFiles    = []string{develop, "apply", "model import", "model run", "bench net", "bench conv", "bench gemm"}
+	makeFiles    = []string{develop, "apply", "compare", "model import", "model run", "bench net", "bench conv", "bench gemm"}
 	runSuites    = []string{"bench conv", "bench gemm"}
 	benchmarks   = []string{"bench net", "bench conv", "bench gemm", "bench ladder"}
 )
@@ -185,7 +186,7 @@ var flagTable = []flag{
 		help: "print the plan and stop",
 		more: "A dry run refuses what the run would refuse before it begins. It computes nothing but, with --precision auto, the patch that decides, and writes nothing but --plan-svg.",
 		to:   func(o *options) any { return &o.dryRun }},
-	{name: "json", group: groupReport, commands: []string{develop, "apply", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
+	{name: "json", group: groupReport, commands: []string{develop, "apply", "compare", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
 		help: "print the report as one JSON object",
 		to:   func(o *options) any { return &o.json }},
 	{name: "verbose", short: "v", group: groupReport, commands: []string{develop}, basic: true,
@@ -197,18 +198,18 @@ var flagTable = []flag{
 	{name: "verbose", short: "v", group: groupReport, commands: []string{"eval"},
 		help: "print the figures of every photo as they come",
 		to:   func(o *options) any { return &o.verbose }},
-	{name: "quiet", short: "q", group: groupReport, commands: append([]string{develop, "apply", "model run", "tune"}, benchmarks...), basic: true,
+	{name: "quiet", short: "q", group: groupReport, commands: append([]string{develop, "apply", "compare", "model run", "tune"}, benchmarks...), basic: true,
 		help: "print errors only",
 		to:   func(o *options) any { return &o.quiet }},
 	{name: "version", group: groupReport, commands: []string{develop}, basic: true,
 		help: "print the version",
 		to:   func(o *options) any { return &o.version }},
-	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "apply", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
+	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "apply", "compare", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
 		help: "print this help",
 		to:   func(o *options) any { return &o.help }},
 }
 
-func init() { flagTable = append(flagTable, studyFlags...) }
+func init() { flagTable = slices.Concat(flagTable, studyFlags, reportFlags) }
 
 // words makes a completion of fixed words.
 func words(all ...string) func() []string { return func() []string { return all } }

@@ -9,8 +9,10 @@ var layers = [][]string{
 	{"farm/store",
 		"internal/icc",
 		"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/onnx", "model/pickle", "internal/profile", "raw/defects", "raw/demosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/tiff"},
-	{"internal/imgio", "model", "internal/metadata", "raw/libraw", "raw/rawjpeg", "raw/warp"},
-	{"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
+	{"internal/sidebyside",
+		"internal/imgio", "model", "internal/metadata", "raw/libraw", "raw/rawjpeg", "raw/warp"},
+	{"internal/htmlreport",
+		"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
 	{"internal/fusetest", "internal/onnxtest", "memplan", "internal/planar", "raw"},
 	{"conv", "internal/plantest", "internal/tensorfile", "pipeline/facts"},
 	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
@@ -43,6 +45,7 @@ var external = map[string][]string{
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
 	"farm", "farm/store",
+	"internal/htmlreport", "internal/sidebyside",
 	"internal/icc",
 	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/highlights", "internal/hostmemory", "internal/sharpen", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/onnx", "model/onnximport", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
 	"internal/metadata",
