@@ -32,6 +32,17 @@ type CompareReport struct {
 	Difference *image.RGBA        `json:"-"` // the picture of colour differences, made small
 }
 
+// UnequalError says that pictures to compare have different sizes.
+type UnequalError struct {
+	Before, After         string
+	BeforeSize, AfterSize imgio.SizeError
+}
+
+func (e *UnequalError) Error() string {
+	return fmt.Sprintf("%s has %dx%d pixels, %s has %dx%d: compare pictures of one size",
+		e.Before, e.BeforeSize.Width, e.BeforeSize.Height, e.After, e.AfterSize.Width, e.AfterSize.Height)
+}
+
 // DifferenceTop is the colour difference (CIEDE2000) that is white in pictures of differences.
 const DifferenceTop = 10
 
@@ -45,7 +56,7 @@ func Compare(ctx context.Context, j CompareJob) (*CompareReport, error) {
 	var size *imgio.SizeError
 	switch {
 	case errors.As(err, &size):
-		return nil, optionErrorf("compare", "%s has %dx%d pixels, %s has %dx%d: want two pictures of one size", j.Before, before.Width, before.Height, j.After, size.Width, size.Height)
+		return nil, &UnequalError{Before: j.Before, After: j.After, BeforeSize: imgio.SizeError{Width: before.Width, Height: before.Height}, AfterSize: *size}
 	case err != nil:
 		return nil, &FileError{Path: j.After, Err: err}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"enhance/internal/htmlreport"
 	"enhance/internal/printable"
 	"enhance/pipeline"
+	"enhance/pipeline/facts"
 )
 
 var compareCommand = &command{name: "compare", summary: "compare two pictures: PSNR, SSIM, colour difference, a page",
@@ -117,7 +119,11 @@ func (c *call) tellCompared(r *pipeline.CompareReport) {
 
 func writeCompared(w io.Writer, r *pipeline.CompareReport) {
 	fmt.Fprintf(w, "%-8s%dx%d, %s samples\n", "size", r.Width, r.Height, r.Domain)
-	fmt.Fprintf(w, "%-8s%s dB (R %s, G %s, B %s)\n", "CPSNR", decibels(r.CPSNR), decibels(r.PSNR[0]), decibels(r.PSNR[1]), decibels(r.PSNR[2]))
+	if math.IsInf(float64(r.CPSNR), 1) {
+		fmt.Fprintf(w, "%-8sinfinite: equal samples\n", "CPSNR")
+	} else {
+		fmt.Fprintf(w, "%-8s%s dB (R %s, G %s, B %s)\n", "CPSNR", decibels(r.CPSNR), decibels(r.PSNR[0]), decibels(r.PSNR[1]), decibels(r.PSNR[2]))
+	}
 	fmt.Fprintf(w, "%-8s%.4f, luma %.4f\n", "SSIM", r.SSIM, r.SSIMLuma)
 	fmt.Fprintf(w, "%-8smean %.2f, 95 %% up to %.2f, most %.2f\n", "dE2000", r.DeltaE.Mean, r.DeltaE.P95, r.DeltaE.Max)
 }
@@ -137,7 +143,7 @@ func comparePage(r *pipeline.CompareReport) (*htmlreport.Page, error) {
 	}
 	photo := &htmlreport.Photo{Name: before + " and " + after, Before: before, After: after, Pictures: p,
 		Figures: []htmlreport.Fact{
-			{Name: "CPSNR", Value: decibels(r.CPSNR) + " dB"}, {Name: "SSIM", Value: fmt.Sprintf("%.4f", r.SSIM)},
+			{Name: "CPSNR", Value: psnrValue(r.CPSNR)}, {Name: "SSIM", Value: fmt.Sprintf("%.4f", r.SSIM)},
 			{Name: "ΔE mean", Value: fmt.Sprintf("%.2f", r.DeltaE.Mean)}, {Name: "ΔE of 95 %, up to", Value: fmt.Sprintf("%.2f", r.DeltaE.P95)},
 			{Name: "ΔE most", Value: fmt.Sprintf("%.2f", r.DeltaE.Max)},
 		},
@@ -148,4 +154,12 @@ func comparePage(r *pipeline.CompareReport) (*htmlreport.Page, error) {
 				{Name: "SSIM of luma", Value: fmt.Sprintf("%.4f", r.SSIMLuma)}}},
 		}}
 	return &htmlreport.Page{Title: "Two pictures compared", Program: programName(), Photos: []*htmlreport.Photo{photo}}, nil
+}
+
+// psnrValue is a PSNR as a page shows it.
+func psnrValue(d facts.Decibels) string {
+	if math.IsInf(float64(d), 1) {
+		return "equal"
+	}
+	return decibels(d) + " dB"
 }

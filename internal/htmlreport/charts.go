@@ -121,7 +121,10 @@ type curveChart struct {
 }
 
 // level is a horizontal line.
-type level struct{ Name, Text, Y, TextY string }
+type level struct {
+	Name, Text, Y string
+	Class         int // of its dashes
+}
 
 const chartW, chartH = 600.0, 120.0
 
@@ -150,13 +153,8 @@ func newCurveChart(c Curve) *curveChart {
 		first := chartW * min(1, max(0, c.Samples[0].Seconds/c.Seconds))
 		out.Area = out.Line + fmt.Sprintf("L%s %sL%s %sZ", number(last), number(chartH), number(first), number(chartH))
 	}
-	for _, l := range c.Lines {
-		at := y(l.Bytes)
-		text := at - 4
-		if at < 18 {
-			text = at + 13
-		}
-		out.Levels = append(out.Levels, level{l.Name, bytesize.Text(l.Bytes), number(at), number(text)})
+	for i, l := range c.Lines {
+		out.Levels = append(out.Levels, level{l.Name, bytesize.Text(l.Bytes), number(y(l.Bytes)), i % 2})
 	}
 	return out
 }
