@@ -3,6 +3,7 @@ package sidebyside
 import (
 	"image"
 
+	"enhance/internal/colour"
 	"enhance/internal/resize"
 )
 
@@ -21,7 +22,7 @@ func NewSmall(w, h, side int) (*Small, error) {
 		return s, nil
 	}
 	var err error
-	s.rows, err = resize.New(s.rows, w, h, sw, sh)
+	s.rows, err = resize.New(s.rows, colour.SRGBTransfer, w, h, sw, sh)
 	return s, err
 }
 
