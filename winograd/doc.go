@@ -21,7 +21,7 @@
 //   - program.go, cse.go, lower.go, emit.go: a matrix becomes straight-line code
 //     with shared sub-expressions, which can be interpreted exactly, run in
 //     float32, or printed as OpenCL C.
-//   - filter.go: weights to U. decompose.go: large kernels as sums of small ones.
+//   - filter.go: weights to U.
 //   - tiling.go, split.go: which tiles, which input rows, how many bytes, and how
 //     to stay under a byte cap.
 //   - numerics.go: the measured error of a transform.

@@ -1,7 +1,5 @@
 package winograd
 
-import "fmt"
-
 // Tiling is the geometry of the tiles of one transform over an image. Tiles are
 // M×M outputs in a grid anchored at row 0, column 0 of the whole image, whatever
 // strip is being computed: an output is always made by the same tile from the same
@@ -9,21 +7,13 @@ import "fmt"
 // reach beyond the image; what they compute there is thrown away.
 type Tiling struct {
 	M, R, N    int
-	PadY, PadX int // tile row t reads from input row t·M − PadY; negative for late sub-kernels
+	PadY, PadX int // tile row t reads from input row t·M − PadY
 }
 
 // Tiling is t's geometry for a convolution that keeps the image's size, the taps
 // centred: R/2 rows and columns of padding before the image.
 func (t *Transform) Tiling() Tiling {
 	return Tiling{M: t.M, R: t.R, N: t.N, PadY: t.R / 2, PadX: t.R / 2}
-}
-
-// SubKernelTiling is t's geometry for a sub-kernel of a k×k kernel.
-func (t *Transform) SubKernelTiling(k int, p SubKernel) (Tiling, error) {
-	if p.R != t.R {
-		return Tiling{}, fmt.Errorf("winograd tiling: sub-kernel of %d taps, %v computes %d", p.R, t, t.R)
-	}
-	return Tiling{M: t.M, R: t.R, N: t.N, PadY: k/2 - p.Row, PadX: k/2 - p.Col}, nil
 }
 
 // T is the side of a tile's input, M+R−1.

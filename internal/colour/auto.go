@@ -52,23 +52,6 @@ func (h Histogram) Quantile(q float64) float64 {
 	return float64(last+1) / float64(len(h))
 }
 
-// meanBetween is the mean of the samples between the quantiles lo < hi.
-func (h Histogram) meanBetween(lo, hi float64) float64 {
-	total := float64(h.total())
-	lo, hi = lo*total, hi*total
-	sum, seen := 0.0, 0.0
-	for i, c := range h {
-		// The part of this bin's samples whose rank is within lo..hi.
-		from, to := math.Max(lo, seen), math.Min(hi, seen+float64(c))
-		if to > from {
-			centre := (from+to)/2 - seen
-			sum += (to - from) * (float64(i) + centre/float64(c)) / float64(len(h))
-		}
-		seen += float64(c)
-	}
-	return sum / (hi - lo)
-}
-
 // AutoExposure returns the exposure correction in EV (stops) for a picture whose
 // luminance, or balanced green, has histogram h: what brings the 99th percentile
 // to 0.75 of linear full scale. It is 0..3: a picture is never darkened, since
