@@ -3,6 +3,8 @@ package pickle
 import (
 	"encoding/binary"
 	"io"
+
+	"enhance/model/safetensors"
 )
 
 // legacyMagic is the first pickle of the old format, as the bytes of an integer.
@@ -45,7 +47,7 @@ func readLegacy(r io.ReaderAt, size int64) (map[string]*Tensor, error) {
 			return nil, formatError("storage %q has no values in the file", s.key)
 		}
 		b := make([]byte, s.numel*s.dtype.size) // storagePlaces saw that it fits the file
-		return b, readAt(r, b, at)
+		return b, safetensors.ReadAt(r, b, at, formatError)
 	})
 }
 
@@ -90,7 +92,7 @@ func storagePlaces(in *input, r io.ReaderAt, stores *storages) (map[string]int64
 		if in.size-at < 8 {
 			return nil, formatError("cut short before storage %q", key)
 		}
-		if err := readAt(r, count[:], at); err != nil {
+		if err := safetensors.ReadAt(r, count[:], at, formatError); err != nil {
 			return nil, err
 		}
 		at += 8

@@ -19,6 +19,8 @@ package pickle
 import (
 	"fmt"
 	"io"
+
+	"enhance/model/safetensors"
 )
 
 // Tensor is row-major values and their shape. An empty shape is one value.
@@ -46,7 +48,7 @@ func Read(r io.ReaderAt, size int64) (map[string]*Tensor, error) {
 	if size < int64(len(magic)) {
 		return nil, formatError("%d bytes are too few", size)
 	}
-	if err := readAt(r, magic[:], 0); err != nil {
+	if err := safetensors.ReadAt(r, magic[:], 0, formatError); err != nil {
 		return nil, err
 	}
 	switch {
@@ -56,16 +58,4 @@ func Read(r io.ReaderAt, size int64) (map[string]*Tensor, error) {
 		return readLegacy(r, size)
 	}
 	return nil, formatError("begins with % x: neither a zip file nor a pickle", magic)
-}
-
-// readAt fills p from offset; a file that ends early is a format error.
-func readAt(r io.ReaderAt, p []byte, offset int64) error {
-	n, err := r.ReadAt(p, offset)
-	if n == len(p) {
-		return nil
-	}
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return formatError("the file ends at byte %d, before its size", offset+int64(n))
-	}
-	return err
 }

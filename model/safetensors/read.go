@@ -14,7 +14,7 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 		return nil, formatError("%d bytes are too few for a header", size)
 	}
 	var prefix [8]byte
-	if err := readAt(r, prefix[:], 0); err != nil {
+	if err := ReadAt(r, prefix[:], 0, formatError); err != nil {
 		return nil, err
 	}
 	n := binary.LittleEndian.Uint64(prefix[:])
@@ -22,7 +22,7 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 		return nil, formatError("header of %d bytes in a file of %d bytes (at most %d)", n, size, maxHeader)
 	}
 	header := make([]byte, n)
-	if err := readAt(r, header, 8); err != nil {
+	if err := ReadAt(r, header, 8, formatError); err != nil {
 		return nil, err
 	}
 	start := 8 + int64(n)
@@ -42,14 +42,15 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// readAt fills p from offset; a file that ends early is a format error.
-func readAt(r io.ReaderAt, p []byte, offset int64) error {
+// ReadAt fills p from offset. A file that ends early is the error that damaged makes of a
+// format and its arguments.
+func ReadAt(r io.ReaderAt, p []byte, offset int64, damaged func(string, ...any) error) error {
 	n, err := r.ReadAt(p, offset)
 	if n == len(p) {
 		return nil
 	}
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return formatError("the file ends at byte %d, before its size", offset+int64(n))
+		return damaged("the file ends at byte %d, before its size", offset+int64(n))
 	}
 	return err
 }
@@ -62,7 +63,7 @@ func readValues(r io.ReaderAt, offset, n int64, dtype string) ([]float32, error)
 	for done := int64(0); done < n; {
 		count := min(n-done, 1<<15)
 		chunk := buffer[:count*size]
-		if err := readAt(r, chunk, offset+done*size); err != nil {
+		if err := ReadAt(r, chunk, offset+done*size, formatError); err != nil {
 			return nil, err
 		}
 		Convert(out[done:done+count], chunk, dtype)
