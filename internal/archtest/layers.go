@@ -13,7 +13,8 @@ var layers = [][]string{
 		"internal/imgio", "model", "internal/metadata", "raw/libraw", "raw/rawjpeg", "raw/warp"},
 	{"internal/htmlreport",
 		"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
-	{"internal/fusetest", "internal/onnxtest", "memplan", "internal/planar", "raw"},
+	{"farm/queue",
+		"internal/fusetest", "internal/onnxtest", "memplan", "internal/planar", "raw"},
 	{"conv", "internal/plantest", "internal/tensorfile", "pipeline/facts"},
 	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
 	{"bench/im2col", "internal/exec"},
@@ -31,7 +32,10 @@ var external = map[string][]string{
 	"github.com/disintegration/imaging": {"scripts/before-after"},
 	"github.com/ebitengine/purego":      {"clrt", "raw/libraw"}, // there in a process of its own: what LibRaw breaks is not this one
 	"github.com/klauspost/compress":     {"internal/imgio"},     // Huffman codes 1.6 times as fast as the standard library's
-	"github.com/rogpeppe/go-internal":   {"cmd/enhance"},        // tests
+	"github.com/nats-io/nats-server":    {"farm/queue"},
+	"github.com/nats-io/nats.go":        {"farm/queue", "farm/store"},
+	"github.com/nats-io/nkeys":          {"farm/queue"},
+	"github.com/rogpeppe/go-internal":   {"cmd/enhance"}, // tests
 	"github.com/schollz/progressbar/v3": {"cmd/enhance"},
 	"github.com/spf13/pflag":            {"cmd/enhance"},
 	"golang.org/x/image":                {"internal/imgio", "scripts/hostile", "scripts/quality-crops"}, // there: files to damage, letters
@@ -44,7 +48,7 @@ var external = map[string][]string{
 // hostOnly lists packages that must not reach OpenCL, however indirectly: they
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
-	"farm", "farm/store",
+	"farm", "farm/queue", "farm/store",
 	"internal/htmlreport", "internal/sidebyside",
 	"internal/icc",
 	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/highlights", "internal/hostmemory", "internal/sharpen", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/onnx", "model/onnximport", "model/pickle", "model/ref", "model/safetensors", "internal/quality",

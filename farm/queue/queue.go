@@ -1,0 +1,211 @@
+// Package queue is the queue of a farm, on NATS JetStream.
+//
+// [Serve] runs a server in this process; [Connect] joins one, or an external cluster.
+// [Queue.Submit] streams tasks, [Queue.Take] leases one, [Queue.Status] says what is where.
+//
+//	stream farm_tasks    farm.task.SIDE.ORDER   tasks that wait or are leased; bounded
+//	stream farm_dead     farm.dead.ORDER.TASK   photos that were given up, with reason and log
+//	bucket farm_orders   orders, how many photos each has and of which sizes, the policy
+//	bucket farm_begun    attempts by task, until it goes well
+//	bucket farm_workers  what workers say of themselves; gone when they say nothing
+//	objects farm_files   files that settings name, by their SHA-256
+//
+// A task is acknowledged after its result is published, and twice, so that the worker
+// knows. Losing any of these streams loses no result: submitting again makes what is missing.
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"enhance/farm"
+)
+
+const (
+	tasksStream   = "farm_tasks"
+	deadStream    = "farm_dead"
+	ordersBucket  = "farm_orders"
+	begunBucket   = "farm_begun"
+	workersBucket = "farm_workers"
+	filesBucket   = "farm_files"
+	wakeSubject   = "farm.wake"
+	policyKey     = "policy"
+)
+
+// Sizes that bound what a farm keeps beside the tasks, whose bound is Policy.Queue.
+const (
+	maxTask      = 32 << 10 // bytes of a message
+	maxDead      = 1_000_000
+	maxFileBytes = 8 << 30 // of all settings' files
+	// stateLife is how long a worker that says nothing is shown.
+	stateLife = 20 * time.Second
+	// duplicateTime is how long the queue remembers what was submitted.
+	duplicateTime = 2 * time.Minute
+)
+
+// taskSubject is where tasks of a size class and an order wait.
+func taskSubject(class int, order string) string {
+	return fmt.Sprintf("farm.task.%d.%s", farm.Sides[class], order)
+}
+
+// consumerName is that of an order's photos of a size class.
+func consumerName(order string, class int) string {
+	return order + "-" + strconv.Itoa(farm.Sides[class])
+}
+
+// Error is a failure to reach the farm, or a refusal by it.
+type Error struct {
+	Op  string
+	Err error
+}
+
+func (e *Error) Error() string { return "farm: cannot " + e.Op + ": " + e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// failed wraps an error of the queue, nil for none.
+func failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{op, err}
+}
+
+// Queue is a connection to a farm's queue. Its methods may be called from any goroutine.
+type Queue struct {
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	tasks   jetstream.Stream
+	offers  offers
+	orders  jetstream.KeyValue
+	begun   jetstream.KeyValue
+	workers jetstream.KeyValue
+	policy  farm.Policy
+	woken   *alarm
+}
+
+// newQueue opens what is there. make makes it first.
+func newQueue(ctx context.Context, nc *nats.Conn, make *farm.Policy) (q *Queue, err error) {
+	q = &Queue{nc: nc, woken: newAlarm()}
+	if q.js, err = jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(window), jetstream.WithPublishAsyncTimeout(answerTime), jetstream.WithDefaultTimeout(answerTime)); err != nil {
+		return nil, failed("use JetStream", err)
+	}
+	if make != nil {
+		if err := q.make(ctx, *make); err != nil {
+			return nil, failed("set the queue up", err)
+		}
+	}
+	for _, b := range []struct {
+		name string
+		to   *jetstream.KeyValue
+	}{{ordersBucket, &q.orders}, {begunBucket, &q.begun}, {workersBucket, &q.workers}} {
+		if *b.to, err = q.js.KeyValue(ctx, b.name); err != nil {
+			return nil, failed("find the queue: is enhance farm serve running there?", err)
+		}
+	}
+	if q.tasks, err = q.js.Stream(ctx, tasksStream); err != nil {
+		return nil, failed("find the tasks", err)
+	}
+	e, err := q.orders.Get(ctx, policyKey)
+	if err != nil {
+		return nil, failed("read the policy", err)
+	}
+	if err := json.Unmarshal(e.Value(), &q.policy); err != nil || q.policy.Lease <= 0 || q.policy.Attempts < 1 {
+		return nil, failed("read the policy", &farm.FormatError{What: "policy", Problem: string(e.Value())})
+	}
+	_, err = nc.Subscribe(wakeSubject, func(*nats.Msg) { q.woken.ring() })
+	return q, failed("listen", err)
+}
+
+// answerTime is how long a request may take.
+const answerTime = 5 * time.Second
+
+// make makes streams, consumers and buckets, or changes them to the policy.
+func (q *Queue) make(ctx context.Context, p farm.Policy) error {
+	_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: tasksStream, Subjects: []string{"farm.task.*.*"}, Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew,
+		MaxMsgs: p.Queue, MaxMsgSize: maxTask, Storage: jetstream.FileStorage, Duplicates: duplicateTime,
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: deadStream, Subjects: []string{"farm.dead.*.*"}, Discard: jetstream.DiscardNew, DiscardNewPerSubject: false,
+		MaxMsgs: maxDead, MaxMsgsPerSubject: 1, Storage: jetstream.FileStorage, AllowDirect: true,
+	}); err != nil {
+		return err
+	}
+	for _, b := range []jetstream.KeyValueConfig{
+		{Bucket: ordersBucket}, {Bucket: begunBucket}, {Bucket: workersBucket, TTL: stateLife},
+	} {
+		if _, err := q.js.CreateOrUpdateKeyValue(ctx, b); err != nil {
+			return err
+		}
+	}
+	if _, err := q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: filesBucket, MaxBytes: maxFileBytes}); err != nil {
+		return err
+	}
+	kv, err := q.js.KeyValue(ctx, ordersBucket)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(p)
+	if err == nil {
+		_, err = kv.Put(ctx, policyKey, data)
+	}
+	return err
+}
+
+// Policy is the farm's.
+func (q *Queue) Policy() *farm.Policy { return &q.policy }
+
+// JetStream is the connection's, for stores of objects.
+func (q *Queue) JetStream() jetstream.JetStream { return q.js }
+
+// Close ends the connection.
+func (q *Queue) Close() { q.nc.Close() }
+
+// PutOrder keeps an order, and un-cancels it.
+func (q *Queue) PutOrder(ctx context.Context, o *farm.Order) error {
+	_, err := q.orders.Put(ctx, "order."+o.ID(), o.Encode())
+	if err == nil {
+		err = q.orders.Delete(ctx, "cancelled."+o.ID())
+	}
+	return failed("store the order", err)
+}
+
+// Order reads an order.
+func (q *Queue) Order(ctx context.Context, id string) (*farm.Order, error) {
+	if !farm.IsID(id) {
+		return nil, &farm.FormatError{What: "order's ID", Problem: strconv.Quote(id)}
+	}
+	e, err := q.orders.Get(ctx, "order."+id)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, &UnknownOrderError{id}
+	}
+	if err != nil {
+		return nil, failed("read an order", err)
+	}
+	o, err := farm.ParseOrder(e.Value())
+	if err == nil && o.ID() != id {
+		err = &farm.FormatError{What: "order", Problem: "its contents are not those of its ID"}
+	}
+	return o, err
+}
+
+// UnknownOrderError says that a task belongs to no order.
+type UnknownOrderError struct{ ID string }
+
+func (e *UnknownOrderError) Error() string { return "the farm has no order " + e.ID }
+
+// setTotal notes how many photos an order has.
+func (q *Queue) setTotal(ctx context.Context, order string, photos int64) error {
+	_, err := q.orders.Put(ctx, "total."+order, strconv.AppendInt(nil, photos, 10))
+	return failed("note the number of photos", err)
+}

@@ -1,0 +1,156 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"enhance/farm"
+)
+
+// Status is the state of a farm.
+type Status struct {
+	Orders  []OrderStatus `json:"orders"`
+	Workers []Worker      `json:"workers"`
+	// Running counts tasks that are leased, of all orders; Strays messages that were no task.
+	Running int64 `json:"running"`
+	Strays  int64 `json:"strays"`
+	// Homeless are tasks by the longest side of their photos that no worker has the memory for.
+	Homeless map[int]int64 `json:"homeless,omitempty"`
+	// Bound is how many tasks may wait.
+	Bound int64 `json:"queue_bound"`
+	// Rate is photos a second by what workers say; 0: unknown.
+	Rate float64 `json:"photos_per_second"`
+}
+
+// OrderStatus is the state of an order.
+type OrderStatus struct {
+	ID        string `json:"id"`
+	Photos    int64  `json:"photos"`
+	Done      int64  `json:"done"`
+	Waiting   int64  `json:"waiting"` // running ones included
+	Dead      int64  `json:"dead"`
+	Cancelled bool   `json:"cancelled,omitempty"`
+}
+
+// Left is how many seconds the queue needs at this rate, 0 if unknown.
+func (s *Status) Left() float64 {
+	var waiting int64
+	for _, o := range s.Orders {
+		waiting += o.Waiting
+	}
+	if s.Rate <= 0 {
+		return 0
+	}
+	return float64(waiting) / s.Rate
+}
+
+// Status asks for the state of the farm.
+func (q *Queue) Status(ctx context.Context) (*Status, error) {
+	s := &Status{Bound: q.policy.Queue}
+	var err error
+	if s.Workers, err = q.Workers(ctx); err != nil {
+		return nil, err
+	}
+	largest := 0
+	for _, w := range s.Workers {
+		largest = max(largest, w.Largest)
+		if w.Seconds > 0 && strings.HasPrefix(w.State, "working") {
+			s.Rate += 1 / w.Seconds
+		}
+	}
+	orders := map[string]*OrderStatus{}
+	of := func(id string) *OrderStatus {
+		if orders[id] == nil {
+			orders[id] = &OrderStatus{ID: id}
+		}
+		return orders[id]
+	}
+	info, err := q.tasks.Info(ctx, jetstream.WithSubjectFilter("farm.task.>"))
+	if err != nil {
+		return nil, failed("count the tasks", err)
+	}
+	for subject, n := range info.State.Subjects {
+		parts := strings.Split(subject, ".") // farm.task.SIDE.ORDER
+		of(parts[3]).Waiting += int64(n)
+		if side, _ := strconv.Atoi(parts[2]); side > largest {
+			if s.Homeless == nil {
+				s.Homeless = map[int]int64{}
+			}
+			s.Homeless[side] += int64(n)
+		}
+	}
+	consumers := q.tasks.ListConsumers(ctx)
+	for c := range consumers.Info() {
+		s.Running += int64(c.NumAckPending)
+	}
+	if err := consumers.Err(); err != nil {
+		return nil, failed("count the tasks", err)
+	}
+	if err := q.countDead(ctx, s, of); err != nil {
+		return nil, err
+	}
+	if err := q.countPhotos(ctx, of); err != nil {
+		return nil, err
+	}
+	for _, o := range orders {
+		if !o.Cancelled {
+			o.Photos = max(o.Photos, o.Waiting+o.Dead)
+			o.Done = o.Photos - o.Waiting - o.Dead
+		}
+		s.Orders = append(s.Orders, *o)
+	}
+	slices.SortFunc(s.Orders, func(a, b OrderStatus) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Workers, func(a, b Worker) int { return cmp.Compare(a.Name, b.Name) })
+	return s, nil
+}
+
+// countDead counts photos that were given up, by order.
+func (q *Queue) countDead(ctx context.Context, s *Status, of func(string) *OrderStatus) error {
+	stream, err := q.js.Stream(ctx, deadStream)
+	if err != nil {
+		return failed("count the dead", err)
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter("farm.dead.>"))
+	if err != nil {
+		return failed("count the dead", err)
+	}
+	for subject := range info.State.Subjects {
+		if order := strings.Split(subject, ".")[2]; farm.IsID(order) {
+			of(order).Dead++
+		} else {
+			s.Strays++
+		}
+	}
+	return nil
+}
+
+// countPhotos reads how many photos orders have, and which are cancelled.
+func (q *Queue) countPhotos(ctx context.Context, of func(string) *OrderStatus) error {
+	watch, err := q.orders.Watch(ctx, ">", jetstream.IgnoreDeletes())
+	if err != nil {
+		return failed("list the orders", err)
+	}
+	defer watch.Stop()
+	for {
+		select {
+		case e := <-watch.Updates():
+			if e == nil {
+				return nil
+			}
+			kind, id, _ := strings.Cut(e.Key(), ".")
+			switch kind {
+			case "total":
+				of(id).Photos, _ = strconv.ParseInt(string(e.Value()), 10, 64)
+			case "cancelled":
+				of(id).Cancelled = true
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

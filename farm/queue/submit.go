@@ -1,0 +1,149 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"enhance/farm"
+)
+
+// window is how many tasks a submitter has under way.
+const window = 256
+
+// Sized is a task and the size class of its photo.
+type Sized struct {
+	*farm.Task
+	Class int
+}
+
+// Submitted counts what became of tasks.
+type Submitted struct {
+	Accepted   int64 `json:"accepted"`
+	Duplicates int64 `json:"duplicates"` // that were submitted a short time before
+	Waited     bool  `json:"waited"`     // the queue was full for a while
+}
+
+// Submit streams the tasks of an order into the queue. It holds no more than a window of them:
+// where the queue is full it waits. progress, if not nil, is told how many are in.
+func (q *Queue) Submit(ctx context.Context, order string, tasks iter.Seq[Sized], progress func(Submitted)) (Submitted, error) {
+	s := submission{Queue: q, order: order, progress: progress}
+	for t := range tasks {
+		if err := s.add(ctx, t); err != nil {
+			return s.counts, err
+		}
+	}
+	return s.counts, s.settle(ctx, 0)
+}
+
+// SetTotal notes how many photos an order has in all.
+func (q *Queue) SetTotal(ctx context.Context, order string, photos int64) error {
+	return q.setTotal(ctx, order, photos)
+}
+
+// submission is one Submit.
+type submission struct {
+	*Queue
+	order    string
+	progress func(Submitted)
+	counts   Submitted
+	pending  []pending // the oldest first
+	offered  [len(farm.Sides)]bool
+}
+
+type pending struct {
+	task   Sized
+	answer jetstream.PubAckFuture
+}
+
+func (s *submission) add(ctx context.Context, t Sized) error {
+	if !s.offered[t.Class] {
+		if err := s.offer(ctx, Offer{s.order, t.Class}); err != nil {
+			return err
+		}
+		s.offered[t.Class] = true
+	}
+	if err := s.settle(ctx, window-1); err != nil {
+		return err
+	}
+	answer, err := s.js.PublishAsync(taskSubject(t.Class, s.order), t.Encode(), jetstream.WithMsgID(t.ID()), jetstream.WithExpectStream(tasksStream))
+	if err != nil {
+		return s.again(ctx, t)
+	}
+	s.pending = append(s.pending, pending{t, answer})
+	return nil
+}
+
+// settle waits until no more than some tasks are under way.
+func (s *submission) settle(ctx context.Context, most int) error {
+	for len(s.pending) > most {
+		p := s.pending[0]
+		s.pending = s.pending[1:]
+		select {
+		case ack := <-p.answer.Ok():
+			s.count(ack)
+		case <-p.answer.Err():
+			if err := s.again(ctx, p.task); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if most == 0 {
+		s.wake()
+	}
+	return nil
+}
+
+// count takes the answer to one task, and wakes idle workers now and then.
+func (s *submission) count(ack *jetstream.PubAck) {
+	if ack.Duplicate {
+		s.counts.Duplicates++
+	} else {
+		s.counts.Accepted++
+	}
+	if n := s.counts.Accepted; n < 8 || n%(window/4) == 0 {
+		s.wake()
+	}
+	if s.progress != nil {
+		s.progress(s.counts)
+	}
+}
+
+// again publishes a task until it is in: the queue was full, or the server away. Its ID
+// keeps it from being there twice.
+func (s *submission) again(ctx context.Context, t Sized) error {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		ack, err := s.js.Publish(ctx, taskSubject(t.Class, s.order), t.Encode(), jetstream.WithMsgID(t.ID()), jetstream.WithExpectStream(tasksStream))
+		if err == nil {
+			s.count(ack)
+			return nil
+		}
+		var api *jetstream.APIError
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case isFull(err):
+			s.counts.Waited = true
+			s.wake()
+		case errors.As(err, &api):
+			return failed("submit "+t.Photo, err)
+		}
+		if err := sleep(ctx, wait, nil); err != nil {
+			return err
+		}
+	}
+}
+
+// isFull reports whether the stream of tasks has as many as it may.
+func isFull(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == 10077 || api.ErrorCode == 10023 || api.ErrorCode == 10047) // store failed, no resources, no storage
+}
+
+// wake has idle workers look for tasks.
+func (q *Queue) wake() { q.nc.Publish(wakeSubject, nil) }
