@@ -269,12 +269,16 @@ func (w *walk) admit(ctx context.Context, s *Session, j Job) (*run, int64, error
 		return nil, 0, err
 	}
 	r.holds.limiter = w.limiter
-	r.holds.blocks, r.holds.batches = blocksOf(r.geo.region), 4*outBatches
 	if w.photos > 1 { // the device is for others as soon as possible
-		r.holds.batches = max(outBatches, batchesOf(r.geo))
+		r.holds.blocks, r.holds.batches, r.holds.whole = blocksOf(r.geo.region), max(outBatches, batchesOf(r.geo)), true
+	} else {
+		if !r.keepDecoded() {
+			r.holds.blocks = blocksOf(r.geo.region)
+		}
+		r.holds.batches = 4 * outBatches
 	}
 	if !w.limiter.affords(r.photoBytes()) {
-		r.holds.blocks, r.holds.batches = 0, outBatches
+		r.holds.blocks, r.holds.batches, r.holds.whole = 0, outBatches, false
 	}
 	bytes := r.photoBytes()
 	if err := w.limiter.acquire(ctx, bytes); err != nil {

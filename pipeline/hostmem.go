@@ -174,6 +174,9 @@ func (r *run) decodeBytes() int64 {
 	if strings.Contains(r.meta.Format, "JPEG") {
 		n += 32 << 20
 	}
+	if r.photo != nil { // nil: a size is asked about
+		n += r.photo.KeptBytes()
+	}
 	return n + r.repairBytes() + r.decisions.rendering.bytes()
 }
 

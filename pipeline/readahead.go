@@ -68,6 +68,21 @@ func blocksHeld(asked int, region raw.Rect) int {
 	return min(max(asked, aheadBlocks), blocksOf(region))
 }
 
+// keepDecoded has a photo that can be read from its top only decoded once, for its
+// statistics and for the network, where the host has memory to spare. It reports whether that
+// is so.
+func (r *run) keepDecoded() bool {
+	const share = 8 // of the memory that is available
+	if r.session.lowHostMemory() || r.session.device.profile != nil {
+		return false
+	}
+	bytes := 2 * int64(r.meta.Width) * int64(r.meta.Height)
+	if avail, ok := r.session.host.available(); ok && bytes > avail/share {
+		return false
+	}
+	return r.photo.KeepDecoded()
+}
+
 // blocks returns blocks first to last, which must be fewer than aheadBlocks. They
 // stay until done is called, which must be.
 func (a *readAhead) blocks(first, last int) (bs [][]uint16, done func(), err error) {

@@ -40,9 +40,12 @@ type runTurn struct {
 }
 
 // runHolds is what a run may hold of the picture, see batch.go: decoded blocks (0: the
-// least) and developed batches; and what is told what the session holds, nil for nothing.
+// least) and developed batches; whether all is decoded and repaired before the statistics are
+// made, which costs least while the device is at work on other photos; and what is told what
+// the session holds, nil for nothing.
 type runHolds struct {
 	blocks, batches int
+	whole           bool
 	limiter         *memoryLimiter
 }
 
@@ -89,7 +92,7 @@ func (r *run) do() (err error) {
 	if withoutNetworkFor(r.meta) {
 		return r.withoutNetwork(out, w, h)
 	}
-	if blocksHeld(r.holds.blocks, r.geo.region) == blocksOf(r.geo.region) {
+	if r.holds.whole || blocksOf(r.geo.region) <= aheadBlocks {
 		r.decodeAhead() // all of it, once, whatever reads it
 	}
 	defer func() {

@@ -168,6 +168,7 @@ func (s *Session) Enhance(ctx context.Context, j Job) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.keepDecoded()
 	return r.finish()
 }
 

@@ -42,6 +42,7 @@ func (p *Photo) openPNG(r io.ReaderAt, size int64) error {
 	if err := checkChunks(r, size); err != nil {
 		return err
 	}
+	p.sequential = true
 	p.rows = &pngRows{r: r, size: size, width: w, height: h, row: make([]byte, 1+2*w), above: make([]byte, 2*w)}
 	p.meta = plainMeta(w, h)
 	p.meta.Format = "PNG mosaic, 16-bit"

@@ -95,6 +95,9 @@ type Photo struct {
 	closer io.Closer
 	apart  *libraw.Image // nil: all is read in this process
 
+	sequential bool      // a few rows of every part of the photo cost as much as all of it
+	kept       *keptRows // nil if not sequential
+
 	opcodes [3][]opcode.Operation
 	carried dng.Carried
 	lens    *Lens         // what of list 3 waits for demosaicing
@@ -172,7 +175,14 @@ func (p *Photo) complete(opt Options) error {
 	if p.meta.Linear {
 		return p.correctLinear()
 	}
-	return p.correct()
+	if err := p.correct(); err != nil {
+		return err
+	}
+	if p.sequential {
+		p.kept = &keptRows{next: p.rows, width: p.meta.Width, height: p.meta.Height}
+		p.rows = p.kept
+	}
+	return nil
 }
 
 // Close releases the file and ends the process that reads it, if there is one.

@@ -75,7 +75,7 @@ func (p *Photo) sniff(r io.ReaderAt, size int64, command []string) error {
 		if err != nil {
 			return p.openMakersTIFF(r, size, command, err)
 		}
-		p.meta, p.opcodes, p.carried = im.Meta, im.Opcodes, im.Carried
+		p.meta, p.opcodes, p.carried, p.sequential = im.Meta, im.Opcodes, im.Carried, im.Sequential
 		if im.Meta.Linear {
 			p.linear = opcode.NewChain(im.Meta.Width, im.Meta.Height, 3, im.ReadLinear)
 		} else {

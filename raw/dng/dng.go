@@ -39,6 +39,9 @@ type Image struct {
 	// Carried is what a linear DNG file made of the image repeats.
 	Carried Carried
 
+	// Sequential says that reading a few rows of every part of the image decodes most of it.
+	Sequential bool
+
 	// Opcodes are the file's opcode lists 1 to 3. ReadRows has applied the first.
 	Opcodes [3][]opcode.Operation
 }
@@ -108,6 +111,7 @@ func (s *source) open() (*Image, error) {
 	}
 	im.Meta.Format = s.name() + ", " + codec
 	im.Meta.BitDepth = l.bits
+	im.Sequential = l.sequential()
 	for _, step := range []func(*Image, *layout) error{
 		s.cfa, s.area, s.opcodes, s.linearization, s.levels, s.maskedBlack, s.camera, s.colour, s.exif, s.xmp, s.carry,
 	} {

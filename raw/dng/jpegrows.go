@@ -40,11 +40,16 @@ type slot struct {
 
 func newJPEGRows(r io.ReaderAt, l *layout, early bool) *jpegRows {
 	j := &jpegRows{layout: l, r: r, early: early}
-	j.whole = int64(l.w)*int64(min(l.ch, l.h))*2*slots <= cacheBytes
+	j.whole = j.fitsCache()
 	for i := range j.slot {
 		j.slot[i].k = -1
 	}
 	return j
+}
+
+// fitsCache reports whether decoded rows of chunks do.
+func (j *jpegRows) fitsCache() bool {
+	return int64(j.w)*int64(min(j.ch, j.h))*2*slots <= cacheBytes
 }
 
 func (j *jpegRows) readRows(y0, n, x0, x1 int, dst []uint16) error {

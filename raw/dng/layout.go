@@ -42,6 +42,15 @@ func (l *layout) rowsIn(k int) int {
 // byte boundary.
 func (l *layout) rowBytes() int64 { return (int64(l.cw)*int64(l.spp)*int64(l.bits) + 7) / 8 }
 
+// sequential reports whether chunks are compressed and so high that a sample of a few dozen
+// rows, spread over the image, touches nearly all of them.
+func (l *layout) sequential() bool {
+	const parts = 24
+	j := jpegRows{layout: l}
+	cached := l.compression == compLosslessJPEG && l.spp == 1 && !l.dct && j.fitsCache() && (l.h+l.ch-1)/l.ch <= slots
+	return l.compression != compNone && l.ch >= l.h/parts && !cached
+}
+
 // layout reads and checks the grid. Nothing larger than the file's own tables
 // is allocated.
 func (s *source) layout() (*layout, error) {
