@@ -22,7 +22,9 @@ type balance struct {
 	tone    *colour.Tone
 	curve   colour.Curve
 	sharpen *sharpen.Settings
-	linear  bool    // ToneLinear was asked for
+	linear  bool // ToneLinear was asked for
+	camera  bool // the output has the camera's light, and neutral for its white balance
+	neutral [3]float64
 	amount  float64 // of sharpening that was asked for
 	// headroom is the brightest light that is told apart, 1 being what saturates the colour
 	// of gain 1. The network sees light divided by it.

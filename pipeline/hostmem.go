@@ -13,6 +13,7 @@ import (
 	"enhance/internal/imgio"
 	"enhance/pipeline/facts"
 	"enhance/raw"
+	"enhance/raw/dng"
 )
 
 // HostMemoryError says that a run would need more of the host's memory than it
@@ -225,10 +226,15 @@ func (r *run) pictureBytes() []facts.HostUse {
 	pixels, o := int64(w)*int64(h), &r.job.Output
 	var all []facts.HostUse
 	add := func(purpose string, bytes int64) { all = append(all, facts.HostUse{Purpose: purpose, Bytes: bytes}) }
-	if r.meta.Orientation >= 3 {
+	if r.meta.Orientation >= 3 && o.Format != DNG {
 		add("for the picture, which is turned before it is written", 3*pixels*int64(max(o.Bits, 8))/8)
 	}
 	add("for the picture's resizing", r.resizerBytes())
+	if o.Format == DNG {
+		add("of the DNG file's encoder", dng.LinearBytes(w, dngPlanes(r.meta)))
+		add("of the DNG file's preview", previewBytes())
+		return all
+	}
 	encoder := int64(encoderBytes)
 	if o.Format == JPEG {
 		encoder = 6 * int64(w) * int64(min(imgio.JPEGBandRows(w), h))

@@ -57,7 +57,7 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 	}
 	defer c.close()
 	r.report.Warn("%s", c.note)
-	if r.decisions.balance, err = decideBalance(r.meta, c.statistics, r.job, false, r.report); err != nil {
+	if err = r.decideLight(c.statistics, false); err != nil {
 		return r.photoError(err)
 	}
 	if err = r.decideRendering(c.conv); err != nil {
@@ -88,14 +88,11 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 
 // developColours makes the picture of a photo's camera colours.
 func (r *run) developColours(c *colourRows, out *target, w, h int) error {
-	var tap func([]uint16) error
-	if r.decisions.compare != nil {
-		tap = r.decisions.compare.row
-	}
-	enc, err := r.resized(encoder(out, &r.job.Output, r.meta, w, h, tap, r.report))
+	enc, err := r.encoder(out, w, h)
 	if err != nil {
 		return err
 	}
+	defer r.abandonEncoder()
 	dev := newDeveloper(r.geo, r.decisions.rendering, enc, r.holds.batches, &r.session.host.pictures, r.session.stages())
 	defer dev.abandon()
 	start := time.Now()

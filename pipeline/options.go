@@ -179,7 +179,7 @@ type Output struct {
 	Resize Resize // the zero value is the photo's size
 
 	Format  Format // AnyFormat takes it from Path's extension
-	Bits    int    // 8 or 16 a sample; 0 is 8
+	Bits    int    // 8 or 16 a sample; 0 is 16 of a DNG file, else 8
 	Quality int    // of JPEG, 1 to 100; 0 is 92
 
 	Profile OutputProfile // what the samples mean; "" is sRGB
@@ -194,6 +194,7 @@ const (
 	PNG       Format = "png"
 	TIFF      Format = "tiff"
 	JPEG      Format = "jpeg"
+	DNG       Format = "dng" // the camera's light, demosaiced (docs/dng.md)
 )
 
 // UnmarshalText reads a format's name or file extension.
@@ -210,8 +211,10 @@ func parseFormat(s string) (Format, error) {
 		return TIFF, nil
 	case "jpg", "jpeg":
 		return JPEG, nil
+	case "dng":
+		return DNG, nil
 	}
-	return AnyFormat, optionErrorf("format", "%q is not png, tiff or jpeg", s)
+	return AnyFormat, optionErrorf("format", "%q is not png, tiff, jpeg or dng", s)
 }
 
 // Extension is what names of files of the format end in.
@@ -221,6 +224,8 @@ func (f Format) Extension() string {
 		return ".tif"
 	case JPEG:
 		return ".jpg"
+	case DNG:
+		return ".dng"
 	}
 	return ".png"
 }
@@ -233,13 +238,16 @@ func (o *Output) complete() error {
 		} else {
 			f, err := parseFormat(filepath.Ext(o.Path))
 			if err != nil {
-				return optionErrorf("output", "%s: the name should end in .png, .jpg or .tif, or --format say what it is", o.Path)
+				return optionErrorf("output", "%s: the name should end in .png, .jpg, .tif or .dng, or --format say what it is", o.Path)
 			}
 			o.Format = f
 		}
 	}
 	if o.Bits == 0 {
 		o.Bits = 8
+		if o.Format == DNG {
+			o.Bits = 16
+		}
 	}
 	if o.Quality == 0 {
 		o.Quality = 92
@@ -247,6 +255,8 @@ func (o *Output) complete() error {
 	switch {
 	case o.Bits != 8 && o.Bits != 16:
 		return optionErrorf("bits", "%d: want 8 or 16", o.Bits)
+	case o.Format == DNG && o.Bits != 16:
+		return optionErrorf("bits", "a DNG file has 16 bits: leave it out")
 	case o.Format == JPEG && o.Bits == 16:
 		return optionErrorf("bits", "JPEG holds 8 bits: choose png or tiff for 16")
 	case o.Quality < 1 || o.Quality > 100:

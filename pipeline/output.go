@@ -8,7 +8,6 @@ import (
 
 	"enhance/internal/atomicfile"
 	"enhance/internal/imgio"
-	"enhance/raw"
 )
 
 // target is where the picture goes: a file that appears only when it is whole, or
@@ -87,24 +86,42 @@ func (t *target) abort() error {
 	return t.file.Abort()
 }
 
-// encoder opens the encoder of a picture whose stored rows have size w×h, turned
-// upright by the photo's orientation. tap, if not nil, sees the upright rows.
-func encoder(t *target, o *Output, m *raw.Meta, w, h int, tap func(rgb []uint16) error, rep *Report) (imgio.RowWriter, error) {
-	uw, uh := imgio.OrientedSize(w, h, m.Orientation)
-	head := imgio.Header{Width: uw, Height: uh, Bits: o.Bits, Encoding: o.Profile.encoding(), Exif: m.Exif}
+// encoder opens the encoder of the output, whose stored rows have size w×h, with all that
+// stands between the rows as they are developed and it.
+func (r *run) encoder(t *target, w, h int) (imgio.RowWriter, error) {
+	if r.job.Output.Format == DNG {
+		return r.dngEncoder(t)
+	}
+	return r.resized(r.pictureEncoder(t, w, h))
+}
+
+// abandonEncoder ends what an encoder does beside its caller, if the output was not
+// completed.
+func (r *run) abandonEncoder() {
+	if r.abandonOutput != nil {
+		r.abandonOutput()
+	}
+}
+
+// pictureEncoder opens the encoder of a finished picture, which is turned upright by the
+// photo's orientation.
+func (r *run) pictureEncoder(t *target, w, h int) (imgio.RowWriter, error) {
+	o := &r.job.Output
+	uw, uh := imgio.OrientedSize(w, h, r.meta.Orientation)
+	head := imgio.Header{Width: uw, Height: uh, Bits: o.Bits, Encoding: o.Profile.encoding(), Exif: r.meta.Exif}
 	out, err := newEncoder(t, o, head)
 	if errors.Is(err, imgio.ErrExif) {
-		rep.Warn("the photo's EXIF data is malformed and was left out")
+		r.report.Warn("the photo's EXIF data is malformed and was left out")
 		head.Exif = nil
 		out, err = newEncoder(t, o, head)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if tap != nil {
-		out = &tapped{out, tap}
+	if r.decisions.compare != nil {
+		out = &tapped{out, r.decisions.compare.row}
 	}
-	return imgio.Oriented(out, imgio.Header{Width: w, Height: h, Bits: o.Bits}, m.Orientation)
+	return imgio.Oriented(out, imgio.Header{Width: w, Height: h, Bits: o.Bits}, r.meta.Orientation)
 }
 
 func newEncoder(t *target, o *Output, head imgio.Header) (imgio.RowWriter, error) {

@@ -135,6 +135,9 @@ func (b *balance) light(c *model.Convention) func() *lightTable {
 
 // code is the last stage.
 func (b *balance) code(c *model.Convention) func(light [3][]float32, codes []uint16) {
+	if b.camera {
+		return b.cameraCodes
+	}
 	gain := float64(float32(math.Exp2(b.ev)))
 	matrix := colour.Convert(colour.SRGB, b.output.Space) // of light that a network has rendered
 	switch {

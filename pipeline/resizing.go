@@ -36,7 +36,12 @@ func (s *Resize) UnmarshalText(text []byte) error {
 // writtenSize is the size of the picture that is written, as stored and upright: with
 // square pixels, and within the job's bounds.
 func (r *run) writtenSize() (w, h, uprightW, uprightH int) {
-	w, h = r.meta.SquareSize(r.geo.out.Width(), r.geo.out.Height())
+	w, h = r.geo.out.Width(), r.geo.out.Height()
+	if r.job.Output.Format == DNG { // tags say that pixels are not square
+		uprightW, uprightH = imgio.OrientedSize(w, h, r.meta.Orientation)
+		return w, h, uprightW, uprightH
+	}
+	w, h = r.meta.SquareSize(w, h)
 	uprightW, uprightH = imgio.OrientedSize(w, h, r.meta.Orientation)
 	if s := r.job.Output.Resize; s != (Resize{}) {
 		uprightW, uprightH = resize.Fit(uprightW, uprightH, s.Width, s.Height)

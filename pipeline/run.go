@@ -31,6 +31,8 @@ type run struct {
 	ahead     *readAhead
 	found     *defects.Found // defects; nil: none are looked for
 	decisions decisions
+	// abandonOutput ends what an encoder does beside its caller; nil: there is nothing.
+	abandonOutput func()
 }
 
 // runTurn is a run's turn on the device.
@@ -55,6 +57,8 @@ type decisions struct {
 	estimate  *noise.Estimation // of the noise; nil: there is none
 	light     *lightSample      // nil: nobody asked for it
 	balance   *balance
+	preview   *balance // of a DNG file's preview
+	lens      bool     // corrections for the developed picture are applied
 	rendering *rendering
 	compare   *comparison // nil: no reference
 }
@@ -113,7 +117,7 @@ func (r *run) do() (err error) {
 	}
 	display := r.session.model.Convention.Output == model.OutputDisplaySRGB
 	count := statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight, r.spot}
-	if r.decisions.balance, err = decideBalance(r.meta, count, r.job, display, r.report); err != nil {
+	if err = r.decideLight(count, display); err != nil {
 		return r.photoError(err)
 	}
 	if err = r.decideRendering(&r.session.model.Convention); err != nil {
@@ -152,9 +156,16 @@ func (r *run) decideRendering(c *model.Convention) error {
 		}
 	}
 	facts := r.photo.Lens()
-	if facts != nil && !r.job.Lens.applied(r.decisions.balance.linear) {
-		facts = nil
+	r.decisions.lens = facts != nil && r.job.Lens.applied(r.decisions.balance.linear)
+	switch {
+	case facts == nil || r.decisions.lens:
+	case r.job.Output.Format == DNG:
+		r.report.Warn("the lens corrections that the file asks for are left to readers of the DNG file; --lens auto applies them")
+	default:
 		r.report.Warn("the lens corrections that the file asks for are left out; --lens auto applies them")
+	}
+	if !r.decisions.lens {
+		facts = nil
 	}
 	l, err := newLens(facts, r.geo, c, r.decisions.balance.gains, r.report)
 	if err == nil {
@@ -228,14 +239,11 @@ func (r *run) photoError(err error) error {
 
 // make runs the network and writes the picture.
 func (r *run) make(out *target, w, h int) error {
-	var tap func([]uint16) error
-	if r.decisions.compare != nil {
-		tap = r.decisions.compare.row
-	}
-	enc, err := r.resized(encoder(out, &r.job.Output, r.meta, w, h, tap, r.report))
+	enc, err := r.encoder(out, w, h)
 	if err != nil {
 		return err
 	}
+	defer r.abandonEncoder()
 	conv := &r.session.model.Convention
 	lev := newLevels(r.meta, conv, r.decisions.balance.networkGains(), r.report.Noise)
 	lev.shading = r.photo.Gains()

@@ -182,6 +182,9 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 		if err := j.Output.complete(); err != nil {
 			return nil, err
 		}
+		if err := j.refuseDNG(); err != nil {
+			return nil, err
+		}
 	}
 	if j.Reference != "" && j.Output.Profile.encoding() != colour.SRGBEncoding {
 		return nil, optionErrorf("reference", "a reference is compared as sRGB, which the output profile %s is not: leave one of them out", j.Output.Profile)
@@ -199,13 +202,21 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 		r.photo.Close()
 		return nil, err
 	}
+	shown := r.meta
+	if j.Output.Format == DNG {
+		if err = r.refuseModel(); err != nil {
+			r.photo.Close()
+			return nil, err
+		}
+		shown = r.dngArea()
+	}
 	switch {
 	case r.meta.Linear:
-		r.geo = pixelLayout(r.meta, 0)
+		r.geo = pixelLayout(shown, 0)
 	case withoutNetworkFor(r.meta):
-		r.geo = pixelLayout(r.meta, contextSamples)
+		r.geo = pixelLayout(shown, contextSamples)
 	default:
-		r.geo = layout(r.meta, &s.model.Convention)
+		r.geo = layout(shown, &s.model.Convention)
 	}
 	r.report = s.newReport(&j, r.meta)
 	r.repairDefects()

@@ -55,6 +55,9 @@ func (o *order) readJob() (err error) {
 	case o.quality == 0:
 		return usagef("--quality: 0: want 1 to 100")
 	}
+	if !o.given["bits"] {
+		j.Output.Bits = 0 // the format's
+	}
 	if o.format != "" {
 		if err = j.Output.Format.UnmarshalText([]byte(o.format)); err != nil {
 			return err

@@ -49,13 +49,13 @@ type Directories struct {
 // little-endian and has empty directories. MakerNote, thumbnails and texts without a
 // character are left out.
 func ParseExif(block []byte) (*Directories, error) {
-	d := &Directories{Order: binary.LittleEndian}
+	d := NoExif(binary.LittleEndian)
 	if len(block) > 0 {
 		f, err := tiff.Parse(bytes.NewReader(block), int64(len(block)))
 		if err != nil {
 			return nil, fmt.Errorf("%w EXIF block: %w", ErrMalformed, err)
 		}
-		d.Order = f.Order()
+		d = NoExif(f.Order())
 		dirs, err := f.Walk()
 		if err == nil && (len(dirs) == 0 || f.Big()) {
 			err = errors.New("it is no classic TIFF structure with a directory")
@@ -67,12 +67,12 @@ func ParseExif(block []byte) (*Directories, error) {
 			return nil, fmt.Errorf("%w EXIF block: %w", ErrMalformed, err)
 		}
 	}
-	for _, dir := range []**tiff.Dir{&d.First, &d.Exif, &d.GPS} {
-		if *dir == nil {
-			*dir = tiff.NewDir(d.Order, false)
-		}
-	}
 	return d, nil
+}
+
+// NoExif are empty directories.
+func NoExif(order tiff.Order) *Directories {
+	return &Directories{Order: order, First: tiff.NewDir(order, false), Exif: tiff.NewDir(order, false), GPS: tiff.NewDir(order, false)}
 }
 
 // read copies the directories.

@@ -132,7 +132,11 @@ func (d *LinearWriter) image(raw *tiff.Dir) {
 	raw.Shorts(tagBlackLevelRepeatDim, 1, 1)
 	raw.Shorts(tagBlackLevel, all(0)...)
 	raw.Shorts(tagWhiteLevel, all(LinearWhite)...)
-	raw.URationals(tagDefaultScale, 1, 1)
+	scale := s.Meta.PixelAspect
+	if scale == 0 {
+		scale = 1
+	}
+	raw.URationals(tagDefaultScale, scale, 1)
 	c := s.Meta.Crop
 	raw.Longs(tagDefaultCropOrigin, uint32(c.X0), uint32(c.Y0))
 	raw.Longs(tagDefaultCropSize, uint32(c.Width()), uint32(c.Height()))
