@@ -27,8 +27,13 @@ type Samples struct {
 // SampleNames are the names of Samples, the default first.
 var SampleNames = []string{"rgb01", "rgb255", "rgb-11", "bgr01", "bgr255", "bgr-11"}
 
-// ParseSamples reads one of SampleNames.
-func ParseSamples(name string) (Samples, error) {
+// UnmarshalText reads one of SampleNames.
+func (s *Samples) UnmarshalText(text []byte) (err error) {
+	*s, err = parseSamples(string(text))
+	return err
+}
+
+func parseSamples(name string) (Samples, error) {
 	s := Samples{Scale: 1}
 	rest, rgb := name, false
 	if len(name) > 3 {
@@ -130,7 +135,7 @@ func (s *Session) Apply(ctx context.Context, j ApplyJob) (*facts.ApplyReport, er
 // decide finds the sides that the network can divide, and plans the run.
 func (r *applyRun) decide(ctx context.Context) error {
 	s := r.session
-	fit, err := s.imported.Fit(r.picture.Height, r.picture.Width)
+	fit, err := s.imported.fit(r.picture.Height, r.picture.Width)
 	if err != nil {
 		return err
 	}

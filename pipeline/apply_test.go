@@ -55,8 +55,8 @@ func picture(t *testing.T, w, h int) string {
 // applied is what Apply writes.
 func applied(s *pipeline.Session, input string) ([]byte, *facts.ApplyReport, error) {
 	var b bytes.Buffer
-	samples, err := pipeline.ParseSamples("rgb01")
-	if err != nil {
+	var samples pipeline.Samples
+	if err := samples.UnmarshalText([]byte("rgb01")); err != nil {
 		return nil, nil, err
 	}
 	r, err := s.Apply(context.Background(), pipeline.ApplyJob{Input: input, Samples: samples, Output: pipeline.Output{Writer: &b, Format: pipeline.PNG, Bits: 16}})
@@ -130,12 +130,12 @@ func TestApplyRefusals(t *testing.T) {
 	}
 }
 
-func FuzzParseSamples(f *testing.F) {
+func FuzzSamples(f *testing.F) {
 	for _, s := range append(pipeline.SampleNames, "", "rgb", "bgr-1", "rgb01x") {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if _, err := pipeline.ParseSamples(s); err != nil && pipeline.Classify(err) != pipeline.ClassOption {
+		if err := new(pipeline.Samples).UnmarshalText([]byte(s)); err != nil && pipeline.Classify(err) != pipeline.ClassOption {
 			t.Errorf("%q: %v", s, err)
 		}
 	})

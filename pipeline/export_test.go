@@ -5,6 +5,9 @@ import (
 	"enhance/internal/exec"
 )
 
+// Context is the OpenCL context, nil before the first run and on the host executor.
+func (s *Session) Context() *clrt.Context { return s.device.cl }
+
 // OpenWith makes the session open engines with do, which may refuse to.
 func OpenWith(s *Session, do func(*exec.Job, *clrt.Context) (*exec.Engine, error)) {
 	s.runner.openJob = do

@@ -7,8 +7,8 @@ import (
 	"enhance/model/onnximport"
 )
 
-// Fit is a network for a picture of some size: the sides that it is given, and those of its result.
-type Fit struct {
+// pictureFit is a network for a picture of some size: the sides that it is given, and those of its result.
+type pictureFit struct {
 	Net      *onnximport.Network
 	H, W     int // padded
 	Multiple int // that they are of
@@ -16,15 +16,15 @@ type Fit struct {
 }
 
 // rows and columns are what the result has for those of the picture.
-func (f *Fit) rows(n int) int    { return n * f.out.H / f.H }
-func (f *Fit) columns(n int) int { return n * f.out.W / f.W }
+func (f *pictureFit) rows(n int) int    { return n * f.out.H / f.H }
+func (f *pictureFit) columns(n int) int { return n * f.out.W / f.W }
 
 // multiples are the ones of which padded sides are tried: what poolings and strides halve.
 var multiples = [...]int{1, 2, 4, 8, 16, 32, 64, 128}
 
-// Fit finds the smallest multiple to which the sides of a picture must be padded so that the network can run and its result is the
+// fit finds the smallest multiple to which the sides of a picture must be padded so that the network can run and its result is the
 // picture's size times a fixed factor.
-func (n *Imported) Fit(h, w int) (*Fit, error) {
+func (n *Imported) fit(h, w int) (*pictureFit, error) {
 	largest, err := n.fitted(h, w, multiples[len(multiples)-1])
 	if err != nil {
 		if exact, own := n.fitted(h, w, 1); own == nil { // a network that was exported for this size alone
@@ -50,8 +50,8 @@ func (n *Imported) Fit(h, w int) (*Fit, error) {
 		largest.W, largest.H, largest.out.W, largest.out.H))
 }
 
-func (n *Imported) fitted(h, w, multiple int) (*Fit, error) {
-	f := &Fit{H: (h + multiple - 1) / multiple * multiple, W: (w + multiple - 1) / multiple * multiple, Multiple: multiple}
+func (n *Imported) fitted(h, w, multiple int) (*pictureFit, error) {
+	f := &pictureFit{H: (h + multiple - 1) / multiple * multiple, W: (w + multiple - 1) / multiple * multiple, Multiple: multiple}
 	var err error
 	if f.Net, err = n.At(f.H, f.W); err != nil {
 		return nil, err

@@ -148,7 +148,7 @@ func ModelInfo(spec string, level, rows, cols int) (*model.Info, error) {
 	if n == nil || forRAW(m, spec) == nil {
 		return m.Info(rows, cols)
 	}
-	f, err := n.Fit(rows, cols)
+	f, err := n.fit(rows, cols)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (s *Session) fitPicture(rows, cols int) (h, w int, ok bool, err error) {
 	if s.imported == nil || forRAW(s.model, s.modelName) == nil {
 		return 0, 0, false, nil
 	}
-	f, err := s.imported.Fit(rows, cols)
+	f, err := s.imported.fit(rows, cols)
 	if err != nil {
 		return 0, 0, false, err
 	}

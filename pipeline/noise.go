@@ -10,17 +10,12 @@ import (
 	"enhance/raw/noise"
 )
 
-// NoiseLevels are, by colour, S and O of the noise's variance S·v + O in a sample
-// v that is brought to 0 at black and 1 at white, before white balance: what the
-// DNG specification calls a NoiseProfile.
-type NoiseLevels = noise.Levels
-
 // Noise is where a photo's noise levels come from. The zero value takes the
 // file's, and estimates them where it records none or more than twice the variance
 // that the photo shows.
 type Noise struct {
 	Mode   NoiseMode
-	Levels NoiseLevels // NoiseGiven
+	Levels noise.Levels // NoiseGiven
 }
 
 // NoiseMode is a source of noise levels.

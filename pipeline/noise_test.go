@@ -36,7 +36,7 @@ func painted(w, h int) scene {
 
 // shoot makes a RAW photo of a scene with noise of the given levels: black 512,
 // white 16383 of 14 bits.
-func (s scene) shoot(t testing.TB, n NoiseLevels, seed uint64) *raw.Photo {
+func (s scene) shoot(t testing.TB, n noise.Levels, seed uint64) *raw.Photo {
 	t.Helper()
 	const black, white = 512, 16383
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -58,7 +58,7 @@ func (s scene) shoot(t testing.TB, n NoiseLevels, seed uint64) *raw.Photo {
 	return p
 }
 
-func noiseLevels(v ...float64) (n NoiseLevels) {
+func noiseLevels(v ...float64) (n noise.Levels) {
 	for c := range n {
 		n[c].S, n[c].O = v[2*c%len(v)], v[2*c%len(v)+1]
 	}
@@ -157,7 +157,7 @@ func TestChooseNoise(t *testing.T) {
 		want := e.Levels
 		switch {
 		case c.source == noiseNone:
-			want = NoiseLevels{}
+			want = noise.Levels{}
 		case c.source == noiseFile:
 			want = noiseLevels(c.profile[0][0], c.profile[0][1])
 		}
@@ -255,7 +255,7 @@ func TestShadedNoise(t *testing.T) {
 				dst[i] = float32(f)
 			}
 		}
-		var stronger NoiseLevels
+		var stronger noise.Levels
 		for c := range n {
 			stronger[c].S, stronger[c].O = n[c].S*f, n[c].O*f*f
 		}

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"enhance/clrt"
 	"enhance/internal/atomicfile"
 	"enhance/internal/buffers"
 	"enhance/internal/colour"
@@ -128,10 +127,6 @@ func (s *Session) Close() error {
 	}
 	return err
 }
-
-// Context is the OpenCL context, nil before the first run and on the host
-// executor. For accounts and tests.
-func (s *Session) Context() *clrt.Context { return s.device.cl }
 
 // Abandon removes the unfinished files of runs that do not return, so that the
 // process can end. It may be called at any time, from any goroutine.

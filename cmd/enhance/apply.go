@@ -57,7 +57,7 @@ func (c *call) applyJob() (j pipeline.ApplyJob, err error) {
 	case c.output == "-" && c.json:
 		return j, usagef("-o - and --json both write to standard output: choose one")
 	}
-	if j.Samples, err = pipeline.ParseSamples(c.samples); err != nil {
+	if err := j.Samples.UnmarshalText([]byte(c.samples)); err != nil {
 		return j, err
 	}
 	var all fileUses
