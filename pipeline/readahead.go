@@ -33,9 +33,7 @@ type readAhead struct {
 	err     error
 	took    time.Duration
 	closed  bool
-	decoded int    // blocks from the first on that were decoded once
-	largest uint16 // of their samples, see watch
-	taken   bool   // by takeLargest
+	seen    seenBlocks
 	ended   chan struct{}
 }
 
@@ -202,14 +200,14 @@ func (a *readAhead) work() {
 		a.mu.Unlock()
 		start := time.Now()
 		err := a.decode(n, b)
-		first := err == nil && n == a.decoded // which nobody else changes
-		if first {
-			a.watch(b[:min(blockRows, a.region.Height()-n*blockRows)*a.photo.Meta().Width])
+		first := err == nil && n == a.seen.count // which nobody else changes
+		if first && a.photo.Meta().WhiteUnsure {
+			a.seen.watch(b[:min(blockRows, a.region.Height()-n*blockRows)*a.photo.Meta().Width])
 		}
 		a.mu.Lock()
 		a.took += time.Since(start)
 		if first {
-			a.decoded++
+			a.seen.count++
 		}
 		switch {
 		case a.window.next != n: // somebody went back meanwhile

@@ -46,13 +46,17 @@ func (r *run) noteWhite(tell func(text string)) {
 	}
 }
 
-// watch looks for the largest sample of a decoded block, if anyone asks.
-func (a *readAhead) watch(block []uint16) {
-	if !a.photo.Meta().WhiteUnsure {
-		return
-	}
+// seenBlocks are the blocks of a photo, from the first on, that were decoded once.
+type seenBlocks struct {
+	count   int
+	largest uint16 // of their samples
+	taken   bool   // by takeLargest
+}
+
+// watch looks for the largest sample of the next block.
+func (s *seenBlocks) watch(block []uint16) {
 	for _, v := range block {
-		a.largest = max(a.largest, v)
+		s.largest = max(s.largest, v)
 	}
 }
 
@@ -61,9 +65,9 @@ func (a *readAhead) watch(block []uint16) {
 func (a *readAhead) takeLargest() (largest uint16, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.photo.Meta().WhiteUnsure || a.decoded < a.total() || a.taken {
+	if !a.photo.Meta().WhiteUnsure || a.seen.count < a.total() || a.seen.taken {
 		return 0, false
 	}
-	a.taken = true
-	return a.largest, true
+	a.seen.taken = true
+	return a.seen.largest, true
 }

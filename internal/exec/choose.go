@@ -2,7 +2,6 @@ package exec
 
 import (
 	"math"
-	"slices"
 
 	"enhance/conv"
 	"enhance/conv/mma"
@@ -275,9 +274,7 @@ func (j *Job) chooseAlgo(i int, shape conv.Shape) (err error) {
 	asked := c.Algo != nil
 	if asked {
 		c.Impl, err = c.Algo.New(j.caps, shape, j.opt.Precision)
-		if j.asked++; !slices.Contains(j.askedFor, c.Algo.Name()) {
-			j.askedFor = append(j.askedFor, c.Algo.Name())
-		}
+		j.choices.askFor(c.Algo.Name())
 	} else {
 		c, err = j.automatic(i, shape)
 	}
@@ -311,7 +308,7 @@ func (j *Job) automatic(i int, shape conv.Shape) (Choice, error) {
 			return t, nil
 		}
 	}
-	j.fromRule++
+	j.choices.fromRule++
 	return c, err
 }
 

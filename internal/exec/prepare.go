@@ -67,16 +67,12 @@ type Job struct {
 	Plan    *memplan.Plan
 	Info    *clrt.DeviceInfo
 
-	opt   Options
-	caps  conv.Caps
-	arith conv.Arithmetic
-	steps []jobStep // as Program.Steps
-	made  *programSources
-
-	decisions           map[string]string // algorithm by key of the tuning table, as far as used
-	fromTable, fromRule int               // convolutions chosen by the table, by AutoAlgo
-	asked               int               // convolutions chosen by opt.Algo
-	askedFor            []string          // what it chose, each once
+	opt     Options
+	caps    conv.Caps
+	arith   conv.Arithmetic
+	steps   []jobStep // as Program.Steps
+	made    *programSources
+	choices choiceCount
 }
 
 // jobStep is what a job keeps of one step. All but the zero value is of convolutions.

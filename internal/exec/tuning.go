@@ -71,11 +71,7 @@ func (j *Job) tuned(s conv.Shape) (Choice, bool) {
 	if err != nil || j.caps.MaxAlloc > 0 && largestBuffer(impl, s, j.opt.Precision) > j.caps.MaxAlloc {
 		return Choice{}, false
 	}
-	if j.decisions == nil {
-		j.decisions = map[string]string{}
-	}
-	j.decisions[key] = found.Algo
-	j.fromTable++
+	j.choices.tuned(key, found.Algo)
 	why := "tuned: measured faster than the default on this device"
 	if found.Algo == found.Default {
 		why = "tuned: nothing measured was clearly faster than the default"
@@ -83,26 +79,51 @@ func (j *Job) tuned(s conv.Shape) (Choice, bool) {
 	return Choice{algo, impl, why}, true
 }
 
-// Tuning of the job.
-func (j *Job) Tuning() facts.Tuning {
-	t := facts.Tuning{Asked: j.asked, Automatic: -j.asked, AskedFor: strings.Join(j.askedFor, ", ")}
-	for i := range j.steps {
-		if j.steps[i].conv != nil {
-			t.Automatic++
-		}
+// choiceCount counts the convolutions of a job by where their algorithm comes from.
+type choiceCount struct {
+	fromTable, fromRule, asked int               // a table, AutoAlgo, Options.Algo
+	byKey                      map[string]string // algorithm by key of the table, as far as used
+	askedFor                   []string          // by Options.Algo, each once
+}
+
+func (c *choiceCount) tuned(key, algo string) {
+	if c.byKey == nil {
+		c.byKey = map[string]string{}
 	}
+	c.byKey[key] = algo
+	c.fromTable++
+}
+
+func (c *choiceCount) askFor(algo string) {
+	if c.asked++; !slices.Contains(c.askedFor, algo) {
+		c.askedFor = append(c.askedFor, algo)
+	}
+}
+
+// facts sum up the choices for so many convolutions.
+func (c *choiceCount) facts(convolutions int) facts.Tuning {
+	t := facts.Tuning{Asked: c.asked, Automatic: convolutions - c.asked, AskedFor: strings.Join(c.askedFor, ", ")}
 	switch {
-	case j.fromTable == 0 && j.fromRule == 0:
-		return t
-	case j.fromTable == 0:
+	case c.fromTable == 0 && c.fromRule == 0:
+	case c.fromTable == 0:
 		t.State = "defaults"
-		return t
-	}
-	t.State, t.Hash = "tuned", tune.Hash(j.decisions)
-	if j.fromRule > 0 {
-		t.State = "partly tuned"
+	case c.fromRule > 0:
+		t.State, t.Hash = "partly tuned", tune.Hash(c.byKey)
+	default:
+		t.State, t.Hash = "tuned", tune.Hash(c.byKey)
 	}
 	return t
+}
+
+// Tuning of the job.
+func (j *Job) Tuning() facts.Tuning {
+	n := 0
+	for i := range j.steps {
+		if j.steps[i].conv != nil {
+			n++
+		}
+	}
+	return j.choices.facts(n)
 }
 
 // PrecisionName is "fp32", "tf32" or "fp16".
