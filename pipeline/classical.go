@@ -63,9 +63,7 @@ func (r *run) colourRows() (*colourRows, error) {
 	if region.Width() < cfa.Cols() || region.Height() < cfa.Rows() {
 		return nil, &raw.FormatError{Where: "raw", Problem: fmt.Sprintf("%dx%d samples are fewer than the filter array has, %dx%d", region.Width(), region.Height(), cfa.Cols(), cfa.Rows())}
 	}
-	if r.ahead == nil {
-		r.decodeAhead()
-	}
+	r.decodeAhead()
 	p := &mosaicRows{run: r}
 	c := &colourRows{conv: &classicalConvention, stride: r.geo.region.Width(), balanced: true, begin: p.begin, close: p.close}
 	c.statistics = statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight, r.spot}

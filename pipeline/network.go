@@ -12,6 +12,39 @@ import (
 	"enhance/model/onnximport"
 )
 
+// embeddedModel is the network that is used if none is named.
+const embeddedModel = model.Default
+
+// loadedModel is a session's network.
+type loadedModel struct {
+	model     *model.Model
+	imported  *Imported // what it was made of, if that is an ONNX file
+	modelName string    // what it was asked for by
+}
+
+// load loads the model, unless it is there, for an output of that level; nil is the one that
+// its name says.
+func (m *loadedModel) load(level *int) (err error) {
+	if m.model != nil {
+		return nil
+	}
+	l := model.AnyLevel
+	if level != nil {
+		l = *level
+	}
+	m.model, m.imported, err = LoadModel(m.modelName, l)
+	return err
+}
+
+// planes is how many the network takes of a photo.
+func (m *loadedModel) planes() int { return 4 + m.model.Convention.NoisePlanes }
+
+// Model is the session's network.
+func (s *Session) Model() *model.Model { return s.model }
+
+// ModelName is what the session's network was asked for by.
+func (s *Session) ModelName() string { return s.modelName }
+
 // Imported is a network from an ONNX file. It makes a model for each size of its input, for what a node computes may depend
 // on the size.
 type Imported struct {

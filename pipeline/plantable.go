@@ -79,7 +79,7 @@ func (s *Session) PlanTableSize(rows, cols int) (*facts.PlanTable, error) {
 
 // imagine makes a run that is planned and no more. photo is nil if a size is asked about.
 func (s *Session) imagine(ctx context.Context, j *Job, photo *raw.Photo, m *raw.Meta) *run {
-	r := &run{session: s, job: j, photo: photo, meta: m, geo: layout(m, &s.model.Convention), holds: runHolds{batches: outBatches}}
+	r := &run{session: s, job: j, input: input{photo: photo, meta: m, geo: layout(m, &s.model.Convention)}, holds: runHolds{batches: outBatches}}
 	r.report = s.newReport(j, m)
 	r.network = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
 	return r

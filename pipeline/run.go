@@ -9,7 +9,6 @@ import (
 	"enhance/internal/colour"
 	"enhance/model"
 	"enhance/raw"
-	"enhance/raw/defects"
 	"enhance/raw/noise"
 )
 
@@ -25,11 +24,7 @@ type run struct {
 	turn    runTurn
 	holds   runHolds
 
-	photo     *raw.Photo
-	meta      *raw.Meta
-	geo       geometry
-	ahead     *readAhead
-	found     *defects.Found // defects; nil: none are looked for
+	input
 	decisions decisions
 	// abandonOutput ends what an encoder does beside its caller; nil: there is nothing.
 	abandonOutput func()
@@ -99,11 +94,7 @@ func (r *run) do() (err error) {
 	if r.holds.whole || blocksOf(r.geo.region) <= aheadBlocks {
 		r.decodeAhead() // all of it, once, whatever reads it
 	}
-	defer func() {
-		if r.ahead != nil {
-			r.ahead.close()
-		}
-	}()
+	defer r.endDecoding()
 	if r.turn.free() { // what no budget allows is refused before the photo is read for its statistics
 		if err = r.planWithin(); err != nil {
 			return err
@@ -112,9 +103,7 @@ func (r *run) do() (err error) {
 	if r.report.Noise, err = r.decideNoise(); err != nil {
 		return r.photoError(err)
 	}
-	if r.ahead == nil {
-		r.decodeAhead()
-	}
+	r.decodeAhead()
 	display := r.session.model.Convention.Output == model.OutputDisplaySRGB
 	count := statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight, r.spot}
 	if err = r.decideLight(count, display); err != nil {
@@ -174,9 +163,9 @@ func (r *run) decideRendering(c *model.Convention) error {
 	return err
 }
 
-// decodeAhead starts decoding.
+// decodeAhead begins to decode, unless that has begun.
 func (r *run) decodeAhead() {
-	r.ahead = newReadAhead(r.ctx, r.photo, r.geo.region, r.holds.blocks, &r.session.host.mosaics, r.session.stages())
+	r.input.decodeAhead(r.ctx, r.holds.blocks, &r.session.host.mosaics, r.session.stages())
 }
 
 // reads are the files that the run is made from: no output may replace them.
@@ -320,6 +309,3 @@ func (r *run) say(text string) {
 		r.job.Say(text)
 	}
 }
-
-// planes is how many the network takes.
-func (s *Session) planes() int { return 4 + s.model.Convention.NoisePlanes }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,19 +26,17 @@ import (
 // called at the same time, except Abandon. A [Batch] lets the photos of a session
 // overlap: what a photo does while it has its turn is said at run.do.
 type Session struct {
-	set       Settings
-	model     *model.Model
-	imported  *Imported // what the model was made of, if that is an ONNX file
-	modelName string
-	device    device
-	choices   choices
-	runner    runner
-	budget    Budget      // what plans may hold
-	peers     *peers      // sessions on devices of the same kind, nil: none
-	queue     deviceQueue // for the device and all that depends on it
-	host      hostMemory
-	outputs   outputs
-	profile   *exec.Profile // where the time goes; nil: not asked
+	set Settings
+	loadedModel
+	device  device
+	choices choices
+	runner  runner
+	budget  Budget      // what plans may hold
+	peers   *peers      // sessions on devices of the same kind, nil: none
+	queue   deviceQueue // for the device and all that depends on it
+	host    hostMemory
+	outputs outputs
+	profile *exec.Profile // where the time goes; nil: not asked
 }
 
 // choices are how a session computes: each is made once, before the first plan that
@@ -70,16 +69,13 @@ type outputs struct {
 	current map[*target]struct{}
 }
 
-// embeddedModel is the network that is used if none is named.
-const embeddedModel = model.Default
-
 // NewSession loads the model and chooses the device. It does not touch the device
 // yet. The caller must Close the session.
 func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
 
 // newSession makes a session with a model that is loaded already, unless it is nil.
 func newSession(set Settings, loaded *model.Model) (*Session, error) {
-	s := &Session{set: set, modelName: set.Model, model: loaded, host: hostMemory{available: hostmemory.Available}}
+	s := &Session{set: set, loadedModel: loadedModel{model: loaded, modelName: cmp.Or(set.Model, embeddedModel)}, host: hostMemory{available: hostmemory.Available}}
 	s.device.set = &s.set
 	if err := s.settle(); err != nil {
 		s.Close()
@@ -91,23 +87,14 @@ func newSession(set Settings, loaded *model.Model) (*Session, error) {
 
 // settle does what a session needs before its first run.
 func (s *Session) settle() (err error) {
-	if s.modelName == "" {
-		s.modelName = embeddedModel
-	}
-	level := model.AnyLevel
-	if s.set.Level != nil {
-		level = *s.set.Level
-	}
 	if err = s.device.chooseDevice(); err != nil {
 		return err
 	}
 	if s.set.Early && !s.set.PlanOnly && s.device.choice.Device != nil {
 		s.device.openEarly()
 	}
-	if s.model == nil {
-		if s.model, s.imported, err = LoadModel(s.set.Model, level); err != nil {
-			return err
-		}
+	if err = s.load(s.set.Level); err != nil {
+		return err
 	}
 	if err = s.checkHostPrecision(); err != nil {
 		return err
@@ -187,32 +174,25 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 	if d, o := j.PlanDrawing, &j.Output; d != "" && o.Writer == nil && o.Path != "" && atomicfile.Locate(d).Same(atomicfile.Locate(o.Path)) {
 		return nil, optionErrorf("plan-svg", "%s is where the picture goes: choose another name", d)
 	}
-	var err error
 	j.Raw.Linear = true
-	if r.photo, err = openPhoto(&j); err != nil {
+	photo, err := openPhoto(&j)
+	if err != nil {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
-	r.meta = r.photo.Meta()
-	if err = s.checkSensor(r.meta); err != nil {
-		r.photo.Close()
+	if err = s.checkSensor(photo.Meta()); err != nil {
+		photo.Close()
 		return nil, err
 	}
+	r.input = input{photo: photo, meta: photo.Meta()}
 	shown := r.meta
 	if j.Output.Format == DNG {
 		if err = r.refuseModel(); err != nil {
-			r.photo.Close()
+			photo.Close()
 			return nil, err
 		}
 		shown = r.dngArea()
 	}
-	switch {
-	case r.meta.Linear:
-		r.geo = pixelLayout(shown, 0)
-	case withoutNetworkFor(r.meta):
-		r.geo = pixelLayout(shown, contextSamples)
-	default:
-		r.geo = layout(shown, &s.model.Convention)
-	}
+	r.layOut(shown, &s.model.Convention)
 	r.report = s.newReport(&j, r.meta)
 	r.repairDefects()
 	r.network = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)

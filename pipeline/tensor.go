@@ -220,9 +220,3 @@ func summarise(v []float32) *facts.Values {
 	f.Std = math.Sqrt(f.Std / n)
 	return f
 }
-
-// Model is the session's network.
-func (s *Session) Model() *model.Model { return s.model }
-
-// ModelName is what the session's network was asked for by.
-func (s *Session) ModelName() string { return s.modelName }
