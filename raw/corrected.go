@@ -28,9 +28,7 @@ func (p *Photo) correct() error {
 	m := &p.meta
 	c := &corrected{next: p.rows, stored: *m, meta: m}
 	c.chain = opcode.NewChain(m.Width, m.Height, 1, c.normalised)
-	if !m.CFA.Bayer() {
-		c.chain.WithoutRepairs()
-	}
+	c.chain.ArrayOf(m.CFA)
 	if err := c.chain.Add(p.opcodes[1], opcode.Mosaic); err != nil {
 		return err
 	}

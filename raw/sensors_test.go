@@ -1,7 +1,6 @@
 package raw
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -102,23 +101,46 @@ func TestGainsByColour(t *testing.T) {
 	}
 }
 
-// TestRepairsAreForBayer: bad samples of other arrays are not repaired by Bayer's
-// neighbours: what a file lets be skipped is, with a note, and what it does not is an
-// error.
-func TestRepairsAreForBayer(t *testing.T) {
-	for list := range 2 {
-		for _, optional := range []bool{true, false} {
-			s := sensor(mosaic.XTrans)
-			s.Opcodes[list] = []opcode.Operation{{ID: opcode.BadListID, Optional: optional,
-				Params: &opcode.BadList{Points: []opcode.Point{{Row: 9, Column: 9}}}}}
-			p, err := openBytes(dngBytes(t, s), Options{})
-			switch {
-			case optional && (err != nil || len(p.Meta().Warnings) != 1):
-				t.Errorf("list %d: %v", list+1, err)
-			case !optional && err == nil:
-				t.Errorf("list %d: no error", list+1)
-			case optional && !bytes.Contains([]byte(p.Meta().Warnings[0]), []byte("Bayer")):
-				t.Errorf("list %d: %q", list+1, p.Meta().Warnings)
+// TestRepairsOfOtherArrays: bad samples of lists 1 and 2 are interpolated from those of
+// their colour behind every array, whatever its phase in the active area.
+func TestRepairsOfOtherArrays(t *testing.T) {
+	for _, name := range []string{"xtrans", "quad-BGGR", "mono", "3x5:RGBGGGBRGGBGGRG"} {
+		p, err := mosaic.ParsePattern(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for list := range 2 {
+			s := sensor(p)
+			light := func(y, x int) uint16 { // slopes, of other light in each colour
+				return uint16(2000 + 3000*int(p.At(y, x)) + 20*x + 10*y)
+			}
+			for i := range s.Samples {
+				s.Samples[i] = light(i/s.Width, i%s.Width)
+			}
+			bad := &opcode.BadList{}
+			for k := range 20 {
+				y, x := 12+rand.IntN(48), 14+rand.IntN(66)
+				s.Samples[y*s.Width+x] = uint16(k % 2 * 16000)
+				at := opcode.Point{Row: uint32(y), Column: uint32(x)}
+				if list == 1 { // counts from the active area's corner
+					at.Row, at.Column = at.Row-uint32(s.ActiveArea.Y0), at.Column-uint32(s.ActiveArea.X0)
+				}
+				bad.Points = append(bad.Points, at)
+			}
+			s.Opcodes[list] = []opcode.Operation{{ID: opcode.BadListID, Params: bad}}
+			photo, err := openBytes(dngBytes(t, s), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, line := photo.Meta(), make([]float32, s.ActiveArea.Width())
+			for y, row := range slices.Collect(slices.Chunk(readAll(t, photo), m.Width)) {
+				photo.Normalise(y, 0, row, line)
+				for x, v := range line {
+					want := (float32(light(y+s.ActiveArea.Y0, x+s.ActiveArea.X0)) - 512) / (16000 - 512)
+					if d := v - want; d > 0.004 || d < -0.004 {
+						t.Errorf("%s, list %d: row %d, column %d is %g, want %g", name, list+1, y, x, v, want)
+					}
+				}
 			}
 		}
 	}

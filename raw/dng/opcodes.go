@@ -40,8 +40,8 @@ func (s *source) firstList(im *Image, l *layout) error {
 	}
 	r := &listedRows{next: im.rows, width: l.w, height: l.h}
 	c := opcode.NewChain(l.w, l.h, 1, r.stored)
-	if !im.Meta.CFA.Bayer() {
-		c.WithoutRepairs()
+	if p := im.Meta.CFA; p.Valid() { // it counts from the active area's corner
+		c.ArrayOf(p.Shift(p.Rows()-im.active.Y0%p.Rows(), p.Cols()-im.active.X0%p.Cols()))
 	}
 	if err := c.Add(im.Opcodes[0], opcode.Stored); err != nil {
 		return err

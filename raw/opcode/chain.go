@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"enhance/internal/workers"
+	"enhance/raw/mosaic"
 	"enhance/raw/rawerr"
 )
 
@@ -33,7 +34,7 @@ type Chain struct {
 	bad    []bool
 	spare  [][]float32
 
-	unrepaired bool // see WithoutRepairs
+	array mosaic.Pattern // see ArrayOf
 }
 
 // step is one operation, in the frame that it finds.
@@ -80,9 +81,6 @@ func (c *Chain) add(params any, stage Stage) (problem string) {
 		}
 		c.frame = f
 	case marker:
-		if c.unrepaired {
-			return "bad samples are repaired only on Bayer mosaics"
-		}
 		if _, constant := p.(*BadConstant); c.planes > 1 || constant && stage != Stored {
 			return "bad samples are repaired only on mosaics, and constants only as stored (OpcodeList1)"
 		}
@@ -95,10 +93,6 @@ func (c *Chain) add(params any, stage Stage) (problem string) {
 
 // AddPointwise appends an operation that is not of a list.
 func (c *Chain) AddPointwise(p Pointwise) { c.steps = append(c.steps, step{frame: c.frame, point: p}) }
-
-// WithoutRepairs makes Add refuse repairs of bad samples, which know Bayer's filter
-// array only.
-func (c *Chain) WithoutRepairs() { c.unrepaired = true }
 
 // Within sets the frame that the next operations find.
 func (c *Chain) Within(f Frame) { c.frame = f }
@@ -224,7 +218,11 @@ func (c *Chain) repairRows(s *step, k, y0, n int, dst []float32) error {
 	eachRow(n, c.width, func(r int) {
 		at := (y0 - top + r) * c.width
 		for x, b := range bad[at:][:c.width] {
-			if b {
+			switch {
+			case !b:
+			case c.array.Valid():
+				dst[r*c.width+x] = repairIn(c.array, rows, bad, c.width, end-top, y0-top+r, x, y0+r)
+			default:
 				green := greenAt(s.marks.phase(), y0+r-s.frame.Y0, x-s.frame.X0)
 				dst[r*c.width+x] = repair(rows, bad, c.width, end-top, y0-top+r, x, green)
 			}

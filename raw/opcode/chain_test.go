@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"enhance/raw/mosaic"
 	"enhance/raw/rawerr"
 )
 
@@ -237,6 +238,64 @@ func TestBadSamples(t *testing.T) {
 				case math.Abs(float64(v-truth[i])) > 0.02:
 					t.Fatalf("%s, phase %d: row %d, column %d: %g, want %g", name, phase, i/w, i%w, v, truth[i])
 				}
+			}
+		}
+	}
+}
+
+// TestRepairAlongEdges: behind other arrays a sample on an edge is interpolated along it,
+// and blocks and lines of bad samples get what is around them.
+func TestRepairAlongEdges(t *testing.T) {
+	const w, h = 60, 60
+	for _, name := range []string{"xtrans", "quad-GRBG", "mono"} {
+		p, err := mosaic.ParsePattern(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for edge, light := range map[string]func(y, x int) float32{
+			"vertical":   func(_, x int) float32 { return 0.2 + 0.5*float32(x/30) },
+			"horizontal": func(y, _ int) float32 { return 0.2 + 0.5*float32(y/30) },
+			"diagonal":   func(y, x int) float32 { return 0.2 + 0.5*float32((x+y)/60) },
+		} {
+			truth := make([]float32, w*h)
+			for i := range truth {
+				truth[i] = light(i/w, i%w) * (1 - 0.3*float32(p.At(i/w, i%w)))
+			}
+			list := &BadList{Points: []Point{{0, 0}, {12, 12}, {12, 13}, {20, 29}, {29, 20}, {29, 30}, {30, 29}, {30, 30}, {50, 29}, {59, 59}}, Rects: []TrimBounds{{40, 40, 43, 43}}}
+			bad := make([]bool, w*h)
+			list.mark(0, h, w, nil, bad)
+			in := append([]float32(nil), truth...)
+			for i, b := range bad {
+				if b {
+					in[i] = 1
+				}
+			}
+			c := NewChain(w, h, 1, func(y0, n int, dst []float32) error {
+				copy(dst, in[y0*w:(y0+n)*w])
+				return nil
+			})
+			c.ArrayOf(p)
+			if err := c.Add([]Operation{{Params: list}}, Mosaic); err != nil {
+				t.Fatal(err)
+			}
+			out := make([]float32, w*h)
+			for y := 0; y < h; y += 7 {
+				if err := c.Rows(y, min(7, h-y), out[y*w:]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wrong := 0
+			for i, v := range out {
+				if v != truth[i] && !bad[i] {
+					t.Fatalf("%s, %s: good sample %d changed", name, edge, i)
+				}
+				if d := v - truth[i]; d > 0.01 || d < -0.01 {
+					wrong++
+					t.Logf("%s, %s edge: row %d, column %d is %g, want %g", name, edge, i/w, i%w, v, truth[i])
+				}
+			}
+			if wrong > 0 {
+				t.Errorf("%s, %s edge: %d samples are wrong", name, edge, wrong)
 			}
 		}
 	}
