@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -168,34 +169,59 @@ func (b *Batch) Note() string {
 // turn had not come when ctx was done are not begun, and done is not called for
 // them. The callbacks of several jobs may be called at the same time.
 func (b *Batch) Run(ctx context.Context, n int, job func(i int) (j Job, ok bool), done func(i int, r *Report, err error)) {
-	w := &walk{Batch: b, photos: n, done: done, times: b.deviceTimes(), results: map[int]outcome{}}
-	w.free = sync.NewCond(&w.mu)
-	w.limiter = newMemoryLimiter(b.bound(), !b.asked.Limited())
-	var wg sync.WaitGroup
+	w := b.newWalk(n, done)
 	for i := range n {
 		j, ok := job(i)
 		if !ok {
 			w.deliver(i, outcome{})
-			continue
-		}
-		s := w.slot(ctx, n-i)
-		if ctx.Err() != nil {
+		} else if !w.begin(ctx, i, n-i, j) {
 			break
 		}
-		r, bytes, err := w.admit(ctx, b.sessions[s], j)
-		if err != nil {
-			w.release(s, false)
-			w.deliver(i, outcome{err: err})
-			continue
-		}
-		wg.Go(func() {
-			rep, err := r.finish()
-			w.limiter.release(bytes)
-			w.release(s, err == nil)
-			w.deliver(i, outcome{rep, err})
-		})
 	}
-	wg.Wait()
+	w.running.Wait()
+}
+
+// Each is Run for photos that come one by one: next waits for photo i's order, and
+// returns false after the last. done is called as each photo is done, in any order.
+func (b *Batch) Each(ctx context.Context, next func(i int) (j Job, more bool), done func(i int, r *Report, err error)) {
+	w := b.newWalk(math.MaxInt, done)
+	w.anyOrder = true
+	for i := 0; ctx.Err() == nil; i++ {
+		j, more := next(i)
+		if !more || !w.begin(ctx, i, math.MaxInt, j) {
+			break
+		}
+	}
+	w.running.Wait()
+}
+
+func (b *Batch) newWalk(n int, done func(int, *Report, error)) *walk {
+	w := &walk{Batch: b, photos: n, done: done, times: b.deviceTimes(), results: map[int]outcome{}}
+	w.free = sync.NewCond(&w.mu)
+	w.limiter = newMemoryLimiter(b.bound(), !b.asked.Limited())
+	return w
+}
+
+// begin starts photo i, of left that are left, when a device has room for it. It reports
+// whether ctx had not ended before.
+func (w *walk) begin(ctx context.Context, i, left int, j Job) bool {
+	s := w.slot(ctx, left)
+	if ctx.Err() != nil {
+		return false
+	}
+	r, bytes, err := w.admit(ctx, w.sessions[s], j)
+	if err != nil {
+		w.release(s, false)
+		w.deliver(i, outcome{err: err})
+		return true
+	}
+	w.running.Go(func() {
+		rep, err := r.finish()
+		w.limiter.release(bytes)
+		w.release(s, err == nil)
+		w.deliver(i, outcome{rep, err})
+	})
+	return true
 }
 
 // bound is how many bytes the photos under way may hold together: what was asked
@@ -216,6 +242,9 @@ type walk struct {
 	photos  int
 	done    func(int, *Report, error)
 	limiter *memoryLimiter
+	running sync.WaitGroup
+	// anyOrder has done called as photos are done.
+	anyOrder bool
 
 	mu    sync.Mutex
 	free  *sync.Cond
@@ -293,6 +322,10 @@ func (w *walk) admit(ctx context.Context, s *Session, j Job) (*run, int64, error
 func (w *walk) deliver(i int, o outcome) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
+	if w.anyOrder {
+		w.done(i, o.report, o.err)
+		return
+	}
 	w.results[i] = o
 	for {
 		o, ok := w.results[w.next]

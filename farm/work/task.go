@@ -1,0 +1,243 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"enhance/farm"
+	"enhance/farm/queue"
+	"enhance/farm/store"
+)
+
+// work takes a task to its end.
+func (w *worker) work(ctx context.Context, l *queue.Lease) {
+	w.mu.Lock()
+	w.now[l.Photo] = true
+	w.mu.Unlock()
+	w.note(func(*queue.Worker) {})
+	start := time.Now()
+	r, found, err := w.result(ctx, l)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+	dead := false
+	var f *farm.Failure
+	switch {
+	case err == nil:
+		if err := l.Done(last); err != nil && ctx.Err() == nil {
+			w.Tell(fmt.Sprintf("%s: its result is published, but %v: another worker will find it", l.Photo, err))
+		}
+	case errors.As(err, &f) && f.Kind == given:
+		dead, err = true, &farm.Failure{Kind: farm.Crashed, Reason: f.Reason, Log: f.Log}
+	default:
+		f = w.failure(ctx, err)
+		var failed error
+		if dead, failed = l.Fail(last, w.Name, f); failed != nil && ctx.Err() == nil {
+			w.Tell(fmt.Sprintf("%s: %v; and the queue does not know: %v", l.Photo, f, failed))
+		}
+		err = f
+	}
+	w.mu.Lock()
+	delete(w.now, l.Photo)
+	w.mu.Unlock()
+	w.note(func(s *queue.Worker) { count(s, r, found, err, time.Since(start).Seconds()) })
+	if w.Done != nil && (err == nil || dead) {
+		w.Done(l.Task, r, found, err)
+	}
+	if err != nil && f != nil && f.Kind != farm.Stopped {
+		after := "it is tried again"
+		if dead {
+			after = "it is given up"
+		}
+		w.Tell(fmt.Sprintf("%s: %v: %s", l.Photo, err, after))
+	}
+}
+
+// given is the kind of a photo that was given up before it was begun.
+const given farm.Kind = "given up"
+
+// count takes the end of a task into the worker's figures.
+func count(s *queue.Worker, r *farm.Receipt, found bool, err error, seconds float64) {
+	switch {
+	case err != nil:
+		s.Failed++
+	case found:
+		s.Found++
+	default:
+		s.Made++
+		if r.Seconds > 0 {
+			seconds = r.Seconds
+		}
+		if s.Seconds == 0 {
+			s.Seconds = seconds
+		}
+		s.Seconds += (seconds - s.Seconds) / 8
+	}
+}
+
+// failure says what an error means for the photo.
+func (w *worker) failure(ctx context.Context, err error) *farm.Failure {
+	var f *farm.Failure
+	var conflict *store.ConflictError
+	var taken *store.TakenError
+	switch {
+	case ctx.Err() != nil:
+		return &farm.Failure{Kind: farm.Stopped, Reason: "the worker was told to end"}
+	case errors.Is(err, store.ErrFull):
+		return w.noteFull(err.Error())
+	case errors.As(err, &f):
+		if f.Kind == farm.Full {
+			return w.noteFull(f.Reason)
+		}
+		return f
+	case errors.As(err, &conflict), errors.As(err, &taken):
+		return &farm.Failure{Kind: farm.Hopeless, Reason: err.Error()}
+	}
+	return &farm.Failure{Kind: farm.Passing, Reason: err.Error()}
+}
+
+// noteFull has the worker stand still for a while.
+func (w *worker) noteFull(reason string) *farm.Failure {
+	w.mu.Lock()
+	first := w.full.IsZero()
+	w.full = time.Now()
+	w.mu.Unlock()
+	if first {
+		w.Tell(reason + ": the worker waits for room")
+	}
+	return &farm.Failure{Kind: farm.Full, Reason: reason}
+}
+
+// noteRoom ends that.
+func (w *worker) noteRoom() {
+	w.mu.Lock()
+	was := !w.full.IsZero()
+	w.full = time.Time{}
+	w.mu.Unlock()
+	if was {
+		w.Tell("the store of results has room again")
+	}
+}
+
+// result finds a task's result or makes it, and gives the output its name.
+func (w *worker) result(ctx context.Context, l *queue.Lease) (r *farm.Receipt, found bool, err error) {
+	o := w.order(ctx, l.Order)
+	if o.refused != nil {
+		return nil, false, o.refused
+	}
+	if n, err := w.Store.Named(ctx, l.Output); err == nil && n != nil && n.Of(l.Task) {
+		if r, err := w.Store.Receipt(ctx, n.Key); err == nil && r != nil { // the same submission, once more
+			return r, true, nil
+		}
+	}
+	suspected, err := l.Suspected(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if suspected {
+		w.alone.Lock()
+		defer w.alone.Unlock()
+	} else {
+		w.alone.RLock()
+		defer w.alone.RUnlock()
+	}
+	if f, err := l.Begin(ctx, w.Name); err != nil {
+		return nil, false, err
+	} else if f != nil {
+		return nil, false, &farm.Failure{Kind: given, Reason: f.Reason, Log: f.Log}
+	}
+	p, err := w.Photos.Fetch(ctx, l.Task)
+	if err != nil {
+		return nil, false, photoFailure(err)
+	}
+	defer p.Done()
+	facts := farm.Facts{Photo: p.SHA256, Model: o.ability.Model, Look: o.Look(), Generation: o.ability.Generation, Class: o.ability.Class}
+	if r, err = w.Store.Receipt(ctx, facts.Key()); err != nil {
+		return nil, false, err
+	}
+	if found = r != nil; !found {
+		if r, err = w.make(ctx, l, o, p); err != nil {
+			return nil, false, err
+		}
+	}
+	if err := w.Store.Name(ctx, l.Task, r, o.Replace); err != nil {
+		return nil, false, err
+	}
+	w.noteRoom()
+	return r, found, nil
+}
+
+// make makes a picture and publishes it.
+func (w *worker) make(ctx context.Context, l *queue.Lease, o *order, p *Photo) (*farm.Receipt, error) {
+	picture, err := w.Store.Scratch(o.Extension)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(picture)
+	made, err := w.Maker.Make(ctx, &Request{Flags: o.flags, Root: p.Root, Photo: p.Name, Picture: picture})
+	if err != nil {
+		return nil, err
+	}
+	if p.Changed() {
+		return nil, &farm.Failure{Kind: farm.Passing, Reason: "the photo changed while it was read"}
+	}
+	f, err := os.Open(picture)
+	if err != nil {
+		return nil, err
+	}
+	sum, n, err := store.SumOf(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	r := &farm.Receipt{
+		Photo: p.SHA256, Picture: sum, Bytes: n, Extension: o.Extension, Source: l.Photo, Order: *o.Order,
+		Model: o.ability.Model, Generation: o.ability.Generation, Class: o.ability.Class, Device: o.ability.Device, Program: o.ability.Program,
+		Worker: w.Name, Made: time.Now().UTC().Format(time.RFC3339), Seconds: made.Seconds, PeakDevice: made.PeakDevice, PeakHost: made.PeakHost,
+	}
+	r.Complete()
+	first, err := w.Store.Publish(ctx, picture, r)
+	if err != nil {
+		return nil, err
+	}
+	if !first {
+		w.note(func(s *queue.Worker) { s.Twice++ })
+		return w.Store.Receipt(ctx, r.Key)
+	}
+	return r, nil
+}
+
+// photoFailure says whether a photo that cannot be read may be readable later.
+func photoFailure(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, errNotRegular) {
+		return &farm.Failure{Kind: farm.Hopeless, Reason: err.Error()}
+	}
+	return err
+}
+
+// flags are an order's settings as flags; files that they name are fetched.
+func (w *worker) flags(ctx context.Context, o *farm.Order) (flags []string, err error) {
+	for _, s := range o.Settings {
+		value := s.Value
+		if s.File != nil {
+			value = filepath.Join(w.Files, s.File.SHA256+s.File.Extension)
+			if _, err := os.Stat(value); errors.Is(err, fs.ErrNotExist) {
+				part := filepath.Join(w.Files, "part")
+				os.Remove(part)
+				if err := w.Queue.GetFile(ctx, s.File, part); err != nil {
+					return nil, err
+				}
+				if err := os.Rename(part, value); err != nil {
+					return nil, err
+				}
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		flags = append(flags, "--"+s.Name+"="+value)
+	}
+	return flags, nil
+}

@@ -1,0 +1,287 @@
+// Package work is a worker of a farm: it leases tasks, has pictures made, publishes them
+// once, and says what went wrong.
+//
+// [Run] is the worker. What computes is a [Maker], so that a driver that takes its process
+// with it does not take the worker: the maker's process is another.
+//
+// A task goes through these stations: lease; look for the result under its key; note the
+// attempt; make the picture; publish it with its receipt; name it; acknowledge twice. A
+// worker may die between any two: the lease runs out, and the next worker finds what is
+// there.
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"enhance/farm"
+	"enhance/farm/queue"
+	"enhance/farm/store"
+)
+
+// Maker makes pictures on one device.
+type Maker interface {
+	// Open readies the maker for photos of an order, whose settings are flags such as
+	// --tone=linear, and says what it makes them with. Whatever it cannot do for any photo is
+	// its error.
+	Open(ctx context.Context, flags []string) (*Ability, error)
+	// Make makes a picture. Several calls may be under way. Errors are *farm.Failure.
+	Make(ctx context.Context, r *Request) (*Made, error)
+	Close() error
+}
+
+// Ability is what a maker is for an order.
+type Ability struct {
+	Model      string `json:"model"` // SHA-256
+	Generation string `json:"generation"`
+	Class      string `json:"class"`
+	Device     string `json:"device"`
+	Program    string `json:"program"`
+	Largest    int    `json:"largest_side"` // of photos that its memory has room for
+}
+
+// Request is a picture to make.
+type Request struct {
+	Flags   []string `json:"flags"`
+	Root    string   `json:"root"`    // a folder
+	Photo   string   `json:"photo"`   // below it; links that lead out of it are refused
+	Picture string   `json:"picture"` // path of a file that is not there yet
+}
+
+// Made is how a picture was made.
+type Made struct {
+	Seconds    float64 `json:"seconds"`
+	PeakDevice int64   `json:"peak_device_bytes"`
+	PeakHost   int64   `json:"peak_host_bytes"`
+}
+
+// Options say what a worker has.
+type Options struct {
+	Name   string
+	Queue  *queue.Queue
+	Store  store.Store
+	Photos Photos
+	Maker  Maker
+	// Files is a folder for files that settings name. It belongs to the worker.
+	Files string
+	// Tell is told of everything that a person would want to know, on one line.
+	Tell func(text string)
+	// Done is told what became of each photo; nil: nobody. err is a *farm.Failure.
+	Done func(t *farm.Task, r *farm.Receipt, found bool, err error)
+}
+
+// Photos are the sources.
+type Photos interface {
+	// Fetch gives the folder and the name below it where the task's photo is, its SHA-256, and what
+	// to do after use. changed reports whether the photo is another than Fetch saw.
+	Fetch(ctx context.Context, t *farm.Task) (p *Photo, err error)
+}
+
+// Photo is a photo that a maker can open.
+type Photo struct {
+	Root, Name string
+	SHA256     string
+	Changed    func() bool
+	Done       func()
+}
+
+// worker is one Run.
+type worker struct {
+	Options
+	// alone is held for writing while a photo that is suspected of killing workers is
+	// made, for reading while another is.
+	alone sync.RWMutex
+
+	mu      sync.Mutex
+	orders  map[string]*order
+	state   queue.Worker
+	fastest float64
+	now     map[string]bool // photos in work
+	full    time.Time       // when the store was last found full
+	changed chan struct{}   // something to report
+}
+
+// order is what the worker knows of an order.
+type order struct {
+	*farm.Order
+	flags   []string
+	ability *Ability
+	refused error     // why the worker does not work for it
+	again   time.Time // when to ask again, if it may be able to later
+}
+
+// Run works until ctx ends, or, if until is not nil, is told to end when nothing waits. What is being made when ctx ends is
+// given back.
+func Run(ctx context.Context, o Options) error {
+	if o.Tell == nil {
+		o.Tell = func(string) {}
+	}
+	w := &worker{Options: o, orders: map[string]*order{}, now: map[string]bool{}, changed: make(chan struct{}, 1)}
+	w.state = queue.Worker{Name: o.Name, State: "waiting"}
+	if err := o.Queue.Follow(ctx); err != nil {
+		return err
+	}
+	reporting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var all sync.WaitGroup
+	all.Go(func() { w.report(reporting) })
+	w.lease(ctx)
+	stop()
+	all.Wait()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	return errors.Join(o.Queue.Leave(last, o.Name), o.Maker.Close())
+}
+
+// lease takes tasks while there is room for them. It returns when ctx ends and all are
+// given back.
+func (w *worker) lease(ctx context.Context) {
+	slots := make(chan struct{}, 1+farm.Ahead)
+	var running sync.WaitGroup
+	defer running.Wait()
+	for ctx.Err() == nil {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		l := w.take(ctx, len(slots)-1)
+		if l == nil {
+			<-slots
+			continue
+		}
+		running.Go(func() {
+			defer func() { <-slots }()
+			w.work(ctx, l)
+		})
+	}
+}
+
+// take waits for a task that this worker should have.
+func (w *worker) take(ctx context.Context, held int) *queue.Lease {
+	if wait := w.fullFor(); wait > 0 {
+		pause(ctx, wait)
+		return nil
+	}
+	l, err := w.Queue.Take(ctx, func(o queue.Offer) bool { return w.accepts(ctx, o) })
+	if err != nil || l == nil {
+		return nil
+	}
+	w.mu.Lock()
+	own, fastest := w.state.Seconds, w.fastest
+	w.mu.Unlock()
+	if !farm.Take(own, fastest, held, l.Waiting+1) {
+		l.Release()
+		pause(ctx, time.Duration(min(own, 10)*float64(time.Second)))
+		return nil
+	}
+	return l
+}
+
+// fullDelay is how long a worker waits before it tries again whether the store has room.
+const fullDelay = 5 * time.Second
+
+// fullFor is how long the store is still taken for full.
+func (w *worker) fullFor() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.full.IsZero() {
+		return 0
+	}
+	return time.Until(w.full.Add(fullDelay))
+}
+
+// pause waits, but not beyond the end of ctx.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// accepts reports whether the worker can do photos of that size with the order's settings.
+func (w *worker) accepts(ctx context.Context, offer queue.Offer) bool {
+	o := w.order(ctx, offer.Order)
+	return o.refused == nil && farm.Sides[offer.Class] <= o.ability.Largest
+}
+
+// refusalTime is how long a refusal of an order holds.
+const refusalTime = time.Minute
+
+// order is an order with what the maker makes of it. It asks the maker once.
+func (w *worker) order(ctx context.Context, id string) *order {
+	w.mu.Lock()
+	o := w.orders[id]
+	w.mu.Unlock()
+	if o != nil && (o.refused == nil || time.Now().Before(o.again)) {
+		return o
+	}
+	n := &order{again: time.Now().Add(refusalTime)}
+	if n.Order, n.refused = w.Queue.Order(ctx, id); n.refused == nil {
+		if n.flags, n.refused = w.flags(ctx, n.Order); n.refused == nil {
+			n.ability, n.refused = w.Maker.Open(ctx, n.flags)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n.refused != nil {
+		if ctx.Err() == nil && (o == nil || o.refused.Error() != n.refused.Error()) {
+			w.Tell(fmt.Sprintf("order %.8s is not for this worker: %v", id, n.refused))
+		}
+	} else {
+		w.state.Device, w.state.Class, w.state.Largest = n.ability.Device, n.ability.Class, max(w.state.Largest, n.ability.Largest)
+	}
+	w.orders[id] = n
+	return n
+}
+
+// report says how the worker is, every few seconds and when that changes.
+func (w *worker) report(ctx context.Context) {
+	tick := time.NewTicker(queue.StatePeriod)
+	defer tick.Stop()
+	for {
+		w.mu.Lock()
+		s := w.state
+		s.Photos = nil
+		for name := range w.now {
+			s.Photos = append(s.Photos, name)
+		}
+		w.mu.Unlock()
+		fastest, err := w.Queue.Report(ctx, &s)
+		if err == nil {
+			w.mu.Lock()
+			w.fastest = fastest
+			w.mu.Unlock()
+		}
+		pause(ctx, time.Second) // no more often than that
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-w.changed:
+		}
+	}
+}
+
+// note changes the state that is reported.
+func (w *worker) note(change func(s *queue.Worker)) {
+	w.mu.Lock()
+	change(&w.state)
+	switch {
+	case !w.full.IsZero():
+		w.state.State = "standing still: the store of results is full"
+	case len(w.now) > 0:
+		w.state.State = "working"
+	default:
+		w.state.State = "waiting"
+	}
+	w.mu.Unlock()
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
