@@ -15,7 +15,8 @@ var layers = [][]string{
 		"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
 	{"farm/queue",
 		"internal/fusetest", "internal/onnxtest", "memplan", "internal/planar", "raw"},
-	{"conv", "internal/plantest", "internal/tensorfile", "pipeline/facts"},
+	{"farm/work",
+		"conv", "internal/plantest", "internal/tensorfile", "pipeline/facts"},
 	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
 	{"bench/im2col", "internal/exec"},
 	{"bench", "internal/kernelcheck", "pipeline"},
@@ -48,7 +49,7 @@ var external = map[string][]string{
 // hostOnly lists packages that must not reach OpenCL, however indirectly: they
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
-	"farm", "farm/queue", "farm/store",
+	"farm", "farm/queue", "farm/store", "farm/work",
 	"internal/htmlreport", "internal/sidebyside",
 	"internal/icc",
 	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/highlights", "internal/hostmemory", "internal/sharpen", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/onnx", "model/onnximport", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
