@@ -2,9 +2,8 @@ package memplan
 
 import "slices"
 
-// draft is a choice of sections, paces and what stays on the device, and the plan that follows.
-type draft struct {
-	req      *Request
+// choice is what a plan follows from: sections, paces and what stays on the device.
+type choice struct {
 	cuts     []int        // first step of every section after the first, ascending
 	paces    []pace       // per section
 	keep     []bool       // per tensor: if it crosses sections, it stays whole on the device
@@ -14,11 +13,16 @@ type draft struct {
 	streamed bool
 	group    int64 // steps load larger parameters than so many bytes in groups; 0: none does
 	level    int   // how little scratch launches have; see facts.scratch
+}
 
-	// What is the same for all drafts with these cuts; made if nil.
-	lastRead []int
-	frames   []*frame
-	flow     func(section int, p pace) *flow
+// overlapping reports whether section s overlaps the one before.
+func (c *choice) overlapping(s int) bool { return s < len(c.overlaps) && c.overlaps[s] }
+
+// draft is a choice and the plan that follows.
+type draft struct {
+	req *Request
+	choice
+	*simulations // made if nil
 
 	plan    *Plan
 	clock   clock
@@ -32,7 +36,10 @@ func (d *draft) finish(strategy string) *Plan {
 	p := d.req.Program
 	d.plan = &Plan{Program: p, Order: d.req.order, Strategy: strategy, Fixed: d.req.Fixed, Budget: d.req.Budget, Unified: d.req.Unified, HostRest: d.req.HostRest,
 		Sections: make([]Section, len(d.cuts)+1), reads: make([]map[int]int32, len(p.Steps)), writes: make([]int32, len(p.Steps))}
-	d.prepare()
+	d.ringOf = slices.Repeat([]int32{-1}, len(p.Tensors))
+	if d.simulations == nil {
+		d.simulations = d.req.simulationsOf(d.cuts, d.spilled)
+	}
 	d.plan.placeWeights(d.req, d.cuts, d.streamed, d.group)
 	for s := range d.plan.Sections {
 		d.section(s)
@@ -41,62 +48,6 @@ func (d *draft) finish(strategy string) *Plan {
 	d.settle()
 	d.plan.findLargest()
 	return d.plan
-}
-
-// prepare fills in what is the same for all drafts with these cuts.
-func (d *draft) prepare() {
-	p := d.req.Program
-	d.ringOf = make([]int32, len(p.Tensors))
-	for i := range d.ringOf {
-		d.ringOf[i] = -1
-	}
-	if d.lastRead == nil {
-		d.lastRead = d.req.lastReads(d.cuts)
-	}
-	if d.frames == nil {
-		d.frames = d.req.framesOf(d.cuts, d.lastRead, d.spilled)
-	}
-	if d.flow == nil {
-		d.flow = func(s int, p pace) *flow { return d.frames[s].simulate(p) }
-	}
-}
-
-// bounds returns the steps [first,last] of section s of those that cuts make of n steps.
-func bounds(cuts []int, n, s int) (first, last int) {
-	last = n - 1
-	if s > 0 {
-		first = cuts[s-1]
-	}
-	if s < len(cuts) {
-		last = cuts[s] - 1
-	}
-	return first, last
-}
-
-func (r *Request) framesOf(cuts, lastRead []int, spilled map[use]bool) []*frame {
-	frames := make([]*frame, len(cuts)+1)
-	for s := range frames {
-		first, last := bounds(cuts, len(r.Program.Steps), s)
-		frames[s] = r.frame(s, first, last, lastRead, spilled)
-	}
-	return frames
-}
-
-// lastReads gives, by tensor, the last section that reads or writes it.
-func (r *Request) lastReads(cuts []int) []int {
-	p := r.Program
-	at := make([]int, len(p.Tensors))
-	s := 0
-	for i := range p.Steps {
-		for s < len(cuts) && i >= cuts[s] {
-			s++
-		}
-		at[p.Steps[i].Dst.Tensor] = max(at[p.Steps[i].Dst.Tensor], s)
-		for _, t := range r.facts.reads[i] {
-			at[t] = max(at[t], s)
-		}
-	}
-	return at
 }
 
 // section gives the rings of section s their place in the plan and takes over
@@ -171,9 +122,6 @@ func (d *draft) pass(fl *flow, weights int64, overlaps bool) {
 	d.clock.section(m, fl, d.moved, weights, overlaps)
 	d.plan.Cost.Seconds = d.clock.now()
 }
-
-// overlapping reports whether section s overlaps the one before.
-func (d *draft) overlapping(s int) bool { return s < len(d.overlaps) && d.overlaps[s] }
 
 // lastStrip is the place of the last NextStrip of a section.
 func (s *Section) lastStrip() int {

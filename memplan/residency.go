@@ -233,7 +233,7 @@ func (s *sectioning) chooseSpill(worst int, room int64, paces []pace) int {
 		over[k] = s.kept[k] + s.measure(k, paces[k]).bytes - room
 	}
 	best, score := -1, 0.0
-	for _, t := range s.external[worst] {
+	for _, t := range s.crossing[worst] {
 		if !s.keep[t] || s.req.Program.Tensors[t].Storage != fuse.Activation {
 			continue
 		}

@@ -247,7 +247,7 @@ const (
 // or be sent again to every step that reads it.
 func (r *Request) wholePlanes(keepInput bool) *Plan {
 	n := len(r.Program.Steps)
-	d := &draft{req: r, paces: make([]pace, n), keep: make([]bool, len(r.Program.Tensors))}
+	d := &draft{req: r, choice: choice{paces: make([]pace, n), keep: make([]bool, len(r.Program.Tensors))}}
 	for i := range n {
 		if i > 0 {
 			d.cuts = append(d.cuts, i)
@@ -262,7 +262,7 @@ func (r *Request) wholePlanes(keepInput bool) *Plan {
 
 // streaming runs the whole program as one section.
 func (r *Request) streaming(rows, level int, spilled map[use]bool) *Plan {
-	d := &draft{req: r, level: level, paces: []pace{{rows: rows}}, keep: make([]bool, len(r.Program.Tensors)), spilled: spilled}
+	d := &draft{req: r, choice: choice{level: level, paces: []pace{{rows: rows}}, keep: make([]bool, len(r.Program.Tensors)), spilled: spilled}}
 	name := "row streaming"
 	if len(spilled) > 0 {
 		name += " with spilling"

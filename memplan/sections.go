@@ -1,6 +1,8 @@
 package memplan
 
 import (
+	"slices"
+
 	"enhance/internal/fuse"
 )
 
@@ -10,53 +12,56 @@ import (
 
 // sectioning searches what stays on the device and at which paces sections run for fixed sections.
 type sectioning struct {
-	req        *Request // in norm order
-	cuts       []int
-	n          int
+	req      *Request // in norm order
+	cuts     []int
+	n        int
+	level    int    // see choice
+	bounded  bool   // nothing is tried that needs more than the largest allocation in one buffer
+	overlaps []bool // see choice
+	lifetimes
+	residents
+	simulations
+	loading
+	initial []pace // per section: where all begin, with all tensors on the device
+	memo    []map[probe]measured
+}
+
+// loading says how parameters come to the device.
+type loading struct {
 	streamed   bool
-	level      int      // see draft
-	bounded    bool     // nothing is tried that needs more than the largest allocation in one buffer
-	fixed      int64    // bytes on the device besides tensors and scratch
-	group      int64    // see draft
-	weightPlan *Plan    // where parameters live
-	weights    []int64  // per section: bytes of parameters to load once
-	keep       []bool   // see set
-	kept       []int64  // per section: bytes of tensors that cross it and stay on the device
-	sign       []uint64 // per section: which those are, as the sum of their marks
-	overlaps   []bool   // see draft
-	initial    []pace   // per section: where all begin, with all tensors on the device
-	first      []int    // per tensor: the section that makes it, -1 for the input
-	last       []int    // per tensor: the last that reads it
-	reads      []int    // per tensor: sections that read it after the one that makes it
-	external   [][]int
-	lastRead   []int
-	frames     []*frame
-	flows      []map[pace]*flow // per section, as are those of memo: sections are tried side by side
-	memo       []map[probe]measured
+	group      int64   // see choice
+	weightPlan *Plan   // where parameters live
+	fixed      int64   // bytes on the device besides tensors and scratch
+	weights    []int64 // per section: bytes of parameters to load once
+}
+
+// newLoading keeps parameters on the device, or loads them for every section, those of more
+// than group bytes, if that is not 0, in groups by every launch.
+func (r *Request) newLoading(cuts []int, frames []*frame, streamed bool, group int64) loading {
+	p := &Plan{Fixed: r.Fixed}
+	p.placeWeights(r, cuts, streamed, group)
+	l := loading{streamed: streamed, group: group, weightPlan: p, fixed: p.fixedBytes(), weights: make([]int64, len(frames))}
+	for k, f := range frames {
+		for i := f.first; i <= f.last; i++ {
+			if p.LoadAt[i] >= 0 && p.Groups[i] == 0 {
+				l.weights[k] += p.weights[i]
+			}
+		}
+	}
+	return l
 }
 
 // probe is a pace of a section with some of its tensors kept.
 type probe struct {
 	pace
-	kept uint64 // see sectioning.sign
-}
-
-// mark is a number for a tensor whose sums with others tell sets of tensors apart
-// (splitmix64's step: Steele, Lea and Flood, OOPSLA 2014). Were two sets ever confused, a plan
-// would be slower than it could be: what it holds is counted anew when it is made.
-func mark(t int) uint64 {
-	x := uint64(t+1) * 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	kept uint64 // see residents.sign
 }
 
 // begin starts a search with all tensors kept on the device that can be, or only those
 // that cannot wait on the host.
 func (s *sectioning) begin(all bool) {
 	p := s.req.Program
-	s.keep = make([]bool, len(p.Tensors))
-	s.kept, s.sign, s.overlaps = make([]int64, s.n), make([]uint64, s.n), nil
+	s.residents, s.overlaps = newResidents(len(p.Tensors), s.n), nil
 	for t := range s.keep {
 		s.set(t, s.keeps(t) && (all || p.Tensors[t].Storage != fuse.Activation))
 	}
@@ -71,30 +76,6 @@ func (s *sectioning) keeps(t int) bool {
 
 // allocates reports whether n bytes in one buffer are tried.
 func (s *sectioning) allocates(n int64) bool { return !s.bounded || s.req.allocates(n) }
-
-// set says whether tensor t stays on the device.
-func (s *sectioning) set(t int, keep bool) {
-	if s.keep[t] == keep {
-		return
-	}
-	s.keep[t] = keep
-	if !s.crosses(t) {
-		return
-	}
-	n, m := s.bytes(t), mark(t)
-	if !keep {
-		n, m = -n, -m
-	}
-	for k := s.first[t]; k <= s.last[t]; k++ {
-		s.kept[k] += n
-		s.sign[k] += m
-	}
-}
-
-// crosses reports whether tensor t lives in several sections and might stay on the device.
-func (s *sectioning) crosses(t int) bool {
-	return t != s.req.Program.Input && s.first[t] >= 0 && s.first[t] < s.last[t]
-}
 
 type measured struct {
 	bytes     int64   // but for scratch, as it is kept
@@ -120,32 +101,18 @@ func (r *Request) newSectioning(heavy bool) *sectioning {
 	if heavy {
 		cuts = q.heavyCuts(cuts)
 	}
-	s := &sectioning{req: q, cuts: cuts, n: len(cuts) + 1}
-	s.flows = make([]map[pace]*flow, s.n)
-	for k := range s.flows {
-		s.flows[k] = map[pace]*flow{}
-	}
-	s.lifetimes()
-	s.lastRead = q.lastReads(cuts)
-	s.frames = q.framesOf(cuts, s.lastRead, nil)
+	s := &sectioning{req: q, cuts: cuts, n: len(cuts) + 1, lifetimes: q.lifetimesOf(cuts), simulations: *q.simulationsOf(cuts, nil)}
+	s.keepFlows()
 	return s
 }
 
-// stream says whether parameters stay on the device or are loaded for every section, those of
-// more than group bytes, if that is not 0, in groups by every launch.
+// set says whether tensor t stays on the device.
+func (s *sectioning) set(t int, keep bool) { s.residents.set(&s.lifetimes, t, s.bytes(t), keep) }
+
+// stream changes how parameters come to the device; see newLoading.
 func (s *sectioning) stream(streamed bool, group int64) {
-	p := &Plan{Fixed: s.req.Fixed}
-	p.placeWeights(s.req, s.cuts, streamed, group)
-	s.streamed, s.group, s.fixed, s.weightPlan = streamed, group, p.fixedBytes(), p
+	s.loading = s.req.newLoading(s.cuts, s.frames, streamed, group)
 	s.forget()
-	s.weights = make([]int64, s.n)
-	for k := range s.n {
-		for i := s.frames[k].first; i <= s.frames[k].last; i++ {
-			if p.LoadAt[i] >= 0 && p.Groups[i] == 0 {
-				s.weights[k] += p.weights[i]
-			}
-		}
-	}
 }
 
 // forget drops what was measured, for other weights.
@@ -208,54 +175,8 @@ func (s *sectioning) squeezed() *Plan {
 }
 
 func (s *sectioning) draft() *draft {
-	return &draft{req: s.req, cuts: s.cuts, paces: make([]pace, s.n), keep: append([]bool(nil), s.keep...), overlaps: append([]bool(nil), s.overlaps...), streamed: s.streamed, group: s.group, level: s.level,
-		lastRead: s.lastRead, frames: s.frames, flow: s.flow}
-}
-
-func (s *sectioning) flow(k int, p pace) *flow {
-	p.rows = min(p.rows, s.frames[k].highest)
-	fl, ok := s.flows[k][p]
-	if !ok {
-		fl = s.frames[k].simulate(p)
-		s.flows[k][p] = fl
-	}
-	return fl
-}
-
-// lifetimes finds in which sections tensors are made and read.
-func (s *sectioning) lifetimes() {
-	p := s.req.Program
-	s.first, s.last, s.reads = make([]int, len(p.Tensors)), make([]int, len(p.Tensors)), make([]int, len(p.Tensors))
-	s.external = make([][]int, s.n)
-	seen := make([]int, len(p.Tensors))
-	for t := range s.first {
-		s.first[t], seen[t] = -1, -1
-	}
-	sec := 0
-	for i := range p.Steps {
-		for sec < len(s.cuts) && i >= s.cuts[sec] {
-			sec++
-		}
-		for _, t := range p.Steps[i].Reads() {
-			s.last[t] = max(s.last[t], sec)
-			if s.first[t] != sec && seen[t] != sec {
-				seen[t] = sec
-				s.reads[t]++
-			}
-		}
-		if t := p.Steps[i].Dst.Tensor; s.first[t] < 0 {
-			s.first[t] = sec
-			s.last[t] = max(s.last[t], sec)
-		}
-	}
-	for t := range s.first {
-		if !s.crosses(t) {
-			continue
-		}
-		for k := s.first[t]; k <= s.last[t]; k++ {
-			s.external[k] = append(s.external[k], t)
-		}
-	}
+	return &draft{req: s.req, simulations: &s.simulations, choice: choice{cuts: s.cuts, paces: make([]pace, s.n), keep: slices.Clone(s.keep), overlaps: slices.Clone(s.overlaps),
+		streamed: s.streamed, group: s.group, level: s.level}}
 }
 
 func (s *sectioning) bytes(t int) int64 {

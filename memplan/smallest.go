@@ -100,7 +100,7 @@ func (s *sectioning) exchangeIn(k int, paces []pace, better func([]pace) bool) b
 			return true
 		}
 	}
-	for _, t := range s.external[k] {
+	for _, t := range s.crossing[k] {
 		if !s.req.spills() || !s.keeps(t) || s.req.Program.Tensors[t].Storage != fuse.Activation {
 			continue
 		}
