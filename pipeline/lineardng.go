@@ -5,6 +5,7 @@ import (
 
 	"enhance/internal/colour"
 	"enhance/internal/imgio"
+	"enhance/internal/metadata"
 	"enhance/model"
 	"enhance/raw"
 	"enhance/raw/dng"
@@ -203,8 +204,13 @@ func (r *run) linearSpec(crop raw.Rect) (dng.LinearSpec, error) {
 	if r.photo.Lens() != nil && !r.decisions.lens {
 		s.Opcodes, _ = r.photo.Waiting()
 	}
-	s.Directories = r.exifDirectories(s.Carried.Order)
-	s.XMP = r.xmp(false)
+	if r.job.Output.Strip {
+		s.Carried = s.Carried.Colours()
+		s.Directories, s.Software, m.DateTime = metadata.NoExif(r.byteOrder()), "", ""
+		return s, nil
+	}
+	s.Directories, s.XMP = r.exifDirectories(), r.xmp(false)
+	s.Directories.SetVersion()
 	return s, nil
 }
 

@@ -180,6 +180,7 @@ type Output struct {
 
 	Format  Format // AnyFormat takes it from Path's extension
 	Bits    int    // 8 or 16 a sample; 0 is 16 of a DNG file, else 8
+	Strip   bool   // leave out all that is said of the photo but colours
 	Quality int    // of JPEG, 1 to 100; 0 is 92
 
 	Profile OutputProfile // what the samples mean; "" is sRGB

@@ -108,13 +108,7 @@ func (r *run) abandonEncoder() {
 func (r *run) pictureEncoder(t *target, w, h int) (imgio.RowWriter, error) {
 	o := &r.job.Output
 	uw, uh := imgio.OrientedSize(w, h, r.meta.Orientation)
-	head := imgio.Header{Width: uw, Height: uh, Bits: o.Bits, Encoding: o.Profile.encoding(), Exif: r.meta.Exif}
-	out, err := newEncoder(t, o, head)
-	if errors.Is(err, imgio.ErrExif) {
-		r.report.Warn("the photo's EXIF data is malformed and was left out")
-		head.Exif = nil
-		out, err = newEncoder(t, o, head)
-	}
+	out, err := newEncoder(t, o, r.header(uw, uh))
 	if err != nil {
 		return nil, err
 	}

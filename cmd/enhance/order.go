@@ -47,7 +47,7 @@ func newOrder(c *call) (o *order, err error) {
 // readJob reads what every photo has in common.
 func (o *order) readJob() (err error) {
 	j := &o.job
-	j.Output.Bits, j.Output.Quality, j.Output.Overwrite = o.bits, o.quality, o.overwrite
+	j.Output.Bits, j.Output.Quality, j.Output.Overwrite, j.Output.Strip = o.bits, o.quality, o.overwrite, o.strip
 	j.Reference, j.MinPSNR, j.PlanDrawing, j.DryRun = o.reference, o.minPSNR, o.planSVG, o.dryRun
 	switch { // 0 would be taken for the default
 	case o.bits == 0:

@@ -82,6 +82,9 @@ func NewJPEG(w io.Writer, h Header, quality int) (RowWriter, error) {
 	if exif != nil {
 		parts = append(parts, jpegSegment{0xe1, append([]byte("Exif\x00\x00"), exif.blob...)})
 	}
+	if len(h.XMP) > 0 {
+		parts = append(parts, jpegSegment{0xe1, append([]byte(jpegXMP), h.XMP...)})
+	}
 	// A profile that fits is one chunk: number 1 of 1 (ICC.1 annex B.4).
 	parts = append(parts, jpegSegment{0xe2, append([]byte("ICC_PROFILE\x00\x01\x01"), icc.Of(h.encoding())...)})
 	if h.Description != "" {
@@ -89,7 +92,7 @@ func NewJPEG(w io.Writer, h Header, quality int) (RowWriter, error) {
 	}
 	for _, s := range parts {
 		if len(s.data) > maxSegment {
-			return nil, fmt.Errorf("JPEG segment %#x of %d bytes: %w: at most %d; shorten the EXIF block or description",
+			return nil, fmt.Errorf("JPEG segment %#x of %d bytes: %w: at most %d; shorten the EXIF block, the XMP packet or the description",
 				s.marker, len(s.data), ErrTooLarge, maxSegment)
 		}
 		n := len(s.data) + 2
@@ -98,6 +101,13 @@ func NewJPEG(w io.Writer, h Header, quality int) (RowWriter, error) {
 	}
 	return j, nil
 }
+
+// jpegXMP precedes a packet (XMP specification part 3, 1.1.3). Packets of more than MaxJPEGXMP
+// bytes do not fit their segment.
+const (
+	jpegXMP    = "http://ns.adobe.com/xap/1.0/\x00"
+	MaxJPEGXMP = maxSegment - len(jpegXMP)
+)
 
 type jpegSegment struct {
 	marker byte

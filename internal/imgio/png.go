@@ -80,7 +80,7 @@ func (p *pngWriter) writeHead(exif []byte) error {
 	ihdr = be.AppendUint32(ihdr, uint32(p.h.Height))
 	ihdr = append(ihdr, byte(p.h.Bits), 2, 0, 0, 0) // truecolour; deflate, five filters, not interlaced
 	chunks := append([]pngChunk{{"IHDR", ihdr}}, colourChunks(p.h.encoding())...)
-	chunks = append(chunks, pngChunk{"eXIf", exif}, pngChunk{"iTXt", pngText(p.h.Description)})
+	chunks = append(chunks, pngChunk{"eXIf", exif}, pngChunk{"iTXt", pngText("Description", p.h.Description)}, pngChunk{"iTXt", pngText("XML:com.adobe.xmp", string(p.h.XMP))})
 	for _, c := range chunks {
 		if len(c.data) == 0 { // nothing to say
 			continue
@@ -92,13 +92,12 @@ func (p *pngWriter) writeHead(exif []byte) error {
 	return nil
 }
 
-// pngText is the contents of an uncompressed iTXt chunk with the keyword
-// Description, or nil.
-func pngText(s string) []byte {
+// pngText is the contents of an uncompressed iTXt chunk with a keyword, or nil.
+func pngText(keyword, s string) []byte {
 	if s == "" {
 		return nil
 	}
-	return append([]byte("Description\x00\x00\x00\x00\x00"), s...)
+	return []byte(keyword + "\x00\x00\x00\x00\x00" + s)
 }
 
 // chunk writes one chunk whose data is the parts joined.

@@ -23,6 +23,9 @@ const (
 	tagDateTime        = 306
 	tagArtist          = 315
 	tagPredictor       = 317
+	tagXMP             = 700
+	tagRating          = 18246
+	tagRatingPercent   = 18249
 	tagCopyright       = 33432
 	tagExifIFD         = 34665
 	tagICCProfile      = 34675

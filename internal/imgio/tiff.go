@@ -106,7 +106,7 @@ func NewTIFF(w io.Writer, h Header, c TIFFCompression) (RowWriter, error) {
 
 // keptTags are what the main directory of an EXIF block says about the
 // photograph; the rest of it is about how another picture was stored.
-var keptTags = []uint16{tagDescription, tagMake, tagModel, tagSoftware, tagDateTime, tagArtist, tagCopyright, tagExifIFD, tagGPSIFD}
+var keptTags = []uint16{tagDescription, tagMake, tagModel, tagSoftware, tagDateTime, tagArtist, tagRating, tagRatingPercent, tagCopyright, tagExifIFD, tagGPSIFD}
 
 func (t *tiffWriter) tags(exif *exifBlock) *tiff.Dir {
 	d := tiff.NewDir(t.order, false)
@@ -137,6 +137,9 @@ func (t *tiffWriter) tags(exif *exifBlock) *tiff.Dir {
 	d.Shorts(tagResolutionUnit, 2)
 	if t.compression == TIFFDeflate {
 		d.Shorts(tagPredictor, 2)
+	}
+	if len(t.h.XMP) > 0 {
+		d.Bytes(tagXMP, t.h.XMP...)
 	}
 	profile := icc.Of(t.h.encoding())
 	d.Raw(tagICCProfile, tiff.Undefined, len(profile), profile)

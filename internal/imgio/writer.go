@@ -42,6 +42,8 @@ type Header struct {
 	Exif []byte
 	// Encoding is what the samples mean; the zero value is sRGB.
 	Encoding colour.Encoding
+	// XMP is an XMP packet; empty for none.
+	XMP []byte
 	// Description is the picture's caption; empty for none. PNG stores it as
 	// iTXt, TIFF as ImageDescription, JPEG as a comment.
 	Description string

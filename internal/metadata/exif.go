@@ -33,7 +33,7 @@ var ErrMalformed = errors.New("malformed")
 
 // Picture is what an EXIF block says of the picture that it goes into.
 type Picture struct {
-	Width, Height int  // upright
+	Width, Height int  // upright; 0 where the file has tags of its own for them, as TIFF has
 	SRGB          bool // its samples are sRGB; otherwise only its ICC profile tells
 	YCbCr         bool // a JPEG
 	Software      string
@@ -121,14 +121,10 @@ func (d *Directories) copy(src *tiff.IFD) (*tiff.Dir, error) {
 // Blank reports whether a text of a file says nothing: NULs and spaces alone.
 func Blank(text []byte) bool { return strings.Trim(string(text), "\x00 \t\r\n") == "" }
 
-// Exif returns the block of a photo as the block of a picture made of it: upright, with
-// the picture's size, colour space and program. An empty block gives one with these
-// alone. What a block may hold of the photo is up to the reader who made it.
-func Exif(block []byte, p Picture) ([]byte, error) {
-	d, err := ParseExif(block)
-	if err != nil {
-		return nil, err
-	}
+// Exif makes the block of a picture out of the photo's directories: upright, with the
+// picture's size, colour space and program. What directories hold of the photo is up to
+// the reader who made them.
+func Exif(d *Directories, p Picture) []byte {
 	first, exif := d.First, d.Exif
 	first.Shorts(tagOrientation, 1)
 	first.URationals(tagXResolution, 72) // required; means nothing
@@ -137,22 +133,29 @@ func Exif(block []byte, p Picture) ([]byte, error) {
 	if p.Software != "" {
 		first.Text(tagSoftware, p.Software)
 	}
-	if !exif.Has(tagExifVersion) {
-		exif.Raw(tagExifVersion, tiff.Undefined, 4, []byte("0232"))
-	}
+	exif.Shorts(tagColourSpace, 0xffff) // uncalibrated
+	d.SetVersion()
 	if p.YCbCr {
 		first.Shorts(tagYCbCrPosition, 1)
 		exif.Raw(tagComponents, tiff.Undefined, 4, []byte{1, 2, 3, 0})
 	}
 	exif.Raw(tagFlashpix, tiff.Undefined, 4, []byte("0100"))
-	space := uint16(0xffff) // uncalibrated
 	if p.SRGB {
-		space = 1
+		exif.Shorts(tagColourSpace, 1)
 	}
-	exif.Shorts(tagColourSpace, space)
-	exif.Longs(tagPixelWidth, uint32(p.Width))
-	exif.Longs(tagPixelHeight, uint32(p.Height))
-	return d.Encode(), nil
+	if p.Width > 0 {
+		exif.Longs(tagPixelWidth, uint32(p.Width))
+		exif.Longs(tagPixelHeight, uint32(p.Height))
+	}
+	return d.Encode()
+}
+
+// SetVersion puts the version of Exif into its directory, if there is one: 2.32, which has all
+// that readers of photos keep.
+func (d *Directories) SetVersion() {
+	if d.Exif.Len() > 0 {
+		d.Exif.Raw(tagExifVersion, tiff.Undefined, 4, []byte("0232"))
+	}
 }
 
 // Encode returns the directories as a block.

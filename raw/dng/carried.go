@@ -23,6 +23,19 @@ var carriedTags = []uint16{
 	51107, 51108, 51109, 51110, // encodings of the tables, BaselineExposureOffset, DefaultBlackRender
 }
 
+// Colours are those without which the image's colours would be others.
+func (c Carried) Colours() Carried {
+	out := Carried{Order: c.Order}
+	for _, v := range c.Tags {
+		switch v.Tag {
+		case 33723, 50735, 50827, tagLensInfo: // IPTC, CameraSerialNumber, OriginalRawFileName
+		default:
+			out.Tags = append(out.Tags, v)
+		}
+	}
+	return out
+}
+
 // Limits on what is carried: a look table of 36x32x32 entries has 442,368 bytes.
 const (
 	maxCarried    = 1 << 20

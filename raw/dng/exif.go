@@ -32,7 +32,7 @@ var keptExif = []uint16{
 	41483, 41493, 41495, 41728, 41729, // flash energy, exposure index, kinds of sensor, file and scene
 	41986, 41987, 41988, 41989, 41990, 41991, 41996, // modes, zoom, scene, gain, distance
 	42016, 42032, 42033, 42034, 42035, 42036, 42037, // identity, owner, serial numbers, lens
-	42038, 42039, 42080, 42081, 42082, // image title, photographer, composite images
+	42080, 42081, 42082, // composite images
 }
 
 // keptFirst lists the tags kept of the first directory.
