@@ -13,6 +13,7 @@ import (
 func pynetConvention(level int) Convention {
 	c := Convention{
 		Pack:     [4][2]int{{1, 1}, {0, 1}, {0, 0}, {1, 0}},
+		Sensors:  BayerSensor,
 		Gamma:    1,
 		Divisor:  4 * 255,
 		Output:   OutputDisplaySRGB,
@@ -29,6 +30,7 @@ func pynetConvention(level int) Convention {
 func pynetsConvention() Convention {
 	return Convention{
 		Pack:          [4][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}},
+		Sensors:       BayerSensor,
 		SubtractBlack: true,
 		Gamma:         2.2,
 		Divisor:       1,
@@ -53,8 +55,10 @@ func (c *Convention) validate() error {
 		return fmt.Errorf("convention: divisor %g: want 1e-6..1e9", c.Divisor)
 	case c.Curve > CurveSRGB || c.Clip > ClipHigh:
 		return fmt.Errorf("convention: unknown curve %d or clip %d", c.Curve, c.Clip)
-	case c.NoisePlanes != 0 && (c.NoisePlanes != 4 || !c.SubtractBlack):
-		return fmt.Errorf("convention: %d noise planes: want none, or 4 beside a normalised mosaic", c.NoisePlanes)
+	case c.Samples > SamplesMasked:
+		return fmt.Errorf("convention: unknown samples %d", c.Samples)
+	case c.NoisePlanes != 0 && (c.NoisePlanes != c.SamplePlanes() || !c.SubtractBlack):
+		return fmt.Errorf("convention: %d noise planes: want none, or %d beside a normalised mosaic", c.NoisePlanes, c.SamplePlanes())
 	case c.Output > OutputDisplaySRGB:
 		return fmt.Errorf("convention: unknown output kind %d", c.Output)
 	case c.Multiple < 1 || c.MinSide < 1 || c.ScaleNum < 1 || c.ScaleDen < 1:
@@ -88,9 +92,11 @@ const (
 	metaGamma         = "convention.gamma"
 	metaDivisor       = "convention.divisor"
 	metaOutput        = "convention.output"
-	metaCurve         = "convention.curve" // gamma or srgb
-	metaClip          = "convention.clip"  // both or high
-	metaNoise         = "convention.noise" // planes of noise: 0 or 4
+	metaCurve         = "convention.curve"   // gamma or srgb
+	metaClip          = "convention.clip"    // both or high
+	metaNoise         = "convention.noise"   // planes of noise: 0, or as many as of samples
+	metaSamples       = "convention.samples" // quad or masked
+	metaPatterns      = "train.patterns"     // of masked samples: what the network was trained for
 )
 
 func (c *Convention) toMeta(meta map[string]string) {
@@ -105,6 +111,9 @@ func (c *Convention) toMeta(meta map[string]string) {
 	meta[metaOutput] = c.Output.String()
 	meta[metaCurve], meta[metaClip] = c.Curve.String(), c.Clip.String()
 	meta[metaNoise] = strconv.Itoa(c.NoisePlanes)
+	if c.Samples != SamplesQuad {
+		meta[metaSamples] = c.Samples.String()
+	}
 }
 
 // fromMeta replaces what a file's metadata says about the convention.
@@ -143,7 +152,7 @@ func (c *Convention) fromMeta(meta map[string]string) error {
 		names []string
 		to    *uint8
 	}{
-		{metaOutput, outputNames, (*uint8)(&c.Output)}, {metaCurve, curveNames, (*uint8)(&c.Curve)}, {metaClip, clipNames, (*uint8)(&c.Clip)},
+		{metaSamples, samplesNames, (*uint8)(&c.Samples)}, {metaOutput, outputNames, (*uint8)(&c.Output)}, {metaCurve, curveNames, (*uint8)(&c.Curve)}, {metaClip, clipNames, (*uint8)(&c.Clip)},
 	} {
 		if s, ok := meta[word.key]; ok {
 			i := slices.Index(word.names, s)
@@ -152,6 +161,9 @@ func (c *Convention) fromMeta(meta map[string]string) error {
 			}
 			*word.to = uint8(i)
 		}
+	}
+	if err := c.sensorsFromMeta(meta); err != nil {
+		return err
 	}
 	return c.validate()
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // ParseConvention reads a convention described as JSON: an object with the keys that the metadata of our own weights
-// have after "convention." (pack, subtract_black, gamma, divisor, output, curve, clip, noise), and multiple and
+// have after "convention." (samples, pack, subtract_black, gamma, divisor, output, curve, clip, noise), and multiple and
 // scale, which no architecture tells here. A key that is left out has the value of pynet-s, pack in
 // reading order, sides of any number and twice the sides.
 func ParseConvention(text []byte) (*Convention, error) {
@@ -41,7 +41,7 @@ func ParseConvention(text []byte) (*Convention, error) {
 			if n != 2 || err != nil || min(c.ScaleNum, c.ScaleDen) < 1 || max(c.ScaleNum, c.ScaleDen) > 16 {
 				return nil, fmt.Errorf("scale is %q: want a fraction of numbers up to 16, such as 2/1", value)
 			}
-		case "pack", "subtract_black", "gamma", "divisor", "output", "curve", "clip", "noise":
+		case "samples", "pack", "subtract_black", "gamma", "divisor", "output", "curve", "clip", "noise":
 			meta["convention."+key] = value
 		default:
 			return nil, fmt.Errorf("the key %q is not known", key)

@@ -20,7 +20,7 @@ func FuzzWeights(f *testing.F) {
 		f.Fatal(err)
 	}
 	g := PyNETM(c)
-	small := &Model{Arch: "pynet-m", Graph: g, Params: FormulaParams("fuzz", g), Convention: pynetmConvention(len(c.Widths)), Meta: map[string]string{metaConfig: c.String()}}
+	small := &Model{Arch: "pynet-m", Graph: g, Params: FormulaParams("fuzz", g), Convention: pynetmConvention(c), Meta: map[string]string{metaConfig: c.String()}}
 	var b bytes.Buffer
 	if err := Write(&b, small); err != nil {
 		f.Fatal(err)

@@ -45,7 +45,7 @@ func (e *WeightsError) Unwrap() error { return e.Err }
 //     ",norm=false" and ",width=W" (2..64) after it: PyNET with weights from
 //     FormulaParams, for tests and benchmarks;
 //   - "pynet-m-random:SEED", with ",size=tiny", ",size=fast" or ",size=best" after
-//     it (tiny if left out): the same for pynet-m;
+//     it (tiny if left out), and ",planes=24" for masked planes: the same for pynet-m;
 //   - the path of a .safetensors file;
 //   - the path of a .pth or .pt file: a PyTorch state dict. It may hold the
 //     outputs of other levels, and its names may begin with "module.".
@@ -207,8 +207,8 @@ func assemble(tensors map[string]*Tensor, meta map[string]string, level int) (*M
 	if err == nil {
 		err = m.Convention.fromMeta(meta)
 	}
-	if have, want := m.inputs(), 4+m.Convention.NoisePlanes; err == nil && have != want {
-		err = fmt.Errorf("the network takes %d planes, metadata %s makes it %d", have, metaNoise, want)
+	if have, want := m.inputs(), m.Convention.Planes(); err == nil && have != want {
+		err = fmt.Errorf("the network takes %d planes, metadata %s and %s make it %d", have, metaSamples, metaNoise, want)
 	}
 	if err == nil {
 		err = m.Validate()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ func (m *Model) assemblePyNETM(level int) error {
 		return err
 	}
 	m.Graph = PyNETM(c)
-	m.Convention = pynetmConvention(len(c.Widths))
+	m.Convention = pynetmConvention(c)
 	return nil
 }
 
@@ -43,25 +44,46 @@ var pynetmConfigs = map[string]PyNETMConfig{
 
 // loadRandomM reads what follows "pynet-m-random:".
 func loadRandomM(spec, text string, level int) (*Model, error) {
-	seed, option, _ := strings.Cut(text, ",")
+	fields := strings.Split(text, ",")
+	seed := fields[0]
 	if seed == "" {
 		return nil, &SpecError{spec, "want a seed after pynet-m-random:"}
 	}
 	if level > 0 {
 		return nil, &SpecError{spec, errNoLevels("pynet-m", level).Error()}
 	}
-	size := "tiny"
-	if option != "" {
-		var ok bool
-		if size, ok = strings.CutPrefix(option, "size="); !ok {
-			return nil, &SpecError{spec, fmt.Sprintf("unknown option %q: want size", option)}
-		}
-	}
-	c, ok := pynetmConfigs[size]
-	if !ok {
-		return nil, &SpecError{spec, fmt.Sprintf("size cannot be %q: want %s", size, strings.Join(slices.Sorted(maps.Keys(pynetmConfigs)), ", "))}
+	c, err := randomConfig(fields[1:])
+	if err != nil {
+		return nil, &SpecError{spec, err.Error()}
 	}
 	g := PyNETM(c)
 	meta := map[string]string{"source": spec, metaConfig: c.String()}
-	return &Model{Arch: "pynet-m", Graph: g, Params: FormulaParams(seed, g), Convention: pynetmConvention(len(c.Widths)), Meta: meta}, nil
+	return &Model{Arch: "pynet-m", Graph: g, Params: FormulaParams(seed, g), Convention: pynetmConvention(c), Meta: meta}, nil
+}
+
+// randomConfig reads the options of a pynet-m-random, each of which may be given once.
+func randomConfig(options []string) (PyNETMConfig, error) {
+	given := map[string]string{}
+	for _, option := range options {
+		key, value, _ := strings.Cut(option, "=")
+		if _, twice := given[key]; twice || key != "size" && key != "planes" {
+			return PyNETMConfig{}, fmt.Errorf("unknown option %q: want size and planes, each once", option)
+		}
+		given[key] = value
+	}
+	size := "tiny"
+	if text, ok := given["size"]; ok {
+		size = text
+	}
+	c, ok := pynetmConfigs[size]
+	if !ok {
+		return c, fmt.Errorf("size cannot be %q: want %s", size, strings.Join(slices.Sorted(maps.Keys(pynetmConfigs)), ", "))
+	}
+	if text, ok := given["planes"]; ok {
+		n, err := strconv.Atoi(text)
+		if c.Planes = n; err != nil || n != pynetmPlanes && n != maskedPlanes {
+			return c, fmt.Errorf("planes cannot be %q: want %d or %d", text, pynetmPlanes, maskedPlanes)
+		}
+	}
+	return c, nil
 }

@@ -28,8 +28,12 @@ const (
 
 // Convention is how RAW samples are brought to a network and what comes back.
 type Convention struct {
-	// Pack gives the (row, column) inside the 2×2 quad, red at (0,0), that each
-	// input plane holds.
+	// Samples says what the planes of samples are, and Sensors whose samples a network
+	// takes.
+	Samples Samples
+	Sensors Sensors
+	// Pack gives, of SamplesQuad, the (row, column) inside the 2×2 quad, red at (0,0),
+	// that each input plane holds.
 	Pack [4][2]int
 
 	// Normalised conventions (SubtractBlack true): x = (raw-black)/(white-black),
@@ -42,8 +46,8 @@ type Convention struct {
 	Gamma         float64 // of CurveGamma
 	Divisor       float64
 
-	// NoisePlanes is 4 if as many planes follow those of the mosaic, in the same
-	// order, with the strength of the noise of each sample (see NoiseSample), else 0.
+	// NoisePlanes is SamplePlanes if as many planes follow those of the samples, in the
+	// same order, with the strength of the noise of each (see NoiseSample), else 0.
 	NoisePlanes int
 
 	Output OutputKind

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ type PyNETMConfig struct {
 	DownKernel int   `json:"down_kernel"`
 	Encoder    []int `json:"encoder"` // residual blocks on the way down, levels 1 to L
 	HeadKernel int   `json:"head_kernel"`
+	Planes     int   `json:"planes,omitempty"` // of the input: 24 are masked; 0 is 8, Bayer's
 	SkipKernel int   `json:"skip_kernel"`
 	UpKernel   int   `json:"up_kernel"`
 	Widths     []int `json:"widths"` // channels of levels 1 to L
@@ -21,6 +23,7 @@ type PyNETMConfig struct {
 
 const (
 	pynetmPlanes    = 8    // four of the mosaic, four of noise
+	maskedPlanes    = 24   // twelve of the mosaic, twelve of noise
 	pynetmMaxLevels = 6    // levels
 	pynetmMaxWidth  = 1024 // channels of a level
 	pynetmMaxBlocks = 64   // blocks of a level, either way
@@ -28,7 +31,7 @@ const (
 )
 
 // ParsePyNETMConfig reads arch.config: one JSON object with exactly the keys of
-// PyNETMConfig.
+// PyNETMConfig, of which planes may be left out.
 func ParsePyNETMConfig(text string) (PyNETMConfig, error) {
 	var c PyNETMConfig
 	if len(text) > pynetmMaxConfig {
@@ -79,6 +82,9 @@ func (c PyNETMConfig) Validate() error {
 			}
 		}
 	}
+	if c.Planes != 0 && c.Planes != pynetmPlanes && c.Planes != maskedPlanes {
+		return fmt.Errorf("pynet-m: planes %d: want %d or %d", c.Planes, pynetmPlanes, maskedPlanes)
+	}
 	for _, k := range []struct {
 		name        string
 		is, a, orIs int
@@ -95,8 +101,8 @@ func (c PyNETMConfig) Validate() error {
 
 // PyNETM builds pynet-m, the noise-aware network of docs/pynet-m.md: levels of
 // residual blocks joined by sums, and a linear path from the input to the result.
-// Input: 8 planes whose sides are multiples of 2^(levels-1); output: 3 planes at
-// twice the sides. A module's value is the node of the module's name, a sum has
+// Input: 8 planes, or 24, whose sides are multiples of 2^(levels-1); output: 3 planes
+// at twice the sides. A module's value is the node of the module's name, a sum has
 // the suffix +.
 //
 // PyNETM panics if the configuration is not valid.
@@ -104,7 +110,7 @@ func PyNETM(c PyNETMConfig) *Graph {
 	if err := c.Validate(); err != nil {
 		panic("model: " + err.Error())
 	}
-	b := NewBuilder(pynetmPlanes)
+	b := NewBuilder(cmp.Or(c.Planes, pynetmPlanes))
 	levels := len(c.Widths)
 	down := make([]int, levels+1) // the value of each level on the way down, from 1
 	x := b.Conv("stem", "stem", 0, c.Widths[0], 3)
@@ -142,14 +148,15 @@ func (b *Builder) residualBlocks(name string, x, c, n int) int {
 }
 
 // pynetmConvention is pynet-m's: white-balanced light on sRGB's curve, noise
-// below black kept, four noise planes.
-func pynetmConvention(levels int) Convention {
-	return Convention{
+// below black kept, as many noise planes as there are planes of samples.
+func pynetmConvention(cfg PyNETMConfig) Convention {
+	levels := len(cfg.Widths)
+	c := Convention{
 		Pack:          [4][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}},
+		Sensors:       BayerSensor,
 		SubtractBlack: true,
 		Curve:         CurveSRGB,
 		Clip:          ClipHigh,
-		NoisePlanes:   4,
 		Gamma:         1,
 		Divisor:       1,
 		Output:        OutputCameraGamma,
@@ -157,4 +164,9 @@ func pynetmConvention(levels int) Convention {
 		MinSide:       max(1<<levels, 4), // a 5×5 kernel reflects two samples
 		ScaleNum:      2, ScaleDen: 1,
 	}
+	if cfg.Planes == maskedPlanes {
+		c.Samples, c.Sensors = SamplesMasked, AnySensor
+	}
+	c.NoisePlanes = c.SamplePlanes()
+	return c
 }

@@ -109,6 +109,7 @@ func TestParsePyNETMConfig(t *testing.T) {
 
 func FuzzPyNETMConfig(f *testing.F) {
 	f.Add(tinyConfig)
+	f.Add(`{"widths":[8],"encoder":[0],"decoder":[],"down_kernel":1,"planes":24,"up_kernel":1,"head_kernel":1,"skip_kernel":3}`)
 	f.Add(`{"widths":[8],"encoder":[0],"decoder":[],"down_kernel":1,"up_kernel":1,"head_kernel":1,"skip_kernel":3}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := ParsePyNETMConfig(text)
@@ -119,7 +120,7 @@ func FuzzPyNETMConfig(f *testing.F) {
 		if err := g.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		conv := pynetmConvention(len(c.Widths))
+		conv := pynetmConvention(c)
 		h, w := conv.PaddedSides(1, 5)
 		if _, err := g.Shapes(h, w); err != nil {
 			t.Fatal(err)
@@ -151,7 +152,7 @@ func TestLoadPyNETM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Convention != pynetmConvention(3) || m.Meta["train.seed"] != "7" {
+	if m.Convention != pynetmConvention(pynetmConfigs["tiny"]) || m.Meta["train.seed"] != "7" {
 		t.Errorf("convention %+v, metadata %v", m.Convention, m.Meta)
 	}
 	if h, w := m.Convention.PaddedSides(9, 3); h != 12 || w != 8 {
@@ -233,7 +234,7 @@ func TestLoadHalves(t *testing.T) {
 }
 
 func TestLoadRandomM(t *testing.T) {
-	for _, spec := range []string{"pynet-m-random:", "pynet-m-random:a,size=huge", "pynet-m-random:a,width=8", "pynet-m-random:a,size=tiny,size=tiny"} {
+	for _, spec := range []string{"pynet-m-random:", "pynet-m-random:a,size=huge", "pynet-m-random:a,width=8", "pynet-m-random:a,size=tiny,size=tiny", "pynet-m-random:a,planes=12", "pynet-m-random:a,planes=24,planes=24"} {
 		_, err := Load(spec)
 		var bad *SpecError
 		if !errors.As(err, &bad) {
@@ -246,7 +247,7 @@ func TestLoadRandomM(t *testing.T) {
 }
 
 func TestCurves(t *testing.T) {
-	srgb := pynetmConvention(3)
+	srgb := pynetmConvention(pynetmConfigs["tiny"])
 	gamma := pynetsConvention()
 	for x := -0.1; x <= 1; x += 1.0 / 512 {
 		if v, want := srgb.Encode(x), colour.SRGBEncode(x); x >= 0 && math.Abs(v-want) > 1e-7 {
@@ -285,7 +286,7 @@ func TestCurves(t *testing.T) {
 
 // TestNoiseSample holds the noise planes against the spread of encoded samples.
 func TestNoiseSample(t *testing.T) {
-	c := pynetmConvention(3)
+	c := pynetmConvention(pynetmConfigs["tiny"])
 	const gain, s, o = 2.0, 1e-5, 1e-7 // small, so that the curve is straight over it
 	for _, v := range []float64{0.0005, 0.01, 0.1, 0.4} {
 		sigma := math.Sqrt(s*v + o)

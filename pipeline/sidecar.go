@@ -40,7 +40,7 @@ func (n *Imported) describe() error {
 // sizes, for photos have many.
 func (n *Imported) fits(c *model.Convention) error {
 	g := n.any.Model.Graph
-	if have, want := g.Nodes[0].C, 4+c.NoisePlanes; have != want {
+	if have, want := g.Nodes[0].C, c.Planes(); have != want {
 		return fmt.Errorf("the network takes %d planes, the description makes it %d", have, want)
 	}
 	for _, k := range [...]int{5, 8} {
