@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"embed"
+	"slices"
 	"strings"
 
 	"enhance/model/safetensors"
@@ -31,6 +32,12 @@ var builtins = []Builtin{
 
 // Default is the model that is used if none is named.
 const Default = "fast"
+
+// ForAnySensor is the model for photos of sensors that are not Bayer's, if it is built in.
+const ForAnySensor = "any"
+
+// HasBuiltin reports whether a model of that name comes with the program.
+func HasBuiltin(name string) bool { return slices.Contains(builtinNames(), name) }
 
 // Builtins lists the models that come with the program.
 func Builtins() []Builtin { return append([]Builtin(nil), builtins...) }

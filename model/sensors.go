@@ -20,6 +20,10 @@ const (
 	SamplesMasked
 )
 
+// MaskedPlane is the plane of SamplesMasked that has the samples of a colour in row i and
+// column j of the quads.
+func MaskedPlane(colour, i, j int) int { return 4*colour + 2*i + j }
+
 // NoNoise is what a noise plane of SamplesMasked holds where there is no sample.
 const NoNoise = -1
 

@@ -78,6 +78,20 @@ func NewBatch(set Settings) (b *Batch, err error) {
 type peers struct {
 	mu    sync.Mutex
 	tried []precisionTrial
+	other *peers // of the networks for other sensors, see sensors.go
+}
+
+// ofOther are the peers of the sessions that stand beside these.
+func (p *peers) ofOther() *peers {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.other == nil {
+		p.other = &peers{}
+	}
+	return p.other
 }
 
 // try returns what was tried, or tries.

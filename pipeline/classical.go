@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"enhance/internal/colour"
 	"enhance/internal/workers"
 	"enhance/model"
 	"enhance/raw"
@@ -22,28 +21,18 @@ import (
 var classicalConvention = model.Convention{SubtractBlack: true, Gamma: 1, Curve: model.CurveSRGB, Clip: model.ClipHigh, Divisor: 1,
 	Output: model.OutputCameraGamma, Multiple: 1, MinSide: 1, ScaleNum: 2, ScaleDen: 1}
 
-// withoutNetworkFor reports whether a photo is developed without a network.
-func withoutNetworkFor(m *raw.Meta) bool { return m.Linear || !m.CFA.Bayer() }
-
-// checkSensor refuses a photo whose sensor the model is not for, if the model was asked
-// for by name.
-func (s *Session) checkSensor(m *raw.Meta) error {
-	if m.Linear || m.CFA.Bayer() || s.set.Model == "" {
-		return nil
-	}
-	return optionErrorf("model", "model %s is for Bayer sensors, and the photo's is %s: leave --model out, and the photo is developed without a network", s.modelName, m.CFA.Kind())
-}
-
-// checkPlanned refuses to plan a photo that is developed without a network.
-func checkPlanned(m *raw.Meta) error {
-	if !withoutNetworkFor(m) {
-		return nil
+// planned is forPhoto for a photo that is to be planned: it refuses one that is developed
+// without a network.
+func (s *Session) planned(m *raw.Meta, look *Look) (*Session, error) {
+	with, err := s.forPhoto(m, look)
+	if with != nil || err != nil {
+		return with, err
 	}
 	kind := "demosaiced"
 	if !m.Linear {
 		kind = m.CFA.Kind()
 	}
-	return &raw.UnsupportedError{Feature: "plan of this photo (" + kind + ")", Advice: "it is developed without a network"}
+	return nil, &raw.UnsupportedError{Feature: "plan of this photo (" + kind + ")", Advice: "it is developed without a network"}
 }
 
 // colourRows chooses how the photo's colours are had without a network.
@@ -66,7 +55,7 @@ func (r *run) colourRows() (*colourRows, error) {
 	r.decodeAhead()
 	p := &mosaicRows{run: r}
 	c := &colourRows{conv: &classicalConvention, stride: r.geo.region.Width(), balanced: true, begin: p.begin, close: p.close}
-	c.statistics = statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight, r.spot}
+	c.statistics = r.statistics()
 	if r.meta.CFA == mosaic.Mono {
 		c.note = "the sensor is monochrome: the photo is developed without a network, and its noise stays as it is"
 		c.read = p.gray
@@ -78,7 +67,11 @@ func (r *run) colourRows() (*colourRows, error) {
 		r.ahead.close()
 		return nil, err
 	}
-	c.note = fmt.Sprintf("the sensor is %s, which no network here is trained for: a classical demosaicer develops the photo, and its noise stays as it is", r.meta.CFA.Kind())
+	why := "which no network here is trained for"
+	if r.session.set.Model == Classical {
+		why = "and no network is to be run"
+	}
+	c.note = fmt.Sprintf("the sensor is %s, %s: a classical demosaicer develops the photo, and its noise stays as it is", r.meta.CFA.Kind(), why)
 	c.read = p.colours
 	return c, nil
 }

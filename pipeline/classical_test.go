@@ -170,7 +170,7 @@ func TestSensorRefusals(t *testing.T) {
 		edit func(j *pipeline.Job)
 		want string
 	}{
-		"model":    {pipeline.Settings{Model: "fast"}, func(*pipeline.Job) {}, "model fast is for Bayer sensors, and the photo's is X-Trans"},
+		"model":    {pipeline.Settings{Model: "fast"}, func(*pipeline.Job) {}, "model fast is for Bayer mosaics, and the photo's sensor is X-Trans: leave --model out"},
 		"denoise":  {pipeline.Settings{}, func(j *pipeline.Job) { j.Denoise = &half }, "noise stays as it is"},
 		"noise":    {pipeline.Settings{}, func(j *pipeline.Job) { j.Noise.Mode = pipeline.NoiseEstimate }, "noise stays as it is"},
 		"host mem": {pipeline.Settings{HostMemory: pipeline.Limit(1 << 20)}, func(*pipeline.Job) {}, "of rows whose colours are made"},

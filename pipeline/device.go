@@ -23,7 +23,7 @@ type device struct {
 	early   *earlyContext    // nil: none, or taken
 	cl      *clrt.Context    // nil: not open
 	matrix  *bool            // whether the device has matrix units; nil: not asked yet
-	hopper  bool             // whether those are Hopper's (see wgmma.Probe)
+	hopper  *bool            // whether those are Hopper's (see wgmma.Probe); nil: not asked yet
 }
 
 // loadProfile reads the profile that the settings name.
@@ -67,7 +67,7 @@ func (d *device) chooseDevice() (err error) {
 // probe asks the device once whether it has matrix units. Only GPUs can, and only
 // they are touched for it; warpgroups says whether to ask for Hopper's, too.
 func (d *device) probe(warpgroups func() bool) error {
-	if d.matrix != nil || d.info == nil || d.info.Type != clrt.GPU {
+	if d.info == nil || d.info.Type != clrt.GPU || d.matrix != nil && (!*d.matrix || d.hopper != nil) {
 		return nil
 	}
 	if d.choice.Device == nil {
@@ -77,16 +77,20 @@ func (d *device) probe(warpgroups func() bool) error {
 	if err := d.openContext(); err != nil {
 		return err
 	}
-	found, err := mma.Probe(d.cl)
-	if err != nil {
-		return err
-	}
-	if found && warpgroups() {
-		if d.hopper, err = wgmma.Probe(d.cl); err != nil {
+	if d.matrix == nil {
+		found, err := mma.Probe(d.cl)
+		if err != nil {
 			return err
 		}
+		d.matrix = &found
 	}
-	d.matrix = &found
+	if *d.matrix && d.hopper == nil && warpgroups() {
+		found, err := wgmma.Probe(d.cl)
+		if err != nil {
+			return err
+		}
+		d.hopper = &found
+	}
 	return nil
 }
 

@@ -19,7 +19,7 @@ func (s *Session) ExplainPhoto(j Job) (*facts.Explanation, error) {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	defer photo.Close()
-	if err := checkPlanned(photo.Meta()); err != nil {
+	if s, err = s.planned(photo.Meta(), &j.Look); err != nil {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	g := layout(photo.Meta(), &s.model.Convention)

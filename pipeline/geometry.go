@@ -16,7 +16,7 @@ type geometry struct {
 	// region is the part of the active area that is used: the crop and its context.
 	region raw.Rect
 	// top and left are 1 where a reflected row or column stands before the region
-	// so that the sample at (0,0) is red.
+	// so that the sample at (0,0) is red, for networks that want it there.
 	top, left int
 	// ph and pw are the sides of the packed planes, h and w after padding.
 	ph, pw, h, w int
@@ -34,6 +34,24 @@ func layout(m *raw.Meta, c *model.Convention) geometry {
 		r = raw.Rect{X1: m.Width, Y1: m.Height}
 	}
 	var g geometry
+	if c.Samples == model.SamplesQuad {
+		g.alignRed(m, &r)
+	}
+	g.region = r
+	g.ph, g.pw = (r.Height()+g.top+1)/2, (r.Width()+g.left+1)/2
+	g.h, g.w = c.PaddedSides(g.ph, g.pw)
+	// From mosaic samples to output samples: times num/den.
+	num, den := c.ScaleNum, 2*c.ScaleDen
+	first := func(v int) int { return v * num / den }
+	end := func(v int) int { return (v*num + den - 1) / den }
+	dx, dy := g.left-r.X0, g.top-r.Y0
+	g.out = raw.Rect{X0: first(m.Crop.X0 + dx), Y0: first(m.Crop.Y0 + dy), X1: end(m.Crop.X1 + dx), Y1: end(m.Crop.Y1 + dy)}
+	g.view = raw.Rect{X0: first(g.left), Y0: first(g.top), X1: end(g.left + r.Width()), Y1: end(g.top + r.Height())}
+	return g
+}
+
+// alignRed has the quads of a Bayer mosaic begin with red.
+func (g *geometry) alignRed(m *raw.Meta, r *raw.Rect) {
 	// Red is in row 0 or 1 of the region and in column 0 or 1. A true row before
 	// the region is better than a reflected one.
 	redRow, redCol := 0, 0
@@ -56,17 +74,18 @@ func layout(m *raw.Meta, c *model.Convention) geometry {
 			g.left = 1
 		}
 	}
-	g.region = r
-	g.ph, g.pw = (r.Height()+g.top+1)/2, (r.Width()+g.left+1)/2
-	g.h, g.w = c.PaddedSides(g.ph, g.pw)
-	// From mosaic samples to output samples: times num/den.
-	num, den := c.ScaleNum, 2*c.ScaleDen
-	first := func(v int) int { return v * num / den }
-	end := func(v int) int { return (v*num + den - 1) / den }
-	dx, dy := g.left-r.X0, g.top-r.Y0
-	g.out = raw.Rect{X0: first(m.Crop.X0 + dx), Y0: first(m.Crop.Y0 + dy), X1: end(m.Crop.X1 + dx), Y1: end(m.Crop.Y1 + dy)}
-	g.view = raw.Rect{X0: first(g.left), Y0: first(g.top), X1: end(g.left + r.Width()), Y1: end(g.top + r.Height())}
-	return g
+}
+
+// sampleRows are the first and the last row of the region that packed rows y0 to y1-1 show.
+func (g *geometry) sampleRows(y0, y1 int) (first, last int) {
+	first = g.region.Height()
+	for y := y0; y < y1; y++ {
+		for r := range 2 {
+			at := g.sampleRow(y, r)
+			first, last = min(first, at), max(last, at)
+		}
+	}
+	return first, last
 }
 
 // sampleRow is the row of the region that row r (0 or 1) of the quads of padded

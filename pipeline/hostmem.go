@@ -87,7 +87,7 @@ func (r *run) hostNeeds() error {
 	add("of rows being decoded", r.decodeBytes())
 	add("of the process that reads the photo through LibRaw", r.apartBytes())
 	switch {
-	case withoutNetworkFor(r.meta):
+	case r.classical:
 		add("of rows whose colours are made", r.colourBytes())
 	case r.network.plan != nil:
 		u := r.network.plan.HostUse()
@@ -169,8 +169,13 @@ func (r *run) hostAvailable() error {
 // photos (package dng bounds the latter).
 func (r *run) decodeBytes() int64 {
 	region, out := r.geo.region, r.geo.out
-	n := int64(blocksHeld(r.holds.blocks, r.geo.region)) * blockRows * 2 * int64(r.meta.Width)
-	n += int64(cores()) * 4 * int64(r.session.planes()/4*region.Width()+r.session.planes()*r.geo.w+3*2*out.Width())
+	var n int64
+	if r.meta.Linear && !r.classical {
+		n = linearBytes(r.geo, r.meta.Width)
+	} else {
+		n = int64(blocksHeld(r.holds.blocks, r.geo.region)) * blockRows * 2 * int64(r.meta.Width)
+	}
+	n += int64(cores()) * 4 * int64(r.session.lines()*region.Width()+r.session.planes()*r.geo.w+3*2*out.Width())
 	n += int64(min(r.holds.batches, batchesOf(r.geo))) * outRows * 3 * 2 * int64(out.Width())
 	if strings.Contains(r.meta.Format, "JPEG") {
 		n += 32 << 20
@@ -198,7 +203,7 @@ func (r *run) fixedBytes(plan *exec.Job) int64 {
 // photoBytes is what a photo under way adds.
 func (r *run) photoBytes() int64 {
 	n := r.decodeBytes() + r.apartBytes()
-	if withoutNetworkFor(r.meta) {
+	if r.classical {
 		n += r.colourBytes()
 	}
 	for _, u := range r.pictureBytes() {

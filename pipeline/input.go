@@ -17,15 +17,17 @@ type input struct {
 	geo   geometry
 	ahead *readAhead     // nil: decoding has not begun
 	found *defects.Found // defects; nil: none are looked for
+	// classical says that no network is run.
+	classical bool
 }
 
 // layOut decides which samples are read for a picture of the area that m shows: by a network
 // of that convention, or without one.
 func (in *input) layOut(m *raw.Meta, c *model.Convention) {
 	switch {
-	case in.meta.Linear:
+	case in.classical && in.meta.Linear:
 		in.geo = pixelLayout(m, 0)
-	case withoutNetworkFor(in.meta):
+	case in.classical:
 		in.geo = pixelLayout(m, contextSamples)
 	default:
 		in.geo = layout(m, c)

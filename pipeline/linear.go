@@ -7,6 +7,7 @@ import (
 	"enhance/internal/exec"
 	"enhance/internal/workers"
 	"enhance/model"
+	"enhance/pipeline/facts"
 	"enhance/raw"
 )
 
@@ -50,7 +51,7 @@ func pixelLayout(m *raw.Meta, context int) geometry {
 // withoutNetwork makes the picture of a photo that no network is run on.
 func (r *run) withoutNetwork(out *target, w, h int) error {
 	r.turn.leave() // the device is not used
-	r.report.Plan.Strategy, r.report.Plan.Precision = "no network", "fp32"
+	r.report.Plan.Strategy, r.report.Plan.Precision = facts.NoNetwork, "fp32"
 	c, err := r.colourRows()
 	if err != nil {
 		return r.photoError(err)

@@ -43,7 +43,7 @@ func (r *run) refuseModel() error {
 	s := r.session
 	c := &s.model.Convention
 	switch {
-	case withoutNetworkFor(r.meta):
+	case r.classical:
 	case c.Output == model.OutputDisplaySRGB:
 		return optionErrorf("format", "model %s makes display-ready pictures, and a DNG file has the camera's light: choose another model, such as %s", s.modelName, model.Default)
 	case c.ScaleNum != 2*c.ScaleDen:

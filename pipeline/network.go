@@ -32,12 +32,24 @@ func (m *loadedModel) load(level *int) (err error) {
 	if level != nil {
 		l = *level
 	}
-	m.model, m.imported, err = LoadModel(m.modelName, l)
+	spec := m.modelName
+	if spec == Classical { // what has sizes and plans has those of the default
+		spec = embeddedModel
+	}
+	m.model, m.imported, err = LoadModel(spec, l)
 	return err
 }
 
 // planes is how many the network takes of a photo.
-func (m *loadedModel) planes() int { return 4 + m.model.Convention.NoisePlanes }
+func (m *loadedModel) planes() int { return m.model.Convention.Planes() }
+
+// lines is how many lines of numbers a row of a photo becomes first: samples and their noise.
+func (m *loadedModel) lines() int {
+	if m.model.Convention.NoisePlanes > 0 {
+		return 2
+	}
+	return 1
+}
 
 // Model is the session's network.
 func (s *Session) Model() *model.Model { return s.model }

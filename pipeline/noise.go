@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"enhance/pipeline/facts"
+	"enhance/raw"
 	"enhance/raw/mosaic"
 	"enhance/raw/noise"
 )
@@ -148,15 +149,45 @@ func (r *run) measureNoise() (err error) {
 	}
 	defer r.session.stages().Begin("estimate noise")()
 	r.decisions.measured = true
-	read := noise.RowReader(r.photo.ReadRows)
-	if r.ahead != nil {
-		read = r.ahead.rows
+	meta, read := r.meta, noise.RowReader(r.photo.ReadRows)
+	switch {
+	case r.meta.Linear:
+		meta, read = r.asMosaic()
+	case r.ahead != nil:
+		read = r.sampled(r.ahead.rows)
+	default:
+		read = r.sampled(read)
 	}
-	r.decisions.estimate, err = noise.Estimate(r.ctx, r.meta, r.sampled(read), r.photo.Gains())
+	r.decisions.estimate, err = noise.Estimate(r.ctx, meta, read, r.photo.Gains())
 	if errors.Is(err, noise.ErrNoFlatBlocks) {
 		err = nil
 	}
 	return err
+}
+
+// asMosaic is a demosaiced photo as the Bayer mosaic that it has among its samples: those
+// that were not interpolated, if it was made of such a mosaic.
+func (r *run) asMosaic() (*raw.Meta, noise.RowReader) {
+	const black, white = 8192, 65535
+	m := *r.meta
+	m.Linear, m.CFA = false, mosaic.RGGB
+	m.SetBlack(black)
+	m.SetWhite(white)
+	var light []float32
+	return &m, func(y, n int, stored []uint16) error {
+		if len(light) < 3*n*m.Width {
+			light = make([]float32, 3*n*m.Width)
+		}
+		if err := r.photo.ReadLinear(y, n, light); err != nil {
+			return err
+		}
+		for i := range stored[:n*m.Width] {
+			k, x := i/m.Width, i%m.Width
+			v := light[(3*k+int(m.CFA.At(y+k, x)))*m.Width+x]
+			stored[i] = uint16(min(max(black+v*(white-black), 0), white) + 0.5)
+		}
+		return nil
+	}
 }
 
 // strength is what a noise plane holds for white-balanced light x of a colour.

@@ -12,7 +12,7 @@ import (
 // TestAlgoError: an algorithm that cannot do a step is the fault of the option that
 // asked for it; where none can, of the device.
 func TestAlgoError(t *testing.T) {
-	s := &Session{device: device{set: &Settings{}, info: &clrt.DeviceInfo{Name: "a toy"}}}
+	s := &Session{device: &device{set: &Settings{}, info: &clrt.DeviceInfo{Name: "a toy"}}}
 	for _, c := range []struct {
 		asked bool
 		class Class
@@ -41,7 +41,7 @@ func TestLowHostMemory(t *testing.T) {
 		{Budget{}, scarce, true, false}, {Budget{}, scarce - 1, true, true}, {Budget{}, 0, false, false},
 		{Unlimited(), 1, true, false}, {Limit(64 << 30), 1 << 40, true, true},
 	} {
-		s := &Session{set: Settings{HostMemory: c.asked}, host: hostMemory{available: func() (int64, bool) { return c.avail, c.known }}}
+		s := &Session{set: Settings{HostMemory: c.asked}, host: &hostMemory{available: func() (int64, bool) { return c.avail, c.known }}}
 		if got := s.lowHostMemory(); got != c.low {
 			t.Errorf("--host-mem %v, %d available (known: %v): saving host memory %v", c.asked, c.avail, c.known, got)
 		}

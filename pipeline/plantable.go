@@ -40,7 +40,7 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*facts.Pl
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	defer photo.Close()
-	if err := checkPlanned(photo.Meta()); err != nil {
+	if s, err = s.planned(photo.Meta(), &j.Look); err != nil {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	if err := forRAW(s.model, s.modelName); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"enhance/internal/colour"
+	"enhance/internal/exec"
 	"enhance/model"
 	"enhance/raw"
 	"enhance/raw/noise"
@@ -88,10 +89,10 @@ func (r *run) do() (err error) {
 			return err
 		}
 	}
-	if withoutNetworkFor(r.meta) {
+	if r.classical {
 		return r.withoutNetwork(out, w, h)
 	}
-	if r.holds.whole || blocksOf(r.geo.region) <= aheadBlocks {
+	if !r.meta.Linear && (r.holds.whole || blocksOf(r.geo.region) <= aheadBlocks) {
 		r.decodeAhead() // all of it, once, whatever reads it
 	}
 	defer r.endDecoding()
@@ -103,10 +104,11 @@ func (r *run) do() (err error) {
 	if r.report.Noise, err = r.decideNoise(); err != nil {
 		return r.photoError(err)
 	}
-	r.decodeAhead()
+	if !r.meta.Linear {
+		r.decodeAhead()
+	}
 	display := r.session.model.Convention.Output == model.OutputDisplaySRGB
-	count := statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight, r.spot}
-	if err = r.decideLight(count, display); err != nil {
+	if err = r.decideLight(r.statistics(), display); err != nil {
 		return r.photoError(err)
 	}
 	if err = r.decideRendering(&r.session.model.Convention); err != nil {
@@ -135,6 +137,14 @@ func (r *run) do() (err error) {
 	}
 	noteHostPeak(r.report, r.photo)
 	return err
+}
+
+// statistics are those of the photo, made from the rows that are decoded ahead, if any are.
+func (r *run) statistics() statistics {
+	if r.meta.Linear {
+		return r.linearRows().statistics
+	}
+	return statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight, r.spot}
 }
 
 // decideRendering lists the stages from the network's rows to the picture's.
@@ -233,27 +243,41 @@ func (r *run) make(out *target, w, h int) error {
 		return err
 	}
 	defer r.abandonEncoder()
-	conv := &r.session.model.Convention
-	lev := newLevels(r.meta, conv, r.decisions.balance.networkGains(), r.report.Noise)
-	lev.shading = r.photo.Gains()
-	src := newSource(r.ahead, r.geo, conv, lev)
+	src := r.source()
 	dev := newDeveloper(r.geo, r.decisions.rendering, enc, r.holds.batches, &r.session.host.pictures, r.session.stages())
 	defer dev.abandon()
 	err = r.network.compute(src, dev, r.replanned, r.turn.leave)
 	r.turn.leave()
 	sec := &r.report.Seconds
-	sec.Decode, sec.Pack = r.ahead.busy().Seconds(), src.busy.sum.Seconds()
+	sec.Decode, sec.Pack = src.times()
 	switch { // the engine may only know that somebody stopped it
 	case r.ctx.Err() != nil:
 		return r.ctx.Err()
-	case src.err != nil:
-		return r.photoError(src.err)
+	case src.failure() != nil:
+		return r.photoError(src.failure())
 	case dev.failure() != nil:
 		return dev.failure()
 	case err != nil:
 		return err
 	}
 	return r.deliver(dev, out)
+}
+
+// photoSource is what feeds the network with the photo.
+type photoSource interface {
+	exec.Source
+	failure() error                // the first; the engine may report only that it was stopped
+	times() (decode, pack float64) // seconds of both
+}
+
+func (r *run) source() photoSource {
+	conv, gains := &r.session.model.Convention, r.decisions.balance.networkGains()
+	if r.meta.Linear {
+		return newLinearSource(r.photo, r.geo, &levels{meta: r.meta, conv: conv, gains: gains, noise: r.report.Noise})
+	}
+	lev := newLevels(r.meta, conv, gains, r.report.Noise)
+	lev.shading = r.photo.Gains()
+	return newSource(r.ahead, r.geo, conv, lev)
 }
 
 // deliver finishes the picture and its file.

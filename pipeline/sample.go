@@ -132,15 +132,16 @@ func (r *run) sampleLight() (*lightSample, error) {
 	if r.ahead != nil {
 		read = r.ahead.rows
 	}
-	rows := make([]uint16, noise.BandRows*r.meta.Width)
+	n := noise.BandRows(r.meta)
+	rows := make([]uint16, n*r.meta.Width)
 	for _, y := range noise.Bands(r.meta) {
 		if err := r.ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := read(y, noise.BandRows, rows); err != nil {
+		if err := read(y, n, rows); err != nil {
 			return nil, err
 		}
-		s.band(y, noise.BandRows, rows)
+		s.band(y, n, rows)
 	}
 	r.decisions.light = s
 	return s, nil

@@ -28,14 +28,15 @@ import (
 type Session struct {
 	set Settings
 	loadedModel
-	device  device
+	device  *device
 	choices choices
-	runner  runner
-	budget  Budget      // what plans may hold
-	peers   *peers      // sessions on devices of the same kind, nil: none
-	queue   deviceQueue // for the device and all that depends on it
-	host    hostMemory
-	outputs outputs
+	runner  *runner
+	budget  Budget       // what plans may hold
+	peers   *peers       // sessions on devices of the same kind, nil: none
+	queue   *deviceQueue // for the device and all that depends on it
+	host    *hostMemory
+	outputs *outputs
+	other   *Session      // for photos of other sensors, see sensors.go; nil: none yet
 	profile *exec.Profile // where the time goes; nil: not asked
 }
 
@@ -75,8 +76,9 @@ func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
 
 // newSession makes a session with a model that is loaded already, unless it is nil.
 func newSession(set Settings, loaded *model.Model) (*Session, error) {
-	s := &Session{set: set, loadedModel: loadedModel{model: loaded, modelName: cmp.Or(set.Model, embeddedModel)}, host: hostMemory{available: hostmemory.Available}}
-	s.device.set = &s.set
+	s := &Session{set: set, loadedModel: loadedModel{model: loaded, modelName: cmp.Or(set.Model, embeddedModel)}, runner: &runner{}, queue: &deviceQueue{},
+		host: &hostMemory{available: hostmemory.Available}, outputs: &outputs{}}
+	s.device = &device{set: &s.set}
 	if err := s.settle(); err != nil {
 		s.Close()
 		return nil, err
@@ -179,11 +181,15 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 	if err != nil {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
-	if err = s.checkSensor(photo.Meta()); err != nil {
+	with, err := s.forPhoto(photo.Meta(), &j.Look)
+	if err != nil {
 		photo.Close()
 		return nil, err
 	}
-	r.input = input{photo: photo, meta: photo.Meta()}
+	if with != nil {
+		s, r.session = with, with
+	}
+	r.input = input{photo: photo, meta: photo.Meta(), classical: with == nil}
 	shown := r.meta
 	if j.Output.Format == DNG {
 		if err = r.refuseModel(); err != nil {

@@ -13,11 +13,12 @@ type source struct {
 	geo    geometry
 	levels *levels
 	pack   [4][2]int
+	masks  *masks // nil: the planes are not masked
 	cols   [2][]int32
 	meta   *raw.Meta
 	lines  buffers.Slices[float32]
 	busy   busyTime
-	err    error // the first; the engine may report only that it was stopped
+	err    error
 }
 
 // packing is what a worker needs to make a row.
@@ -29,18 +30,21 @@ type packing struct {
 func newSource(a *readAhead, g geometry, c *model.Convention, l *levels) *source {
 	s := &source{ahead: a, geo: g, levels: l, pack: c.Pack, meta: a.photo.Meta()}
 	s.cols = [2][]int32{g.sampleColumns(0), g.sampleColumns(1)}
+	if c.Samples == model.SamplesMasked {
+		s.masks = newMasks(s.meta.CFA, g.region)
+	}
 	return s
+}
+
+func (s *source) failure() error { return s.err }
+
+func (s *source) times() (decode, pack float64) {
+	return s.ahead.busy().Seconds(), s.busy.sum.Seconds()
 }
 
 // Rows implements exec.Source.
 func (s *source) Rows(y0, y1 int) (exec.Rows, error) {
-	first, last := s.geo.region.Height(), 0
-	for y := y0; y < y1; y++ {
-		for r := range 2 {
-			at := s.geo.sampleRow(y, r)
-			first, last = min(first, at), max(last, at)
-		}
-	}
+	first, last := s.geo.sampleRows(y0, y1)
 	first, last = first/blockRows, last/blockRows
 	blocks, done, err := s.ahead.blocks(first, last)
 	if err != nil {
@@ -89,6 +93,10 @@ func (s *source) half(w packing, planes [][]float32, r, at int, b []uint16) {
 	region, stride := s.geo.region, s.meta.Width
 	stored := b[at%blockRows*stride+region.X0:][:region.Width()]
 	s.levels.row(region.Y0+at, region.X0, stored, w.line, w.noise)
+	if s.masks != nil {
+		s.maskedHalf(w, planes, r, s.masks.colours(at))
+		return
+	}
 	for k, place := range s.pack {
 		if place[0] != r {
 			continue

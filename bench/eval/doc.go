@@ -17,8 +17,8 @@
 //
 // The networks run through package pipeline, on the device and in the plan that a
 // photo would have: on bare samples in the sRGB domain, on a DNG file in memory
-// from end to end in the sensor domain. Mosaics that are not Bayer's are restored by package
-// demosaic. LibRaw's demosaicers run through its
+// from end to end in the sensor domain. Package demosaic restores mosaics of any filter array
+// without a network. LibRaw's demosaicers run through its
 // program dcraw_emu on DNG files of the same samples. Results are compared with
 // the photo by package quality, rounded to 8 bits, without a border.
 //

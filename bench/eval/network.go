@@ -41,8 +41,8 @@ func (n *network) check(o *Options) error {
 	if c.Output != model.OutputCameraGamma || !c.SubtractBlack || c.ScaleNum != 2 || c.ScaleDen != 1 {
 		return &OptionError{fmt.Sprintf("model %s renders pictures in a way of its own or in another size: there is nothing to compare them with", name)}
 	}
-	if p := o.Mosaic.CFA; p.Valid() && !p.Bayer() {
-		return &OptionError{fmt.Sprintf("model %s is for Bayer mosaics, not %s ones: leave it out, and the classical demosaicer is measured", name, o.Mosaic.CFA.Kind())}
+	if p := o.Mosaic.CFA; p.Valid() && !c.Takes(model.SensorOf(p)) {
+		return &OptionError{fmt.Sprintf("model %s is for %v, not %s ones: leave it out, and what suits them is measured", name, c.Sensors, p.Kind())}
 	}
 	if c.NoisePlanes == 0 && (o.Denoise != nil || o.Noise.Mode != pipeline.NoiseDefault) {
 		return &OptionError{fmt.Sprintf("model %s does not take the noise level: leave denoise and noise out", name)}
@@ -86,6 +86,9 @@ func (n *network) restore(ctx context.Context, s *shot) (*picture, error) {
 // with red, and noise planes of the known sigma.
 func (n *network) pack(s *shot) (in *pipeline.Tensor, top, left int) {
 	c := &n.session.Model().Convention
+	if c.Samples == model.SamplesMasked {
+		return n.packMasked(s), 0, 0
+	}
 	w, h := s.truth.Width, s.truth.Height
 	for i := range 4 {
 		if s.mosaic.CFA.At(i/2, i%2) == mosaic.Red {
@@ -93,7 +96,7 @@ func (n *network) pack(s *shot) (in *pipeline.Tensor, top, left int) {
 		}
 	}
 	ph, pw := (h+top+1)/2, (w+left+1)/2
-	planes := 4 + c.NoisePlanes
+	planes := c.Planes()
 	in = &pipeline.Tensor{Shape: model.Shape{C: planes, H: ph, W: pw}, Data: make([]float32, planes*ph*pw)}
 	for k, at := range c.Pack {
 		for y := range ph {
@@ -108,15 +111,44 @@ func (n *network) pack(s *shot) (in *pipeline.Tensor, top, left int) {
 			}
 		}
 	}
-	strength := 1.0
-	if n.denoise != nil {
-		strength = *n.denoise
-	}
-	noise := float32(strength * model.NoiseScale * s.mosaic.Sigma / 255)
+	noise := n.strength(s)
 	for i := 4 * ph * pw; i < len(in.Data); i++ {
 		in.Data[i] = noise
 	}
 	return in, top, left
+}
+
+// strength is what noise planes hold of the known sigma.
+func (n *network) strength(s *shot) float32 {
+	strength := 1.0
+	if n.denoise != nil {
+		strength = *n.denoise
+	}
+	return float32(strength * model.NoiseScale * s.mosaic.Sigma / 255)
+}
+
+// packMasked makes the input of a network of masked planes, see docs/pynet-m.md.
+func (n *network) packMasked(s *shot) *pipeline.Tensor {
+	c := &n.session.Model().Convention
+	w, h := s.truth.Width, s.truth.Height
+	ph, pw, samples := (h+1)/2, (w+1)/2, c.SamplePlanes()
+	in := &pipeline.Tensor{Shape: model.Shape{C: c.Planes(), H: ph, W: pw}, Data: make([]float32, c.Planes()*ph*pw)}
+	noise := n.strength(s)
+	for i := samples * ph * pw; i < len(in.Data); i++ {
+		in.Data[i] = model.NoNoise
+	}
+	for y := range 2 * ph {
+		for x := range 2 * pw {
+			from, at := fuse.Reflect(y, h), fuse.Reflect(x, w)
+			k := model.MaskedPlane(int(s.mosaic.CFA.At(from, at)), y%2, x%2)
+			place := y/2*pw + x/2
+			in.Data[k*ph*pw+place] = s.samples[from*w+at]
+			if c.NoisePlanes > 0 {
+				in.Data[(samples+k)*ph*pw+place] = noise
+			}
+		}
+	}
+	return in
 }
 
 // develop sends the mosaic through the whole pipeline as a DNG file without a

@@ -24,7 +24,7 @@ type Options struct {
 	Mosaic Mosaic
 	Border int // pixels left out on every side
 
-	// Models are the networks, each on a device of its own choice, for Bayer mosaics.
+	// Models are the networks, each on a device of its own choice.
 	// Classical adds the demosaicer of package demosaic, LibRaw LibRaw's.
 	Models            []pipeline.Settings
 	Classical, LibRaw bool

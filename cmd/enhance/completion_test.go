@@ -33,7 +33,7 @@ func TestComplete(t *testing.T) {
 		"completion ":                   "bash zsh fish",
 		"help ver":                      "version",
 		"explain --device-profile rtx-": "rtx-3060 :files",
-		"eval --compare ":               "libraw classical",
+		"eval --compare ":               "libraw",
 	} {
 		var got []string
 		for _, a := range complete(strings.Split(line, " ")) {

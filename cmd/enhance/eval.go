@@ -8,14 +8,15 @@ import (
 
 	"enhance/bench/eval"
 	"enhance/internal/printable"
+	"enhance/pipeline"
 )
 
 var evalCommand = &command{name: "eval", summary: "compare networks and LibRaw on photos: PSNR and SSIM",
-	usage: []string{"eval DIR|PHOTO... [-m MODEL]... [--sigma N] [--compare libraw,classical]", "eval DIR|PHOTO... [-m MODEL]... --sensor S,O[,R,G,B] [--save DIR]"}, run: runEval, files: true,
+	usage: []string{"eval DIR|PHOTO... [-m MODEL]... [--sigma N] [--compare libraw]", "eval DIR|PHOTO... [-m MODEL]... --sensor S,O[,R,G,B] [--save DIR]"}, run: runEval, files: true,
 	about: `Makes mosaics of finished photos (PNG, JPEG or TIFF), restores them, and compares the
 results with the photos in sRGB rounded to 8 bits: CPSNR, PSNR of every channel, SSIM.
-The mosaics hold sRGB codes, as in papers, or with --sensor what a sensor stores. Mosaics
-that are not Bayer's are restored by the classical demosaicer.`}
+The mosaics hold sRGB codes, as in papers, or with --sensor what a sensor stores. -m classical
+is the demosaicer that needs no network.`}
 
 // evalOrder is what eval is asked for.
 type evalOrder struct {
@@ -65,10 +66,8 @@ func (o *evalOrder) readOptions() (err error) {
 		switch with {
 		case "libraw":
 			o.LibRaw = true
-		case "classical":
-			o.Classical = true
 		default:
-			return usagef("--compare: %q: want libraw, classical or both with a comma", with)
+			return usagef("--compare: %q: want libraw", with)
 		}
 	}
 	if o.noise != "" {
@@ -79,13 +78,18 @@ func (o *evalOrder) readOptions() (err error) {
 	if o.Denoise, err = o.parseDenoise(); err != nil {
 		return err
 	}
-	switch bayer := o.Mosaic.CFA.Bayer(); {
-	case len(o.models) == 0 && bayer:
-		o.models = []string{""}
-	case len(o.models) == 0:
-		o.Classical = true // what a photo would get
+	if len(o.models) == 0 { // what a photo would get
+		m, err := pipeline.DefaultModel(o.Mosaic.CFA)
+		if err != nil {
+			return err
+		}
+		o.models = []string{m}
 	}
 	for _, m := range o.models {
+		if m == pipeline.Classical {
+			o.Classical = true
+			continue
+		}
 		set := o.set
 		set.Model = m
 		o.Models = append(o.Models, set)

@@ -50,7 +50,7 @@ func writeDefects(w io.Writer, r *pipeline.Report) {
 // peakLine is a photo's peak, or its plan's where nothing is measured.
 func peakLine(r *pipeline.Report) string {
 	m := &r.Memory
-	if r.Photo.WithoutNetwork() {
+	if r.WithoutNetwork() {
 		return "none on the device"
 	}
 	if !m.Measured {
@@ -80,7 +80,7 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 	}
 	item("device", "%s (%s)", deviceName(&r.Device), r.Device.Why)
 	model := r.Model.Name + ", " + precisionLine(&r.Plan)
-	if p.WithoutNetwork() {
+	if r.WithoutNetwork() {
 		model = "none"
 	}
 	item("model", "%s", model)
@@ -280,7 +280,7 @@ func upToRows(n int) string {
 
 func budgetLine(r *pipeline.Report) string {
 	p := &r.Plan
-	if r.Photo.WithoutNetwork() {
+	if r.WithoutNetwork() {
 		return "nothing on the device"
 	}
 	if p.Full == nil {

@@ -13,7 +13,6 @@ import (
 	"enhance/clrt"
 	"enhance/memplan"
 	"enhance/raw/defects"
-	"enhance/raw/mosaic"
 	"enhance/raw/noise"
 )
 
@@ -171,8 +170,11 @@ func (r *Report) Warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
+// NoNetwork is the strategy of a photo that no network develops.
+const NoNetwork = "no network"
+
 // WithoutNetwork reports whether the photo is developed without a network.
-func (f *Photo) WithoutNetwork() bool { return f.Linear || f.Sensor != mosaic.RGGB.Kind() }
+func (r *Report) WithoutNetwork() bool { return r.Plan.Strategy == NoNetwork }
 
 // Section describes a section of the plan and what computes it.
 type Section struct {

@@ -3,12 +3,11 @@ package noise
 import "math"
 
 const (
-	side      = 8        // of a block, in samples of one filter place
-	bandRows  = 2 * side // mosaic rows that a band of blocks takes
-	highFrom  = 8        // frequencies u+v from here on measure
-	highCount = 28       // so many they are
-	midFrom   = 2        // frequencies from here to highFrom choose; below are slopes
-	midCount  = 33       // so many they are
+	side      = 8  // of a block, in samples of one filter place
+	highFrom  = 8  // frequencies u+v from here on measure
+	highCount = 28 // so many they are
+	midFrom   = 2  // frequencies from here to highFrom choose; below are slopes
+	midCount  = 33 // so many they are
 )
 
 // block is a block of samples of one filter place.

@@ -22,27 +22,28 @@ type RowReader func(y, n int, dst []uint16) error
 // Gains give the factors that gain maps have put on samples of row y from column x0 on.
 type Gains func(y, x0 int, dst []float32)
 
-// Estimate measures the noise of a photo on bands of 16 rows, spread evenly over its
+// Estimate measures the noise of a photo on bands of BandRows rows, spread evenly over its
 // crop. It reads no other rows, each once, downwards. If gains is not nil, the levels are
 // of the samples before. The result does not depend on the number of cores.
 func Estimate(ctx context.Context, m *mosaic.Meta, read RowReader, gains Gains) (*Estimation, error) {
 	s := newSample(m)
 	s.gains = gains
 	const together = 4 // bands in memory
-	rows := make([]uint16, min(together, len(s.bands))*bandRows*m.Width)
+	tall := s.lattice.bandRows()
+	rows := make([]uint16, min(together, len(s.bands))*tall*m.Width)
 	for first := 0; first < len(s.bands); first += together {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		n := min(together, len(s.bands)-first)
 		for i := range n {
-			if err := read(s.bands[first+i], bandRows, rows[i*bandRows*m.Width:][:bandRows*m.Width]); err != nil {
+			if err := read(s.bands[first+i], tall, rows[i*tall*m.Width:][:tall*m.Width]); err != nil {
 				return nil, err
 			}
 		}
 		each := time.Duration(s.across) * 4 * time.Microsecond
 		workers.Each(workers.Count(n, each), n, func(_, i int) {
-			s.measure(first+i, rows[i*bandRows*m.Width:][:bandRows*m.Width])
+			s.measure(first+i, rows[i*tall*m.Width:][:tall*m.Width])
 		})
 	}
 	return s.estimate()
@@ -50,42 +51,45 @@ func Estimate(ctx context.Context, m *mosaic.Meta, read RowReader, gains Gains) 
 
 // sample is the blocks of a photo that are measured.
 type sample struct {
-	meta   *mosaic.Meta
-	gains  Gains
-	bands  []int // their first rows
-	across int   // blocks in a band, of each filter place
-	found  []spectrum
+	meta    *mosaic.Meta
+	gains   Gains
+	lattice lattice
+	bands   []int // their first rows
+	across  int   // blocks in a band, of each place of the lattice
+	found   []spectrum
 }
 
 func newSample(m *mosaic.Meta) *sample {
-	s := &sample{meta: m, across: min(m.Crop.Width()/bandRows, maxColumns), bands: Bands(m)}
-	s.found = make([]spectrum, len(s.bands)*4*s.across)
+	l := latticeOf(m)
+	s := &sample{meta: m, lattice: l, across: min(m.Crop.Width()/l.bandCols(), maxColumns), bands: l.bands(m)}
+	s.found = make([]spectrum, len(s.bands)*len(l.places)*s.across)
 	return s
 }
 
 // measure measures the blocks of a band.
 func (s *sample) measure(band int, stored []uint16) {
-	m, y0 := s.meta, s.bands[band]
-	full := m.Crop.Width() / bandRows
-	found := s.found[band*4*s.across:]
+	m, l, y0 := s.meta, &s.lattice, s.bands[band]
+	cols := l.bandCols()
+	full := m.Crop.Width() / cols
+	found := s.found[band*len(l.places)*s.across:]
 	var q block
-	var black [bandRows][bandRows]float32
+	black := make([]float32, l.bandRows()*cols)
 	for k := range s.across {
-		x0 := m.Crop.X0 + bandRows*int((int64(k)*2+1)*int64(full)/int64(2*s.across))
-		for i := range black {
-			m.BlackRow(y0+i, x0, black[i][:])
+		x0 := m.Crop.X0 + cols*int((int64(k)*2+1)*int64(full)/int64(2*s.across))
+		for i := range l.bandRows() {
+			m.BlackRow(y0+i, x0, black[i*cols:][:cols])
 		}
-		for at := range 4 {
-			r, c := at/2, at%2
+		for at, place := range l.places {
+			r, c := place[0], place[1]
 			white := m.White[m.CFA.At(y0+r, x0+c)]
 			ok, least := true, float32(math.MaxFloat32)
 			for i := range q {
-				line := stored[(r+2*i)*m.Width+x0+c:][:2*side-1]
-				b := black[r+2*i][c:]
+				line := stored[(r+l.rows*i)*m.Width+x0+c:][:l.cols*(side-1)+1]
+				b := black[(r+l.rows*i)*cols+c:][:len(line)]
 				for j := range q[i] {
-					v := line[2*j]
-					d := float32(v) - b[2*j]
-					ok = ok && v > 0 && d < saturated*(white-b[2*j])
+					v := line[l.cols*j]
+					d := float32(v) - b[l.cols*j]
+					ok = ok && v > 0 && d < saturated*(white-b[l.cols*j])
 					q[i][j] = float64(d)
 					least = min(least, d)
 				}
@@ -95,7 +99,7 @@ func (s *sample) measure(band int, stored []uint16) {
 				*f = q.measure()
 				f.least = float64(least)
 				if s.gains != nil {
-					f.before(s.gains, y0+r+side, x0+c+side)
+					f.before(s.gains, y0+r+l.bandRows()/2, x0+c+cols/2)
 				}
 			}
 		}
@@ -103,7 +107,7 @@ func (s *sample) measure(band int, stored []uint16) {
 }
 
 // before takes the factor in the middle of a block away, at row y, column x: gain maps
-// vary little over its 16 rows and columns.
+// vary little over its rows and columns.
 func (f *spectrum) before(gains Gains, y, x int) {
 	var at [1]float32
 	gains(y, x, at[:])

@@ -13,8 +13,8 @@
 // are transformed (DCT); among blocks of like brightness those with the least energy
 // at low and middle frequencies are chosen; the mean energy at their high frequencies
 // is the variance. White noise is independent between frequencies, so that the choice
-// does not bias the measurement. Samples of one place in the filter array make the
-// blocks, so that nothing is interpolated. Brightnesses where even the chosen blocks
+// does not bias the measurement. Samples behind filters of one
+// colour, evenly spaced, make the blocks (lattice.go), so that nothing is interpolated. Brightnesses where even the chosen blocks
 // have more energy at middle than at high frequencies show texture and are left out.
 package noise
 

@@ -101,10 +101,10 @@ func TestBands(t *testing.T) {
 		s := newSample(m)
 		next := m.Crop.Y0
 		for _, y := range s.bands {
-			if y < next || y+bandRows > m.Crop.Y1 {
+			if y < next || y+BandRows(m) > m.Crop.Y1 {
 				t.Fatalf("%v: a band at row %d, after %d", size, y, next)
 			}
-			next = y + bandRows
+			next = y + BandRows(m)
 		}
 		if n := len(s.found); n == 0 || n > maxBlocks {
 			t.Errorf("%v: %d blocks", size, n)

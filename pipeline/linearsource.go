@@ -1,0 +1,131 @@
+package pipeline
+
+import (
+	"math"
+	"time"
+
+	"enhance/internal/buffers"
+	"enhance/internal/exec"
+	"enhance/model"
+	"enhance/raw"
+)
+
+// linearSource feeds the network with a photo that is demosaiced already: an exec.Source
+// whose planes are masked and have all samples.
+type linearSource struct {
+	photo  *raw.Photo
+	geo    geometry
+	levels *levels
+	cols   [2][]int32
+	blocks map[int][]float32 // decoded ones, by number from the region's first row
+	lines  buffers.Slices[float32]
+	busy   busyTime
+	decode time.Duration
+	err    error
+}
+
+// linearBlocks is how many blocks of blockRows rows are held at most: those of a chunk of
+// the network's input, of the next, and those that the bottom reflects.
+const linearBlocks = 6
+
+func newLinearSource(p *raw.Photo, g geometry, l *levels) *linearSource {
+	return &linearSource{photo: p, geo: g, levels: l, cols: [2][]int32{g.sampleColumns(0), g.sampleColumns(1)}, blocks: map[int][]float32{}}
+}
+
+func (s *linearSource) failure() error { return s.err }
+
+func (s *linearSource) times() (decode, pack float64) {
+	return s.decode.Seconds(), s.busy.sum.Seconds()
+}
+
+// Rows implements exec.Source.
+func (s *linearSource) Rows(y0, y1 int) (exec.Rows, error) {
+	first, last := s.geo.sampleRows(y0, y1)
+	first, last = first/blockRows, last/blockRows
+	start := time.Now()
+	for n := range s.blocks {
+		if n < first-1 || n > last { // what the bottom reflects may be in the block before
+			delete(s.blocks, n)
+		}
+	}
+	r := &linearRows{linearSource: s, first: first}
+	for n := first; n <= last; n++ {
+		b, err := s.block(n)
+		if err != nil {
+			s.err = err
+			return nil, err
+		}
+		r.held = append(r.held, b)
+	}
+	s.decode += time.Since(start)
+	s.busy.begin()
+	return r, nil
+}
+
+// block is block n of the region, decoded.
+func (s *linearSource) block(n int) ([]float32, error) {
+	if b := s.blocks[n]; b != nil {
+		return b, nil
+	}
+	region, w := s.geo.region, s.photo.Meta().Width
+	y := n * blockRows
+	rows := min(blockRows, region.Height()-y)
+	b := make([]float32, 3*rows*w)
+	if err := s.photo.ReadLinear(region.Y0+y, rows, b); err != nil {
+		return nil, err
+	}
+	s.blocks[n] = b
+	return b, nil
+}
+
+// linearRows are rows that are being made.
+type linearRows struct {
+	*linearSource
+	first int
+	held  [][]float32 // blocks from it on
+}
+
+func (s *linearRows) Row(y int, planes [][]float32) {
+	region, stride := s.geo.region, s.photo.Meta().Width
+	line, noise := s.lines.Get(region.Width()), s.lines.Get(region.Width())
+	for r := range 2 {
+		at := s.geo.sampleRow(y, r)
+		block := s.held[at/blockRows-s.first]
+		for c := range 3 {
+			light := block[(3*(at%blockRows)+c)*stride+region.X0:][:region.Width()]
+			s.levels.linear(raw.Colour(c), light, line, noise)
+			for j, cols := range s.cols {
+				k := model.MaskedPlane(c, r, j)
+				gather(planes[k], line, cols)
+				if s.levels.noise != nil {
+					gather(planes[3*4+k], noise, cols)
+				}
+			}
+		}
+	}
+	s.lines.Put(line)
+	s.lines.Put(noise)
+}
+
+func (s *linearRows) End() error {
+	s.busy.end()
+	return nil
+}
+
+// linear makes network samples, and those of their noise plane, of a demosaiced photo's light.
+func (l *levels) linear(c raw.Colour, light, dst, noise []float32) {
+	gain := l.gains[c]
+	for i, v := range light {
+		x := l.conv.Limit(float64(v) * gain)
+		dst[i] = float32(l.conv.Encode(x))
+		if l.noise != nil {
+			noise[i] = l.strength(x, c)
+		}
+	}
+}
+
+// linearBytes is what a linearSource holds.
+func linearBytes(g geometry, width int) int64 {
+	blocks := min(linearBlocks, int64(math.Ceil(float64(g.region.Height())/blockRows)))
+	return blocks*blockRows*3*4*int64(width) + int64(cores())*2*4*int64(g.region.Width())
+}

@@ -1,0 +1,89 @@
+package pipeline
+
+import (
+	"enhance/model"
+	"enhance/raw"
+	"enhance/raw/mosaic"
+)
+
+// A session has one network, and most photos are Bayer mosaics. For photos of other
+// sensors, if no network was asked for by name, a second session stands beside it: it has
+// the network that is built in for such photos, and shares everything else, the device,
+// its queue and its memory among them.
+
+// Classical is the model that is none: photos are developed by the classical demosaicer.
+const Classical = "classical"
+
+// sensorOf is what kind of photo a network would have to take, 0 if there is none for it.
+func sensorOf(m *raw.Meta) model.Sensors {
+	if m.Linear {
+		return model.FullColour
+	}
+	return model.SensorOf(m.CFA)
+}
+
+// forPhoto gives the session whose network develops a photo, which is s or stands beside
+// it; nil if no network does. It refuses a photo that the model which was asked for by
+// name does not take. A demosaiced photo has no need of a network but for its noise.
+func (s *Session) forPhoto(m *raw.Meta, look *Look) (*Session, error) {
+	sensor := sensorOf(m)
+	switch {
+	case s.set.Model == Classical || m.Linear && !look.denoises():
+		return nil, nil
+	case s.model.Convention.Takes(sensor):
+		return s, nil
+	case s.set.Model == "":
+		return s.beside(sensor)
+	case m.Linear:
+		return nil, nil
+	}
+	return nil, optionErrorf("model", "model %s is for %v, and the photo's sensor is %s: leave --model out, and what suits it is used", s.modelName, s.model.Convention.Sensors, m.CFA.Kind())
+}
+
+// denoises reports whether noise is expressly to be removed.
+func (l *Look) denoises() bool {
+	return l.Denoise != nil && *l.Denoise > 0 || l.Denoise == nil && l.Noise.Mode != NoiseDefault
+}
+
+// beside is the session of the network that is built in for a sensor, nil if none is.
+func (s *Session) beside(sensor model.Sensors) (*Session, error) {
+	if !model.HasBuiltin(model.ForAnySensor) {
+		return nil, nil
+	}
+	if s.other == nil {
+		o := &Session{set: s.set, loadedModel: loadedModel{modelName: model.ForAnySensor}, device: s.device, runner: s.runner, budget: s.budget,
+			peers: s.peers.ofOther(), queue: s.queue, host: s.host, outputs: s.outputs, profile: s.profile}
+		if err := o.load(nil); err != nil {
+			return nil, err
+		}
+		if err := o.checkHostPrecision(); err != nil {
+			return nil, err
+		}
+		if err := o.chooseAlgos(); err != nil {
+			return nil, err
+		}
+		s.other = o
+	}
+	if !s.other.model.Convention.Takes(sensor) {
+		return nil, nil
+	}
+	return s.other, nil
+}
+
+// DefaultModel is the model that develops mosaics of a filter array if none is asked for.
+func DefaultModel(p mosaic.Pattern) (string, error) {
+	sensor := model.SensorOf(p)
+	if sensor == model.BayerSensor {
+		return model.Default, nil
+	}
+	if model.HasBuiltin(model.ForAnySensor) {
+		m, err := model.Load(model.ForAnySensor)
+		if err != nil {
+			return "", err
+		}
+		if m.Convention.Takes(sensor) {
+			return model.ForAnySensor, nil
+		}
+	}
+	return Classical, nil
+}
