@@ -14,6 +14,7 @@ package conv
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"enhance/clrt"
@@ -84,6 +85,17 @@ type Shape struct {
 	// Pad is what lies outside a plane. The program is compiled for it (see ProgramSource), so
 	// that algorithms care only if they pad themselves.
 	Pad model.PadMode
+	// Window, if not nil, is the kernel instead of K, which is 0 then.
+	Window *Window
+}
+
+// Window is a kernel of any sides, strides, dilations, pads and groups over one source with
+// planes of SrcH×SrcW. Pad is what lies outside these, whatever the program pads.
+type Window struct {
+	model.Window
+	Groups     int
+	SrcH, SrcW int
+	Pad        model.PadMode
 }
 
 // InC is the number of channels read.
@@ -97,6 +109,9 @@ func (s Shape) InC() int {
 
 // FLOPs counts two operations per multiply-add of the direct sum.
 func (s Shape) FLOPs() float64 {
+	if w := s.Window; w != nil {
+		return 2 * float64(w.KH*w.KW) * float64(s.InC()/w.Groups) * float64(s.OutC) * float64(s.H) * float64(s.W)
+	}
 	return 2 * float64(s.K*s.K) * float64(s.InC()) * float64(s.OutC) * float64(s.H) * float64(s.W)
 }
 
@@ -108,7 +123,7 @@ type Args struct {
 	Dst     planar.Ring
 	Res     planar.Ring // Buf nil if there is no residual
 	Y0, Y1  int
-	Slope   float32 // of the leaky ReLU
+	Slope   float32 // of the leaky ReLU, or as [SlopesAt] says
 	Scratch *clrt.Buffer
 
 	// Of a Scaling implementation: scales of the source's channels, and the slope
@@ -116,6 +131,10 @@ type Args struct {
 	Scales   planar.Ring
 	PreSlope float32
 }
+
+// SlopesAt is the Args.Slope of shapes with PReLU: the slopes of the outputs are in packed from
+// index at on.
+func SlopesAt(at int) float32 { return math.Float32frombits(uint32(at)) }
 
 // Kernel is a kernel's name and its source text, without the prelude.
 type Kernel struct{ Name, Source string }

@@ -145,7 +145,8 @@ void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, r
             const int k = n0 + (tn + n / 4 * NX) * 4 + n % 4;
             if (k >= outs) continue;
             float4 v = acc[n][j];
-            v = (float4)(activate(v.x, act, slope), activate(v.y, act, slope), activate(v.z, act, slope), activate(v.w, act, slope));
+            const float a = SLOPE_OF(slope, packed, k);
+            v = (float4)(activate(v.x, act, a), activate(v.y, act, a), activate(v.z, act, a), activate(v.w, act, a));
             if (res) v += LD4(res + rline + (size_t)k * pitch);
             conv_put4(dst + line + (size_t)k * pitch, x, w, v);
         }

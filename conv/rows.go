@@ -28,6 +28,9 @@ type Rows struct{}
 func (Rows) Name() string { return "direct-rows" }
 
 func (Rows) New(c Caps, s Shape, _ planar.Precision) (Impl, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
 	if s.K/2 > planar.Rim {
 		return nil, fmt.Errorf("conv: direct-rows does kernels up to %d×%[1]d, not %d×%[2]d", 2*planar.Rim+1, s.K)
 	}

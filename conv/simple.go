@@ -59,6 +59,9 @@ func (i *simpleImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer
 
 // check refuses what is no convolution at all.
 func (s Shape) check() error {
+	if s.Window != nil {
+		return fmt.Errorf("conv: a convolution that is not square or not of stride 1: %s does", Windowed{}.Name())
+	}
 	if s.K < 1 || s.OutC < 1 || s.H < 1 || s.W < 1 || len(s.SrcC) < 1 || len(s.SrcC) > MaxSources {
 		return fmt.Errorf("conv: %d sources to %d channels of %d×%d by a kernel of side %d is no convolution", len(s.SrcC), s.OutC, s.H, s.W, s.K)
 	}

@@ -19,6 +19,9 @@ type Tile struct{}
 func (Tile) Name() string { return "direct-tile" }
 
 func (Tile) New(c Caps, s Shape, _ planar.Precision) (Impl, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
 	if s.K/2 > planar.Rim {
 		return nil, fmt.Errorf("conv: direct-tile does kernels up to %d×%[1]d, not %d×%[2]d", 2*planar.Rim+1, s.K)
 	}

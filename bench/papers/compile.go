@@ -3,6 +3,7 @@ package papers
 import (
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/fuse"
 	"enhance/internal/planar"
 	"enhance/model"
 )
@@ -19,7 +20,7 @@ func Compile(cl *clrt.Context, caps conv.Caps, cases []Case, algos []conv.Algo, 
 			if err != nil {
 				continue
 			}
-			if src := conv.ProgramSource(impl, p, model.PadReflect); !seen[src] {
+			if src := conv.ProgramSource(impl, p, model.PadReflect, fuse.NoAct); !seen[src] {
 				seen[src], sources = true, append(sources, src)
 			}
 		}

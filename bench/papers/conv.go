@@ -7,6 +7,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/fuse"
 	"enhance/internal/peak"
 	"enhance/internal/planar"
 	"enhance/model"
@@ -192,7 +193,7 @@ func (r *rig) open() error {
 
 func (r *rig) build() error {
 	var err error
-	if r.prog, err = r.cl.Build(conv.ProgramSource(r.impl, r.o.Precision, model.PadReflect), conv.BuildOptions); err != nil {
+	if r.prog, err = r.cl.Build(conv.ProgramSource(r.impl, r.o.Precision, model.PadReflect, fuse.NoAct), conv.BuildOptions); err != nil {
 		return err
 	}
 	for _, k := range r.impl.Kernels() {

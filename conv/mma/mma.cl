@@ -238,7 +238,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
                 if (k >= outs) continue;
                 float v[8];
 #pragma unroll
-                for (int i = 0; i < 8; i++) v[i] = activate(acc[r][i % 4][m][e * 2 + i / 4] + bias[k], ACT, slope);
+                for (int i = 0; i < 8; i++) v[i] = activate(acc[r][i % 4][m][e * 2 + i / 4] + bias[k], ACT, SLOPE_OF(slope, (__global const float *)weights, k));
                 __global data_t *to = dst + at + (size_t)k * pitch;
                 if (inside) {
                     if (res) mma_add8(v, res + res_at + (size_t)k * pitch);

@@ -193,13 +193,13 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #pragma unroll
     for (int e = 0; e < 2; e++) {
         const int k = OUTPUT(e);
-        const float b = bias[k];
+        const float b = bias[k], a = SLOPE_OF(slope, (__global const float *)weights, min(k, outs - 1));
 #pragma unroll
         for (int j = 0; j < 16; j++) {
             const int y = top + ROW(j);
             float s[2];
 #pragma unroll
-            for (int i = 0; i < 2; i++) s[i] = activate(acc[j * 4 + e * 2 + i] + b, ACT, slope);
+            for (int i = 0; i < 2; i++) s[i] = activate(acc[j * 4 + e * 2 + i] + b, ACT, a);
             if (!SUMS && res && k < outs && y < y1) {
                 float r[2];
                 UNPACK2(r[0], r[1], *(__global const uint *)(res + ring_row(rres, y) + (size_t)k * pitch + x + 2 * t));

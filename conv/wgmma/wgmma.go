@@ -162,11 +162,10 @@ func (m *impl) name() string {
 
 func (m *impl) Kernels() []conv.Kernel {
 	v := m.variant
-	act := map[fuse.Act]int{fuse.LeakyReLU: 1, fuse.Sigmoid: 2}
 	flag := map[bool]int{true: 1}
 	text := kerneltext.Define(kernelCL+undefineCL, "NAME", m.name(), "KS", m.shape.K, "BLOCK", v.block, "BUFFERS", v.buffers,
-		"PIECE", v.piece, "SLOTS", v.slots, "ACT", act[m.shape.Act], "SUMS", flag[m.sums], "SCALED", flag[m.scaled],
-		"PRE", act[m.pre], "CHANNELS", maxScaled)
+		"PIECE", v.piece, "SLOTS", v.slots, "ACT", int(m.shape.Act), "SUMS", flag[m.sums], "SCALED", flag[m.scaled],
+		"PRE", int(m.pre), "CHANNELS", maxScaled)
 	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + text}}
 }
 

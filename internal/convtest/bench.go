@@ -54,6 +54,7 @@ type Bench struct {
 	Queue     *clrt.Queue
 	Precision planar.Precision
 	Pad       model.PadMode
+	Act       fuse.Act // of the programs, where that is one of those that a program has one of
 	Rng       *rand.Rand
 	buffers   []*clrt.Buffer
 }
@@ -315,7 +316,7 @@ func (b *Bench) Same(what string, got, want *Plane) {
 // one name must have one source.
 func (b *Bench) Build(kernels []conv.Kernel) map[string]*clrt.Kernel {
 	b.Helper()
-	src := planar.Source(b.Precision, b.Pad)
+	src := planar.ActSource(b.Act) + planar.Source(b.Precision, b.Pad)
 	seen := map[string]string{}
 	for _, k := range kernels {
 		if old, ok := seen[k.Name]; ok && old != k.Source {

@@ -17,6 +17,7 @@ type Operands struct {
 	Res          *Plane // nil if there is no residual
 	Slope        float32
 	Weight, Bias []float32
+	Slopes       []float32 // of PReLU
 
 	scales   planar.Ring // of a Scaling form
 	preSlope float32
@@ -28,17 +29,11 @@ type Operands struct {
 func (b *Bench) Launch(o *Operands, impl conv.Impl, kernels []*clrt.Kernel, weights *clrt.Buffer, out *Plane, y0, y1 int, scratch int64) (*clrt.Buffer, error) {
 	b.Helper()
 	s := o.Shape
-	first, end := max(y0-s.K/2, 0), min(y1+s.K/2, s.H)
-	for y := y0; y < y1; y++ {
-		for i := range s.K { // planes may be lower than kernels
-			r := fuse.Reflect(y+i-s.K/2, s.H)
-			first, end = min(first, r), max(end, r+1)
-		}
-	}
+	first, end := o.rows(y0, y1)
 	a := &conv.Args{Y0: y0, Y1: y1, Slope: o.Slope, Scales: o.scales, PreSlope: o.preSlope}
 	var sources []*Ring
 	for _, p := range o.Src {
-		sources = append(sources, b.Source(p, b.Anywhere(p.C, end-first, s.H), first, end))
+		sources = append(sources, b.Source(p, b.Anywhere(p.C, end-first, p.H), first, end))
 		a.Src = append(a.Src, sources[len(sources)-1].Ring)
 	}
 	dst := b.Target(s.OutC, s.H, s.W, b.Anywhere(s.OutC, max(y1-y0, 1), s.H))
@@ -68,4 +63,47 @@ func (b *Bench) Launch(o *Operands, impl conv.Impl, kernels []*clrt.Kernel, weig
 		b.Errorf("a launch of %d rows wrote past its %d bytes of scratch", y1-y0, scratch)
 	}
 	return whole, nil
+}
+
+// rows are the rows of the sources that rows [y0,y1) need, no fewer than one.
+func (o *Operands) rows(y0, y1 int) (first, end int) {
+	s, h := o.Shape, o.Shape.H
+	if w := s.Window; w != nil {
+		h, first = w.SrcH, w.SrcH
+		for y := y0; y < y1; y++ {
+			for i := range w.KH {
+				if r := fuse.PadIndex(w.Pad, y*w.StrideH+i*w.DilationH-w.Top, h); r >= 0 {
+					first, end = min(first, r), max(end, r+1)
+				}
+			}
+		}
+		if first >= end { // all are zeros
+			return 0, 1
+		}
+		return first, end
+	}
+	first, end = max(y0-s.K/2, 0), min(y1+s.K/2, h)
+	for y := y0; y < y1; y++ {
+		for i := range s.K { // planes may be lower than kernels
+			r := fuse.Reflect(y+i-s.K/2, h)
+			first, end = min(first, r), max(end, r+1)
+		}
+	}
+	return first, end
+}
+
+// sourceSides are those of the planes read.
+func (o *Operands) sourceSides() (h, w int) {
+	if win := o.Shape.Window; win != nil {
+		return win.SrcH, win.SrcW
+	}
+	return o.Shape.H, o.Shape.W
+}
+
+// taps is how many products an output sums.
+func (o *Operands) taps() int {
+	if w := o.Shape.Window; w != nil {
+		return o.Shape.InC() / w.Groups * w.KH * w.KW
+	}
+	return o.Shape.InC() * o.Shape.K * o.Shape.K
 }

@@ -33,12 +33,13 @@ type Accuracy struct {
 //
 //	sum         λ·√n·u·Growth·Σ|wx| + λ·Factor·√Σ(wx)²
 //	activation  a leaky ReLU adds u; a sigmoid passes a quarter and adds 8u for
-//	            exp (3 ulp by the OpenCL specification) and division (2.5 ulp)
+//	            exp (3 ulp by the OpenCL specification) and division (2.5 ulp); the
+//	            others pass at most 3/2, and add 16u for their functions (erf: 16 ulp)
 //	residual    u of the result
 //	storage     binary16: its unit roundoff, or half a subnormal step
 func (k *Operands) Reference(p planar.Precision, a Accuracy) (want, allowed []float64) {
 	s := k.Shape
-	n := float64(s.InC()*s.K*s.K + 1)
+	n := float64(k.taps() + 1)
 	growth := max(a.Growth, 1)
 	want, allowed = make([]float64, s.OutC*s.H*s.W), make([]float64, s.OutC*s.H*s.W)
 	for i := range want {
@@ -54,6 +55,16 @@ func (k *Operands) Reference(p planar.Precision, a Accuracy) (want, allowed []fl
 		case fuse.Sigmoid:
 			sum = 1 / (1 + math.Exp(-sum))
 			tol = tol/4 + 8*unit32
+		case fuse.PReLU:
+			if sum < 0 {
+				sum *= float64(k.Slopes[o])
+			}
+			tol += unit32 * math.Abs(sum)
+		case fuse.Clipped:
+			sum = min(max(sum, 0), float64(k.Slope))
+		case fuse.HardSwish, fuse.SiLU, fuse.GELU, fuse.Tanh:
+			sum = smooth(s.Act, sum)
+			tol = 1.5*tol + 16*unit32*(1+math.Abs(sum))
 		}
 		if k.Res != nil {
 			sum += float64(k.Res.At(o, y, x))
@@ -67,6 +78,19 @@ func (k *Operands) Reference(p planar.Precision, a Accuracy) (want, allowed []fl
 	return want, allowed
 }
 
+// smooth is one of the activations that have no parameters.
+func smooth(act fuse.Act, x float64) float64 {
+	switch act {
+	case fuse.HardSwish:
+		return x * min(max(x/6+0.5, 0), 1)
+	case fuse.SiLU:
+		return x / (1 + math.Exp(-x))
+	case fuse.GELU:
+		return x * (1 + math.Erf(x/math.Sqrt2)) / 2
+	}
+	return math.Tanh(x)
+}
+
 // sum is one output before its activation, and the sums of the magnitudes and
 // of the squares of its terms.
 func (k *Operands) sum(o, y, x int) (sum, abs, squares float64) {
@@ -77,6 +101,17 @@ func (k *Operands) sum(o, y, x int) (sum, abs, squares float64) {
 		squares += v * v
 	}
 	add(float64(k.Bias[o]))
+	if w := s.Window; w != nil {
+		each, src := s.InC()/w.Groups, k.Src[0]
+		for t := range k.taps() {
+			c, i, j := o/(s.OutC/w.Groups)*each+t/(w.KH*w.KW), t/w.KW%w.KH, t%w.KW
+			yy := fuse.PadIndex(w.Pad, y*w.StrideH+i*w.DilationH-w.Top, w.SrcH)
+			if xx := fuse.PadIndex(w.Pad, x*w.StrideW+j*w.DilationW-w.Left, w.SrcW); yy >= 0 && xx >= 0 {
+				add(float64(k.Weight[o*k.taps()+t]) * float64(src.At(c, yy, xx)))
+			}
+		}
+		return sum, abs, squares
+	}
 	at := o * s.InC() * s.K * s.K
 	for _, p := range k.Src {
 		for c := range p.C {

@@ -31,6 +31,8 @@ type Config struct {
 	// one is a program more to compile; with ENHANCE_LONG=1 in a fifth of the cases both.
 	Pad      model.PadMode
 	Reflects bool
+	// Act is the activation of all shapes; NoAct leaves it to Draw.
+	Act fuse.Act
 	// Families is how many different draws 20 cases have; 0: 6. The others differ
 	// from them in what kernels are rarely compiled for: height, order of sources.
 	Families int
@@ -82,7 +84,7 @@ func runPadded(t *testing.T, c Config) {
 	for first := 0; first < c.Cases; first += group {
 		seed := uint64(first)
 		b := Open(t, c.Device, c.Precision, seed)
-		b.Pad = c.Pad
+		b.Pad, b.Act = c.Pad, c.Act
 		var cases []*trial
 		var kernels []conv.Kernel
 		for i := first; i < min(first+group, c.Cases); i++ {
@@ -172,7 +174,9 @@ type trial struct {
 func newTrial(b *Bench, c Config, seed uint64) *trial {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	k := &trial{Bench: b, Operands: Operands{Shape: c.shape(seed, rng)}, conf: c, seed: seed}
-	k.Shape.Pad = c.Pad
+	if k.Shape.Pad = c.Pad; c.Act != fuse.NoAct {
+		k.Shape.Act = c.Act
+	}
 	impl, err := c.Algo.New(*c.Caps, k.Shape, c.Precision)
 	if err != nil {
 		b.Logf("seed %d: %s: not done: %v", seed, k, err)
@@ -183,14 +187,15 @@ func newTrial(b *Bench, c Config, seed uint64) *trial {
 	b.Rng = rng // so that a case is the same whichever came before
 	defer func() { b.Rng = old }()
 	for _, n := range k.Shape.SrcC {
-		k.Src = append(k.Src, b.Random(n, k.Shape.H, k.Shape.W))
+		h, w := k.sourceSides()
+		k.Src = append(k.Src, b.Random(n, h, w))
 	}
 	if rng.IntN(2) == 0 {
 		k.Res = b.Random(k.Shape.OutC, k.Shape.H, k.Shape.W)
 	}
 	k.Slope = float32(rng.IntN(4)) / 8
 	k.pre = fuse.Act(rng.IntN(2)) // none or leaky ReLU, which the host computes to the bit
-	n := k.Shape.InC() * k.Shape.K * k.Shape.K
+	n := k.taps()
 	scale := float32(math.Sqrt(6 / float64(n)))
 	for range n * k.Shape.OutC {
 		k.Weight = append(k.Weight, (2*rng.Float32()-1)*scale)
@@ -198,11 +203,21 @@ func newTrial(b *Bench, c Config, seed uint64) *trial {
 	for range k.Shape.OutC {
 		k.Bias = append(k.Bias, 2*rng.Float32()-1)
 	}
+	if k.Shape.Act == fuse.PReLU {
+		k.Slopes, k.Slope = Randoms(rng, k.Shape.OutC), conv.SlopesAt(impl.PackedLen())
+	}
+	if k.Shape.Act == fuse.Clipped {
+		k.Slope++
+	}
 	return k
 }
 
 func (k *trial) String() string {
 	s := k.Shape
+	if w := s.Window; w != nil {
+		return fmt.Sprintf("%dx%d_stride_%dx%d_dilation_%dx%d_pads_%d,%d,%d,%d_mode%d_%d_to_%d_in_%d_on_%dx%d_act%d", w.KH, w.KW, w.StrideH, w.StrideW, w.DilationH, w.DilationW,
+			w.Top, w.Left, w.Bottom, w.Right, w.Pad, s.InC(), s.OutC, w.Groups, s.H, s.W, s.Act)
+	}
 	return fmt.Sprintf("k%d_%v_to_%d_on_%dx%d_act%d", s.K, s.SrcC, s.OutC, s.H, s.W, s.Act)
 }
 
@@ -213,7 +228,7 @@ func (k *trial) run(built map[string]*clrt.Kernel) {
 	if len(packed) != k.impl.PackedLen() {
 		k.Fatalf("Pack gives %d values, PackedLen says %d", len(packed), k.impl.PackedLen())
 	}
-	weights := k.Floats(packed)
+	weights := k.Floats(append(packed, k.Slopes...))
 	granule := k.impl.Granule()
 	if granule < 1 {
 		k.Fatalf("granule %d", granule)

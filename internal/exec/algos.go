@@ -92,7 +92,8 @@ type algoClause struct {
 //	conv_l1_*=winograd-f4x3,conv_l2_d8.conv_7a=implicit-gemm,*=auto
 //
 // In patterns * stands for any characters and ? for one; [..] is a set. Steps that
-// no clause matches are chosen automatically.
+// no clause matches are chosen automatically, as are convolutions that are not square and of
+// stride 1.
 func ParseAlgos(spec string) (*AlgoSpec, error) {
 	s := &AlgoSpec{}
 	for _, text := range strings.Split(spec, ",") {
@@ -137,7 +138,7 @@ func (s *AlgoSpec) Match(p *fuse.Program) error {
 	for _, c := range s.clauses {
 		found, example := false, ""
 		for i := range p.Steps {
-			if step := &p.Steps[i]; step.Kind == fuse.Conv {
+			if step := &p.Steps[i]; step.Kind == fuse.Conv && !step.Windowed() {
 				found, example = found || c.matches(step.Name), step.Name
 			}
 		}

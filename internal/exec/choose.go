@@ -71,6 +71,20 @@ var families = []family{
 	}},
 }
 
+// windowFamilies are those of convolutions by a conv.Window, which tuning leaves alone: they have
+// one algorithm each.
+var windowFamilies = []family{
+	{why: "every sample is read for few outputs", choose: func(_ conv.Caps, s conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
+		if s.Window.Groups < s.InC() {
+			return nil, nil
+		}
+		return conv.Depthwise{}, nil
+	}},
+	{why: "the kernel's window is its own", choose: func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
+		return conv.Windowed{}, nil
+	}},
+}
+
 // alone is a choice that makes nothing.
 func alone(choose func(conv.Caps, conv.Shape, conv.Arithmetic) conv.Algo) func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
 	return func(c conv.Caps, s conv.Shape, a conv.Arithmetic) (conv.Algo, conv.Impl) { return choose(c, s, a), nil }
@@ -112,6 +126,10 @@ func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
 	var refused error
 	var smallest Choice
 	least, large := int64(math.MaxInt64), ""
+	families := families
+	if s.Window != nil {
+		families, direct = windowFamilies, conv.Windowed{}
+	}
 	for _, f := range families {
 		algo, impl := f.choose(c, s, a)
 		if algo == nil {
@@ -153,7 +171,7 @@ func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
 // launch, or for the fewest rows that it makes.
 func largestBuffer(impl conv.Impl, s conv.Shape, p planar.Precision) int64 {
 	weights := int64(impl.PackedLen()) * 4
-	if sizes := groupSizes(impl, s.OutC, weights); len(sizes) > 0 {
+	if sizes := groupSizes(impl, &fuse.Step{}, s.OutC, weights); len(sizes) > 0 {
 		weights = sizes[len(sizes)-1]
 	}
 	rows := max(impl.Granule(), 1)
@@ -268,7 +286,7 @@ func (j *Job) chooseAlgos() error {
 func (j *Job) chooseAlgo(i int, shape conv.Shape) (err error) {
 	step := &j.steps[i]
 	var c Choice
-	if j.opt.Algo != nil {
+	if j.opt.Algo != nil && shape.Window == nil {
 		c.Algo, c.Why = j.opt.Algo(j.Program.Steps[i].Name, shape), "asked for"
 	}
 	asked := c.Algo != nil
@@ -346,6 +364,10 @@ func ShapeOf(p *fuse.Program, s *fuse.Step) conv.Shape {
 	shape := conv.Shape{K: s.K, OutC: s.Dst.C, Act: s.Act, H: t.H, W: t.W, Pad: p.Pad}
 	for _, v := range s.Src {
 		shape.SrcC = append(shape.SrcC, v.C)
+	}
+	if s.Windowed() {
+		src := p.Tensors[s.Src[0].Tensor]
+		shape.Window = &conv.Window{Window: s.Node.Window, Groups: s.Node.Groups, SrcH: src.H, SrcW: src.W, Pad: s.Node.Pad}
 	}
 	return shape
 }

@@ -37,7 +37,7 @@ func (j *Job) makeSources() (sources []string, of []int) {
 		if c == nil {
 			continue
 		}
-		src := conv.ProgramSource(c, j.opt.Precision, j.Program.Pad)
+		src := conv.ProgramSource(c, j.opt.Precision, j.Program.Pad, j.Program.Steps[i].Act)
 		at, ok := index[src]
 		if !ok {
 			at = len(sources)

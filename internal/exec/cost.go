@@ -84,7 +84,7 @@ func (j *Job) convSeconds(i int, rate float64) float64 {
 		return 0
 	}
 	flops := float64(j.Program.FLOPs(s, 1))
-	if c, ok := j.opt.Tuned.Lookup(tune.Key(ShapeOf(j.Program, s), j.arith.String())); ok && c.GFLOPs > 0 && c.Algo == j.steps[i].algo {
+	if c, ok := j.opt.Tuned.Lookup(tune.Key(tunedAs(ShapeOf(j.Program, s)), j.arith.String())); ok && c.GFLOPs > 0 && c.Algo == j.steps[i].algo {
 		return flops / (c.GFLOPs * 1e9)
 	}
 	return flops / (rate * winogradGain(j.steps[i].algo))

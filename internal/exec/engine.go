@@ -201,6 +201,9 @@ func (e *Engine) launch(i, y0, y1 int) error {
 	switch s.Kind {
 	case fuse.Conv:
 		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Slope: s.Slope, Scratch: e.device.scratch, PreSlope: s.PreSlope}
+		if s.Act == fuse.PReLU {
+			a.Slope = conv.SlopesAt(e.steps[i].conv.PackedLen())
+		}
 		if s.Affine != fuse.None {
 			a.Scales = e.source(i, fuse.View{Tensor: s.Affine, C0: s.Src[0].C0, C: s.Src[0].C})
 		}

@@ -3,6 +3,7 @@ package exec
 import (
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/fuse"
 )
 
 // This file is about steps whose parameters are on the device in part only: a launch loads
@@ -14,12 +15,12 @@ const fewestOutputs = 16
 // groupWeights lists the bytes of the parameters of one group of step i's outputs if they
 // are divided into 2, 4 and so on groups of an equal size, as long as that makes them smaller.
 func (j *Job) groupWeights(i int) []int64 {
-	return groupSizes(j.steps[i].conv, j.Program.Steps[i].Dst.C, j.weightBytes(i))
+	return groupSizes(j.steps[i].conv, &j.Program.Steps[i], j.Program.Steps[i].Dst.C, j.weightBytes(i))
 }
 
-// groupSizes are groupWeights of a convolution to outs outputs, whose parameters take last
-// bytes together.
-func groupSizes(impl conv.Impl, outs int, last int64) (sizes []int64) {
+// groupSizes are groupWeights of a convolution to outs outputs as step s has it, whose
+// parameters take last bytes together.
+func groupSizes(impl conv.Impl, s *fuse.Step, outs int, last int64) (sizes []int64) {
 	whole, ok := impl.(conv.Grouping)
 	if !ok {
 		return nil
@@ -30,7 +31,7 @@ func groupSizes(impl conv.Impl, outs int, last int64) (sizes []int64) {
 		if err != nil {
 			break
 		}
-		n := int64(c.PackedLen()) * 4
+		n := convBytes(c, s, outs)
 		if n >= last {
 			break
 		}
@@ -54,12 +55,13 @@ func (j *Job) divideGroups() (err error) {
 	return nil
 }
 
-// packConv packs the weights and biases of a convolution, of one group after another.
-func (of *jobStep) packConv(weights, bias []float32) [][]float32 {
+// packConv packs the weights, biases and slopes, if there are any, of a convolution, of one
+// group after another.
+func (of *jobStep) packConv(weights, bias, slopes []float32) [][]float32 {
 	var packed [][]float32
 	n := max(of.groups, 1)
 	for g := range n {
-		packed = append(packed, of.conv.Pack(weights[len(weights)/n*g:][:len(weights)/n], bias[len(bias)/n*g:][:len(bias)/n]))
+		packed = append(packed, of.conv.Pack(weights[len(weights)/n*g:][:len(weights)/n], bias[len(bias)/n*g:][:len(bias)/n]), slopes[len(slopes)/n*g:][:len(slopes)/n])
 	}
 	return packed
 }

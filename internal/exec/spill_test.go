@@ -7,6 +7,7 @@ import (
 	"enhance/conv"
 	"enhance/internal/convtest"
 	"enhance/internal/exec"
+	"enhance/internal/fuse"
 	"enhance/internal/ops"
 	"enhance/internal/planar"
 	"enhance/model"
@@ -32,7 +33,7 @@ func TestNoSpills(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				convtest.NoSpills(t, ctx, a.Name(), conv.ProgramSource(impl, p, model.PadReflect))
+				convtest.NoSpills(t, ctx, a.Name(), conv.ProgramSource(impl, p, model.PadReflect, fuse.NoAct))
 			}
 		}
 	}

@@ -55,10 +55,22 @@ func (o *Options) arithmetic() conv.Arithmetic {
 	return conv.Arithmetic{Precision: o.Precision, TF32: o.TF32 && o.Matrix && o.Precision == planar.FP32}
 }
 
+// tunedAs is the shape that is measured in place of s: activations that take much the same
+// time count as one.
+func tunedAs(s conv.Shape) conv.Shape {
+	if s.Act > fuse.Sigmoid {
+		s.Act = fuse.LeakyReLU
+	}
+	return s
+}
+
 // tuned is the choice that the table has for a shape, false if it has none or one that
 // cannot do it; the latter would be that of another build.
 func (j *Job) tuned(s conv.Shape) (Choice, bool) {
-	key := tune.Key(s, j.arith.String())
+	if s.Window != nil {
+		return Choice{}, false
+	}
+	key := tune.Key(tunedAs(s), j.arith.String())
 	found, ok := j.opt.Tuned.Lookup(key)
 	if !ok || !found.Measured() {
 		return Choice{}, false
@@ -147,10 +159,10 @@ func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) ([]
 	var tasks []tune.Task
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.Kind != fuse.Conv {
+		if s.Kind != fuse.Conv || s.Windowed() {
 			continue
 		}
-		shape := ShapeOf(p, s)
+		shape := tunedAs(ShapeOf(p, s))
 		if arith.TF32 && exact[i] || opt.Algo != nil && opt.Algo(s.Name, shape) != nil {
 			continue
 		}

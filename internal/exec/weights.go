@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/internal/fuse"
 	"enhance/internal/ops"
 	"enhance/memplan"
@@ -30,8 +31,9 @@ func (j *Job) alignUp(n int64) int64 {
 // parts lists the sizes of step i's parameter arrays in bytes.
 func (j *Job) parts(i int) []int64 {
 	var ns []int64
-	if j.steps[i].conv != nil {
-		ns = append(ns, int64(j.steps[i].conv.PackedLen())*4*int64(max(j.steps[i].groups, 1)))
+	if c := j.steps[i].conv; c != nil {
+		groups := max(j.steps[i].groups, 1)
+		ns = append(ns, convBytes(c, &j.Program.Steps[i], j.Program.Steps[i].Dst.C/groups)*int64(groups))
 	}
 	if s := &j.Program.Steps[i]; s.Kind == fuse.Affine {
 		ns = append(ns, int64(s.Dst.C)*12)
@@ -41,13 +43,27 @@ func (j *Job) parts(i int) []int64 {
 	return ns
 }
 
+// convBytes is the size of the parameters of step s for outs outputs, whose convolution is c:
+// those that it packs, then the outputs' slopes.
+func convBytes(c conv.Impl, s *fuse.Step, outs int) int64 {
+	n := int64(c.PackedLen())
+	if s.Slopes != "" {
+		n += int64(outs)
+	}
+	return 4 * n
+}
+
 // packParts returns step i's parameter arrays as the device reads them.
 func (j *Job) packParts(i int) [][]byte {
 	s := &j.Program.Steps[i]
 	var ps [][]byte
 	if c := j.steps[i].conv; c != nil {
 		weight, bias := j.Model.Params[s.Weight], j.Model.Params[s.Bias]
-		ps = append(ps, floatBytes(j.steps[i].packConv(weight.Data, bias.Data)...))
+		var slopes []float32
+		if s.Slopes != "" {
+			slopes = j.Model.Params[s.Slopes].Data
+		}
+		ps = append(ps, floatBytes(j.steps[i].packConv(weight.Data, bias.Data, slopes)...))
 	}
 	if s.Kind == fuse.Affine {
 		ps = append(ps, floatBytes(j.normParams(s)))

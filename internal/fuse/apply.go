@@ -24,14 +24,6 @@ func (f *fuser) lowerForeign(i int) error {
 			return nil
 		}
 		f.apply(i, n, f.gather(n.In[0])[0], f.gather(n.In[1])[0])
-	case model.OpConv:
-		if n.K > 0 { // with another padding than the program's
-			same, r := *n, n.K/2
-			same.K, same.Groups = 0, 1
-			same.Window = model.Window{KH: n.K, KW: n.K, StrideH: 1, StrideW: 1, DilationH: 1, DilationW: 1, Top: r, Left: r, Bottom: r, Right: r}
-			n = &same
-		}
-		f.apply(i, n, f.gather(n.In[0])[0])
 	case model.OpDepthToSpace, model.OpSpaceToDepth, model.OpReduceChannels, model.OpLayerNorm, model.OpLRN, model.OpSoftmax:
 		f.apply(i, n, f.gather(n.In[0])[0])
 	case model.OpGlobalPool:
@@ -86,7 +78,49 @@ func (f *fuser) lowerGlobalPool(i int, n *model.Node) {
 	f.val[i] = f.whole(t)
 }
 
-// applyNeed is srcNeed of steps of kind Apply, for a source of h rows.
+// window is node n of a convolution as one by a window, nil if it is square, of stride 1 and
+// padded as the program is.
+func (f *fuser) window(n *model.Node) *model.Node {
+	switch {
+	case n.K == 0:
+		return n
+	case n.K == 1 || n.Pad == f.p.Pad:
+		return nil
+	}
+	w, r := *n, n.K/2
+	w.K, w.Groups = 0, 1
+	w.Window = model.Window{KH: n.K, KW: n.K, StrideH: 1, StrideW: 1, DilationH: 1, DilationW: 1, Top: r, Left: r, Bottom: r, Right: r}
+	return &w
+}
+
+// activation is what node n applies to every sample, as far as convolutions take it along.
+func activation(n *model.Node) (act Act, slope float32, slopes string) {
+	switch n.Op {
+	case model.OpLeakyReLU:
+		return LeakyReLU, n.Slope, ""
+	case model.OpSigmoid:
+		return Sigmoid, 0, ""
+	case model.OpPReLU:
+		return PReLU, 0, n.Weight
+	case model.OpMap:
+		switch {
+		case n.Func == model.FuncClip && n.Alpha == 0:
+			return Clipped, n.Beta, ""
+		case n.Func == model.FuncHardSwish:
+			return HardSwish, 0, ""
+		case n.Func == model.FuncSiLU && n.Alpha == 1:
+			return SiLU, 0, ""
+		case n.Func == model.FuncGELU:
+			return GELU, 0, ""
+		case n.Func == model.FuncTanh:
+			return Tanh, 0, ""
+		}
+	}
+	return NoAct, 0, ""
+}
+
+// applyNeed is srcNeed of steps of kind Apply and of convolutions by a window, for a source of
+// h rows.
 func applyNeed(s *Step, h, end int) int {
 	n, w := s.Node, &s.Node.Window
 	switch n.Op {
@@ -130,7 +164,7 @@ func padNeed(need, h, end int, pad model.PadMode, w *model.Window) int {
 	return max(need, least)
 }
 
-// applyOldest is srcOldest of steps of kind Apply.
+// applyOldest is srcOldest of the same.
 func applyOldest(s *Step, h, begin int) int {
 	n, w := s.Node, &s.Node.Window
 	switch n.Op {

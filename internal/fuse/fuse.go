@@ -41,6 +41,9 @@ func padding(g *model.Graph) model.PadMode {
 		if n.Op == model.OpConv && n.K > 1 {
 			count[n.Pad] += n.C * n.K * n.K
 		}
+		if w := n.Window; n.Op == model.OpConv && n.K == 0 && max(w.Left, w.Right) > 0 {
+			count[n.Pad] += n.C * w.KH * w.KW / n.Groups
+		}
 	}
 	most := model.PadReflect
 	for pad := range model.PadConstant {
@@ -68,14 +71,15 @@ type fuser struct {
 
 // tail is the chain of nodes behind a convolution that its step absorbs.
 type tail struct {
-	norm  int // instance norm node or -1
-	act   Act
-	slope float32
-	last  int // last node of the conv's own chain
-	join  int // stored concatenation the chain ends in, or -1
-	slot  int // first channel inside join
-	add   int // residual add behind last (or behind join), or -1
-	res   int // the node added
+	norm   int // instance norm node or -1
+	act    Act
+	slope  float32
+	slopes string // of PReLU
+	last   int    // last node of the conv's own chain
+	join   int    // stored concatenation the chain ends in, or -1
+	slot   int    // first channel inside join
+	add    int    // residual add behind last (or behind join), or -1
+	res    int    // the node added
 }
 
 func (f *fuser) only(i int) int {
@@ -92,7 +96,7 @@ func (f *fuser) planTails() {
 	f.tails = make([]*tail, len(g.Nodes))
 	chainEnd := map[int]int{} // last node of a chain -> its conv
 	for i, n := range g.Nodes {
-		if n.Op != model.OpConv || !f.fast(&n) {
+		if n.Op != model.OpConv {
 			continue
 		}
 		t := &tail{norm: -1, last: i, join: -1, add: -1, res: -1}
@@ -100,11 +104,9 @@ func (f *fuser) planTails() {
 			t.norm, t.last = u, u
 		}
 		if u := f.only(t.last); u >= 0 {
-			switch g.Nodes[u].Op {
-			case model.OpLeakyReLU:
-				t.act, t.slope, t.last = LeakyReLU, g.Nodes[u].Slope, u
-			case model.OpSigmoid:
-				t.act, t.last = Sigmoid, u
+			act, slope, slopes := activation(&g.Nodes[u])
+			if act != NoAct && (t.norm < 0 || act <= Sigmoid) {
+				t.act, t.slope, t.slopes, t.last = act, slope, slopes, u
 			}
 		}
 		f.tails[i] = t
@@ -239,9 +241,6 @@ func (f *fuser) lower(i int) error {
 	case model.OpInput:
 		f.val[i] = f.whole(f.tensor(n.Name, Activation, f.shapes[i]))
 	case model.OpConv:
-		if !f.fast(&n) {
-			return f.lowerForeign(i)
-		}
 		return f.lowerConv(i)
 	case model.OpConcat:
 		for _, in := range n.In {
@@ -258,10 +257,6 @@ func (f *fuser) lower(i int) error {
 	}
 	return nil
 }
-
-// fast reports whether the algorithms of package conv do a convolution: others are steps of
-// kind Apply.
-func (f *fuser) fast(n *model.Node) bool { return n.K > 0 && (n.K == 1 || n.Pad == f.p.Pad) }
 
 func (f *fuser) whole(t int) []View { return []View{{t, 0, f.p.Tensors[t].C}} }
 

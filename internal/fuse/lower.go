@@ -12,7 +12,8 @@ import (
 // along, and, with instance norm, the steps that finish it.
 func (f *fuser) lowerConv(i int) error {
 	n, t := f.g.Nodes[i], f.tails[i]
-	if len(f.val[n.In[0]]) > MaxSources {
+	window := f.window(&n)
+	if len(f.val[n.In[0]]) > MaxSources || window != nil {
 		f.gather(n.In[0])
 	}
 	end, final := t.end(), t.final()
@@ -32,8 +33,11 @@ func (f *fuser) lowerConv(i int) error {
 	}
 	s := Step{Name: f.g.Nodes[t.last].Name, Kind: Conv, Src: f.val[n.In[0]], Dst: dst, Res: View{Tensor: None},
 		K: n.K, Weight: n.Weight, Bias: n.Bias}
+	if window != nil {
+		s.K, s.Node = 0, window
+	}
 	if t.norm < 0 {
-		s.Act, s.Slope = t.act, t.slope
+		s.Act, s.Slope, s.Slopes = t.act, t.slope, t.slopes
 		if t.add >= 0 {
 			res, err := f.slice(t.res, t.slot, n.C)
 			if err != nil {

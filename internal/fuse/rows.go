@@ -81,6 +81,9 @@ func (p *Program) Need(s *Step, t, end int) int {
 func (p *Program) srcNeed(s *Step, h, end int) int {
 	switch s.Kind {
 	case Conv:
+		if s.Windowed() {
+			return applyNeed(s, h, end)
+		}
 		if h <= s.K/2 && end > 0 {
 			return h
 		}
@@ -133,6 +136,9 @@ func (p *Program) Oldest(s *Step, t, begin int) int {
 func (p *Program) srcOldest(s *Step, h, begin int) int {
 	switch s.Kind {
 	case Conv:
+		if s.Windowed() {
+			return applyOldest(s, h, begin)
+		}
 		// Rows reflected at the bottom edge are never older than begin-K/2 when
 		// the plane is higher than the padding.
 		if h <= s.K/2 {

@@ -66,7 +66,18 @@ const (
 	NoAct Act = iota
 	LeakyReLU
 	Sigmoid
+	// The others are of convolutions alone.
+	PReLU     // a leaky ReLU with the slope of its channel, Step.Slopes
+	Clipped   // min(max(x, 0), Slope)
+	HardSwish // x·min(max(x/6 + 1/2, 0), 1)
+	SiLU      // x/(1+e^-x)
+	GELU      // x·(1+erf(x/√2))/2
+	Tanh
+	acts // their number
 )
+
+// Acts is the number of activations.
+const Acts = int(acts)
 
 // Storage is what a tensor's rows hold.
 type Storage uint8
@@ -122,14 +133,15 @@ type Step struct {
 	Pre      Act
 	PreSlope float32
 
-	K            int // Conv
+	K            int // Conv; 0 if Node says its window
 	Weight, Bias string
 	Act          Act
-	Slope        float32 // LeakyReLU
+	Slope        float32 // LeakyReLU, Clipped
+	Slopes       string  // PReLU: the parameter
 	AlignCorners bool    // Upsample
 	Norm         []NormSlice
 
-	Node          *model.Node // Apply, RowReduce, Merge: the operation; what it says of channels is of its whole value
+	Node          *model.Node // Apply, RowReduce, Merge, Conv with K 0: the operation; what it says of channels is of its whole value
 	Rows, Columns []model.Tap // Apply of OpResize
 }
 
@@ -164,7 +176,7 @@ func (s *Step) Reads() []int {
 // FLOPs counts two operations per multiply-add of a convolution over rows rows
 // of its output; other kinds count nothing.
 func (p *Program) FLOPs(s *Step, rows int) int64 {
-	if s.Kind == Apply && s.Node.Op == model.OpConv {
+	if s.Windowed() {
 		w := s.Node.Window
 		return 2 * int64(w.KH*w.KW) * int64(s.Src[0].C/s.Node.Groups) * int64(s.Dst.C) * int64(rows) * int64(p.Tensors[s.Dst.Tensor].W)
 	}
@@ -177,6 +189,9 @@ func (p *Program) FLOPs(s *Step, rows int) int64 {
 	}
 	return 2 * int64(s.K*s.K) * int64(c) * int64(s.Dst.C) * int64(rows) * int64(p.Tensors[s.Dst.Tensor].W)
 }
+
+// Windowed reports whether the step is a convolution by the window of its Node.
+func (s *Step) Windowed() bool { return s.Kind == Conv && s.K == 0 }
 
 // InPlace reports whether the step writes every sample where it read it, so that
 // its destination may take over its source's storage.

@@ -61,6 +61,9 @@ func sourceRows(p *fuse.Program, s *fuse.Step, h, y int) []int {
 	var rows []int
 	switch s.Kind {
 	case fuse.Conv:
+		if s.Windowed() {
+			return foreignRows(s, h, y)
+		}
 		for i := range s.K {
 			if at := beside(p.Pad, y+i-s.K/2, h); at >= 0 {
 				rows = append(rows, at)

@@ -20,7 +20,7 @@ func Define(text string, defs ...any) string {
 	return b.String() + text + undef.String()
 }
 
-// Funcs are seq n (0 to n-1), mul of any numbers, add a b and half a.
+// Funcs are seq n (0 to n-1), mul of any numbers, add a b, sub a b and half a.
 var Funcs = template.FuncMap{
 	"seq": func(n int) []int {
 		s := make([]int, n)
@@ -37,5 +37,6 @@ var Funcs = template.FuncMap{
 		return p
 	},
 	"add":  func(a, b int) int { return a + b },
+	"sub":  func(a, b int) int { return a - b },
 	"half": func(a int) int { return a / 2 },
 }

@@ -126,7 +126,7 @@ __kernel void apply_move(__global const data_t *src, ring_t rs, __global data_t 
     put(LINE_OF(dst, rd, c, y), x, R_W(rd), v);
 }
 
-// Pooling and convolution by any window: k is its sides and strides, d the dilations, top and left.
+// Pooling by any window: k is its sides and strides, d the dilations, top and left.
 __kernel void apply_pool(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0, int4 k, int4 d, int bottom, int right, int reduce, float power) {
     const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
     if (x >= R_W(rd)) return;
@@ -148,26 +148,6 @@ __kernel void apply_pool(__global const data_t *src, ring_t rs, __global data_t 
     if (reduce == 3) best /= (float)padded;
     if (reduce == 4) best = pow(best, 1.0f / power);
     put(LINE_OF(dst, rd, c, y), x, R_W(rd), best);
-}
-
-// Weights: [output][channel of its group][row][column], then [output] biases.
-__kernel void apply_conv(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0, int4 k, int4 d, int pad, int groups, __global const float *params) {
-    const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
-    if (x >= R_W(rd)) return;
-    const int each = R_C(rs) / groups, first = c / (R_C(rd) / groups) * each, taps = k.x * k.y;
-    __global const float *w = params + (size_t)c * each * taps;
-    float sum = params[(size_t)R_C(rd) * each * taps + c];
-    for (int i = 0; i < k.x; i++) {
-        const int sy = apply_outside(y * k.z + i * d.x - d.z, R_H(rs), pad);
-        if (sy < 0) continue;
-        for (int j = 0; j < k.y; j++) {
-            const int sx = apply_outside(x * k.w + j * d.y - d.w, R_W(rs), pad);
-            if (sx < 0) continue;
-            __global const data_t *from = LINE_OF(src, rs, first, sy) + sx;
-            for (int n = 0; n < each; n++) sum = fma(w[n * taps + i * k.y + j], LD1(from + (size_t)n * R_PITCH(rs), 0), sum);
-        }
-    }
-    put(LINE_OF(dst, rd, c, y), x, R_W(rd), sum);
 }
 
 // What depends on all channels of a place, which one work-item makes. kind 0 reduces them, 1 is

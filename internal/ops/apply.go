@@ -43,8 +43,6 @@ func ApplyParams(s *fuse.Step, value func(name string) []float32) []float32 {
 		if len(n.In) == 1 {
 			return append([]float32(nil), value(n.Weight)[c0:c0+c]...)
 		}
-	case model.OpConv:
-		return append(append([]float32(nil), value(n.Weight)...), value(n.Bias)...)
 	case model.OpResize:
 		return append(tapParams(s.Rows), tapParams(s.Columns)...)
 	}
@@ -65,8 +63,6 @@ func ApplyParamLen(s *fuse.Step) int {
 		if len(n.In) == 1 {
 			return s.Dst.C
 		}
-	case model.OpConv:
-		return s.Dst.C * (s.Src[0].C/n.Groups*n.Window.KH*n.Window.KW + 1)
 	case model.OpResize:
 		return 8 * (len(s.Rows) + len(s.Columns))
 	}
@@ -95,7 +91,7 @@ type Applier struct {
 // NewApplier takes the kernels from a program built with ApplySource.
 func NewApplier(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Applier, error) {
 	a := &Applier{caps: c, q: q, kernels: map[string]*clrt.Kernel{}}
-	for _, name := range []string{"map", "channel", "binary", "move", "pool", "conv", "across", "resize", "row_reduce", "merge"} {
+	for _, name := range []string{"map", "channel", "binary", "move", "pool", "across", "resize", "row_reduce", "merge"} {
 		k, err := p.Kernel("apply_" + name)
 		if err != nil {
 			a.Close()
@@ -123,9 +119,6 @@ func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params
 		return a.launch("row_reduce", args.Ring(dst).Int(y0, int(n.Reduce)).Float(n.Power), dst.C, y1-y0)
 	case s.Kind == fuse.Merge:
 		return a.launch("merge", args.Ring(dst).Int(int(n.Reduce)).Float(n.Power).Int(src[0].W), dst.C)
-	}
-	windowed := func() *conv.KernelArgs {
-		return args.Ring(dst).Int(y0).Int4(w.KH, w.KW, w.StrideH, w.StrideW).Int4(w.DilationH, w.DilationW, w.Top, w.Left)
 	}
 	kernel, side := "", 1
 	switch n.Op {
@@ -168,9 +161,8 @@ func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params
 		}
 		args.Ring(dst).Int(y0, kind).Int4(n.Factor, crd, 0, 0).Float(0)
 	case model.OpPool:
-		kernel, args = "pool", windowed().Int(w.Bottom, w.Right, int(n.Reduce)).Float(n.Power)
-	case model.OpConv:
-		kernel, args = "conv", windowed().Int(int(n.Pad), n.Groups).Buffer(params)
+		kernel = "pool"
+		args.Ring(dst).Int(y0).Int4(w.KH, w.KW, w.StrideH, w.StrideW).Int4(w.DilationH, w.DilationW, w.Top, w.Left).Int(w.Bottom, w.Right, int(n.Reduce)).Float(n.Power)
 	case model.OpReduceChannels, model.OpLayerNorm, model.OpSoftmax, model.OpLRN:
 		kind, alpha := 0, n.Alpha // as apply_across numbers them
 		switch n.Op {

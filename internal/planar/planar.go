@@ -112,6 +112,27 @@ func (r Ring) Arg() [8]int32 {
 //go:embed prelude.cl
 var prelude string
 
+// ActSource is what stands before [Source] in a program whose kernels apply act. Its expression
+// holds for vectors too.
+func ActSource(act fuse.Act) string {
+	text := map[fuse.Act]string{
+		fuse.PReLU:     "select((v) * (s), (v), (v) >= 0.0f)",
+		fuse.Clipped:   "select(fmin(fmax((v), 0.0f), (s)), (v), isnan(v))",
+		fuse.HardSwish: "((v) * clamp((v) / 6.0f + 0.5f, 0.0f, 1.0f))",
+		fuse.SiLU:      "((v) / (1.0f + exp(-(v))))",
+		fuse.GELU:      "(0.5f * (v) * (1.0f + erf((v) * M_SQRT1_2_F)))",
+		fuse.Tanh:      "tanh(v)",
+	}[act]
+	if text == "" {
+		return ""
+	}
+	text = "#define ACT_OF(v, s) " + text + "\n"
+	if act == fuse.PReLU {
+		text = "#define ACT_SLOPES 1\n" + text
+	}
+	return text
+}
+
 // Source returns the prelude for precision p and padding, to stand before kernels.
 func Source(p Precision, pad model.PadMode) string {
 	text := prelude

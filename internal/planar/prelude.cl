@@ -106,9 +106,19 @@ static void put_rim(__global data_t *line, int w) {
     }
 }
 
-// Activations: 0 none, 1 leaky ReLU, 2 sigmoid.
+// Activations: 0 none, 1 leaky ReLU, 2 sigmoid; of others a program has one, ACT_OF, which is
+// written so that v may be a vector. Where that takes the slopes of channels (ACT_SLOPES), the
+// argument slope holds the bits of their place among a step's parameters.
 static float activate(float v, int act, float slope) {
     if (act == 1) return v >= 0.0f ? v : v * slope;
     if (act == 2) return 1.0f / (1.0f + exp(-v));
+#ifdef ACT_OF
+    if (act > 2) return ACT_OF(v, slope);
+#endif
     return v;
 }
+#ifdef ACT_SLOPES
+#define SLOPE_OF(slope, params, k) ((params)[as_int(slope) + (k)])
+#else
+#define SLOPE_OF(slope, params, k) (slope)
+#endif

@@ -21,7 +21,10 @@ func Key(s conv.Shape, precision string) string {
 		class++
 	}
 	b := shapeOnly(s)
-	b.H, b.W = 0, 0
-	text := strings.ReplaceAll(fmt.Sprintf("%+v", b), " H:0 W:0", "")
+	b.H, b.W, b.Window = 0, 0, nil
+	text := strings.NewReplacer(" H:0 W:0", "", " Window:<nil>", "").Replace(fmt.Sprintf("%+v", b))
+	if s.Window != nil {
+		text += fmt.Sprintf(" %+v", *s.Window)
+	}
 	return fmt.Sprintf("%s 4^%d %s", precision, class, text)
 }
