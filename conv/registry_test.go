@@ -51,8 +51,8 @@ func TestWideKernels(t *testing.T) {
 	for _, c := range []conv.Caps{conv.CapsOf(d.Info()), gpu} {
 		for _, a := range []conv.Algo{conv.Packed{}, conv.ImplicitGEMM{}} {
 			_, err := a.New(c, conv.Shape{K: 11, SrcC: []int{4}, OutC: 4, H: 8, W: 8}, planar.FP32)
-			if err == nil || !strings.Contains(err.Error(), "11×11") || !strings.HasSuffix(err.Error(), "; direct-naive does") {
-				t.Errorf("%s does 11×11: error %v", a.Name(), err)
+			if err == nil || !strings.Contains(err.Error(), "11x11") || !strings.HasSuffix(err.Error(), "; direct-naive does") {
+				t.Errorf("%s does 11x11: error %v", a.Name(), err)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func (Rows) New(c Caps, s Shape, _ planar.Precision) (Impl, error) {
 		return nil, err
 	}
 	if s.K/2 > planar.Rim {
-		return nil, fmt.Errorf("conv: direct-rows does kernels up to %d×%[1]d, not %d×%[2]d", 2*planar.Rim+1, s.K)
+		return nil, fmt.Errorf("conv: direct-rows does kernels up to %dx%[1]d, not %dx%[2]d", 2*planar.Rim+1, s.K)
 	}
 	r := &rowsImpl{shape: s, vector: 8}
 	switch {

@@ -63,7 +63,7 @@ func (s Shape) check() error {
 		return fmt.Errorf("conv: a convolution that is not square or not of stride 1: %s does", Windowed{}.Name())
 	}
 	if s.K < 1 || s.OutC < 1 || s.H < 1 || s.W < 1 || len(s.SrcC) < 1 || len(s.SrcC) > MaxSources {
-		return fmt.Errorf("conv: %d sources to %d channels of %d×%d by a kernel of side %d is no convolution", len(s.SrcC), s.OutC, s.H, s.W, s.K)
+		return fmt.Errorf("conv: %d sources to %d channels of %dx%d by a kernel of side %d is no convolution", len(s.SrcC), s.OutC, s.H, s.W, s.K)
 	}
 	for _, c := range s.SrcC {
 		if c < 1 {
@@ -79,7 +79,7 @@ func (s Shape) WithinRim(algo string) error {
 		return err
 	}
 	if s.K/2 > planar.Rim {
-		return fmt.Errorf("conv: %s does kernels up to %d×%[2]d, not %d×%[3]d; %s does", algo, 2*planar.Rim+1, s.K, Simple{}.Name())
+		return fmt.Errorf("conv: %s does kernels up to %dx%[2]d, not %dx%[3]d; %s does", algo, 2*planar.Rim+1, s.K, Simple{}.Name())
 	}
 	return nil
 }

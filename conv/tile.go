@@ -23,7 +23,7 @@ func (Tile) New(c Caps, s Shape, _ planar.Precision) (Impl, error) {
 		return nil, err
 	}
 	if s.K/2 > planar.Rim {
-		return nil, fmt.Errorf("conv: direct-tile does kernels up to %d×%[1]d, not %d×%[2]d", 2*planar.Rim+1, s.K)
+		return nil, fmt.Errorf("conv: direct-tile does kernels up to %dx%[1]d, not %dx%[2]d", 2*planar.Rim+1, s.K)
 	}
 	t := &tileImpl{shape: s, lanes: 8, ty: 4}
 	if s.OutC%8 != 0 && s.OutC < 24 {

@@ -64,12 +64,12 @@ func (w *Window) check(kernel bool) error {
 	}
 	for _, k := range [...]int{w.KH, w.KW} {
 		if k < 1 || k > maxKernel {
-			return fmt.Errorf("kernel of %d×%d: want sides of 1..%d", w.KH, w.KW, maxKernel)
+			return fmt.Errorf("kernel of %dx%d: want sides of 1..%d", w.KH, w.KW, maxKernel)
 		}
 	}
 	for _, s := range [...]int{w.StrideH, w.StrideW, w.DilationH, w.DilationW} {
 		if s < 1 || s > maxPads {
-			return fmt.Errorf("strides %d×%d, dilations %d×%d: want 1..%d", w.StrideH, w.StrideW, w.DilationH, w.DilationW, maxPads)
+			return fmt.Errorf("strides %dx%d, dilations %dx%d: want 1..%d", w.StrideH, w.StrideW, w.DilationH, w.DilationW, maxPads)
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ func TestValidateRefusesForeign(t *testing.T) {
 		"groups of input": {Node{Op: OpConv, C: 9, Groups: 9, Window: window, Weight: "w", Bias: "b"}, "9 groups do not divide 8 channels"},
 		"both forms":      {Node{Op: OpConv, C: 4, K: 3, Groups: 1, Window: window, Weight: "w", Bias: "b"}, "not zero"},
 		"pads":            {Node{Op: OpPool, Reduce: ReduceMax, Window: far}, "want 0..65536"},
-		"no stride":       {Node{Op: OpPool, Reduce: ReduceMax, Window: Window{KH: 1, KW: 1}}, "strides 0×0"},
+		"no stride":       {Node{Op: OpPool, Reduce: ReduceMax, Window: Window{KH: 1, KW: 1}}, "strides 0x0"},
 		"function":        {Node{Op: OpMap, Func: funcs}, "unknown function"},
 		"alpha":           {Node{Op: OpMap, Func: FuncClip, Alpha: float32(math.NaN())}, "want numbers"},
 		"slice":           {Node{Op: OpSlice, First: 6, C: 3}, "channels 6 to 8 of 8"},

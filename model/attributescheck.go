@@ -96,7 +96,7 @@ func (n *Node) checkConv(used *Node) error {
 	if n.K != 0 || n.Window == (Window{}) {
 		used.K = n.K
 		if n.K < 1 || n.K > maxKernel || n.K%2 == 0 {
-			return fmt.Errorf("kernel of %d×%d: want an odd side of 1..%d", n.K, n.K, maxKernel)
+			return fmt.Errorf("kernel of %dx%d: want an odd side of 1..%d", n.K, n.K, maxKernel)
 		}
 		return n.checkParams()
 	}

@@ -127,7 +127,7 @@ type Graph struct {
 // Shape is the size of one value: channels, rows, columns.
 type Shape struct{ C, H, W int }
 
-func (s Shape) String() string { return fmt.Sprintf("%d×%d×%d", s.C, s.H, s.W) }
+func (s Shape) String() string { return fmt.Sprintf("%dx%dx%d", s.C, s.H, s.W) }
 
 // Elems is the number of samples of the value.
 func (s Shape) Elems() int64 { return int64(s.C) * int64(s.H) * int64(s.W) }

@@ -80,7 +80,7 @@ func (w *Grower) Graph(out int) (*Graph, error) {
 
 func checkSides(h, w int) error {
 	if h < 1 || w < 1 || h > maxSide || w > maxSide {
-		return fmt.Errorf("a plane of %d×%d: want sides of 1..%d", h, w, maxSide)
+		return fmt.Errorf("a plane of %dx%d: want sides of 1..%d", h, w, maxSide)
 	}
 	return nil
 }

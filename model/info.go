@@ -85,8 +85,8 @@ func (i *Info) WriteText(w io.Writer, layers bool) error {
 	line("architecture", "%s", i.Arch)
 	line("convolutions", "%d", len(i.Layers))
 	line("parameters", "%d (%s fp32, %s fp16)", i.Parameters, binaryBytes(4*i.Parameters), binaryBytes(2*i.Parameters))
-	line("photo", "%d×%d, %.1f MP", i.PhotoW, i.PhotoH, float64(i.PhotoW)*float64(i.PhotoH)/1e6)
-	line("network input", "%s (channels×rows×columns)", i.Input)
+	line("photo", "%dx%d, %.1f MP", i.PhotoW, i.PhotoH, float64(i.PhotoW)*float64(i.PhotoH)/1e6)
+	line("network input", "%s (channels x rows x columns)", i.Input)
 	line("network output", "%s", i.Output)
 	line("work", "%.2f TFLOP", float64(i.FLOPs)/1e12)
 	line("activations", "%s fp32, %s fp16 at most, at %s", binaryBytes(4*i.PeakActivations), binaryBytes(2*i.PeakActivations), i.PeakNode)
@@ -101,7 +101,7 @@ func (i *Info) WriteText(w io.Writer, layers bool) error {
 	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "\nlayer\tkernel\tin\tout\tparameters\tGFLOP\tshare\t")
 	for _, l := range i.Layers {
-		fmt.Fprintf(t, "%s\t%d×%d\t%s\t%s\t%d\t%.1f\t%.1f %%\t\n", l.Name, l.Kernel, cmp.Or(l.Width, l.Kernel), l.In, l.Out, l.Params,
+		fmt.Fprintf(t, "%s\t%dx%d\t%s\t%s\t%d\t%.1f\t%.1f %%\t\n", l.Name, l.Kernel, cmp.Or(l.Width, l.Kernel), l.In, l.Out, l.Params,
 			float64(l.FLOPs)/1e9, 100*float64(l.FLOPs)/float64(i.FLOPs))
 	}
 	return t.Flush()

@@ -75,7 +75,7 @@ func TestPyNETSCosts(t *testing.T) {
 	if err := info.WriteText(&text, true); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1138184", "1.01 TFLOP", "conv_l1_d7.conv_3b.conv2d", "3968×2880, 11.4 MP"} {
+	for _, want := range []string{"1138184", "1.01 TFLOP", "conv_l1_d7.conv_3b.conv2d", "3968x2880, 11.4 MP"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the table lacks %q", want)
 		}
@@ -104,7 +104,7 @@ func TestPaddedSides(t *testing.T) {
 	c := pynetConvention(0)
 	for _, v := range [][4]int{{1, 1, 32, 32}, {32, 33, 32, 48}, {1440, 1984, 1440, 1984}, {31, 47, 32, 48}} {
 		if h, w := c.PaddedSides(v[0], v[1]); h != v[2] || w != v[3] {
-			t.Errorf("%d×%d is padded to %d×%d, want %d×%d", v[0], v[1], h, w, v[2], v[3])
+			t.Errorf("%dx%d is padded to %dx%d, want %dx%d", v[0], v[1], h, w, v[2], v[3])
 		}
 	}
 }

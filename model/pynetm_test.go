@@ -156,7 +156,7 @@ func TestLoadPyNETM(t *testing.T) {
 		t.Errorf("convention %+v, metadata %v", m.Convention, m.Meta)
 	}
 	if h, w := m.Convention.PaddedSides(9, 3); h != 12 || w != 8 {
-		t.Errorf("9×3 is padded to %d×%d", h, w)
+		t.Errorf("9x3 is padded to %dx%d", h, w)
 	}
 	for name, c := range map[string]struct {
 		change func(f *safetensors.File)

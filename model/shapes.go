@@ -29,10 +29,10 @@ func (g *Graph) Shapes(h, w int) ([]Shape, error) {
 			s.H, s.W, err = g.sides(n, shapes)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("graph: node %q %w: the input of %d×%d is not what its poolings, strides and kernels need", n.Name, err, h, w)
+			return nil, fmt.Errorf("graph: node %q %w: the input of %dx%d is not what its poolings, strides and kernels need", n.Name, err, h, w)
 		}
 		if s.H < 1 || s.W < 1 || s.H > maxSide || s.W > maxSide {
-			return nil, fmt.Errorf("graph: node %q would be %s for an input of %d×%d: sides must stay within 1..%d", n.Name, s, h, w, maxSide)
+			return nil, fmt.Errorf("graph: node %q would be %s for an input of %dx%d: sides must stay within 1..%d", n.Name, s, h, w, maxSide)
 		}
 		shapes[i] = s
 	}
@@ -51,7 +51,7 @@ func (g *Graph) sides(n *Node, shapes []Shape) (h, w int, err error) {
 	case OpConcat, OpAdd:
 		for _, in := range n.In[1:] {
 			if o := shapes[in]; o.H != h || o.W != w {
-				return 0, 0, fmt.Errorf("joins planes of %d×%d and %d×%d", h, w, o.H, o.W)
+				return 0, 0, fmt.Errorf("joins planes of %dx%d and %dx%d", h, w, o.H, o.W)
 			}
 		}
 	case OpBinary:
@@ -60,7 +60,7 @@ func (g *Graph) sides(n *Node, shapes []Shape) (h, w int, err error) {
 		case h == 1 && w == 1:
 			return second.H, second.W, nil
 		case (second.H != 1 || second.W != 1) && (second.H != h || second.W != w):
-			return 0, 0, fmt.Errorf("joins planes of %d×%d and %d×%d", h, w, second.H, second.W)
+			return 0, 0, fmt.Errorf("joins planes of %dx%d and %dx%d", h, w, second.H, second.W)
 		}
 	case OpConv:
 		if n.K == 0 {
@@ -74,7 +74,7 @@ func (g *Graph) sides(n *Node, shapes []Shape) (h, w int, err error) {
 		return h * n.Factor, w * n.Factor, nil
 	case OpSpaceToDepth:
 		if h%n.Factor != 0 || w%n.Factor != 0 {
-			return 0, 0, fmt.Errorf("cuts a plane of %d×%d into blocks of %d×%d", h, w, n.Factor, n.Factor)
+			return 0, 0, fmt.Errorf("cuts a plane of %dx%d into blocks of %dx%d", h, w, n.Factor, n.Factor)
 		}
 		return h / n.Factor, w / n.Factor, nil
 	case OpResize:
@@ -82,7 +82,7 @@ func (g *Graph) sides(n *Node, shapes []Shape) (h, w int, err error) {
 	case OpPad:
 		h, w = h+n.Window.Top+n.Window.Bottom, w+n.Window.Left+n.Window.Right
 		if n.Pad == PadReflect && max(n.Window.Top, n.Window.Bottom) >= first.H || n.Pad == PadReflect && max(n.Window.Left, n.Window.Right) >= first.W {
-			return 0, 0, fmt.Errorf("reflects more of a plane of %d×%d than it has", first.H, first.W)
+			return 0, 0, fmt.Errorf("reflects more of a plane of %dx%d than it has", first.H, first.W)
 		}
 	case OpCrop:
 		h, w = h-n.Window.Top-n.Window.Bottom, w-n.Window.Left-n.Window.Right

@@ -69,7 +69,7 @@ func TestShapesRefuses(t *testing.T) {
 		{20, 16, "joins planes"},
 	} {
 		if _, err := g.Shapes(c.h, c.w); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%d×%d: error %v, want one with %q", c.h, c.w, err, c.want)
+			t.Errorf("%dx%d: error %v, want one with %q", c.h, c.w, err, c.want)
 		}
 	}
 }

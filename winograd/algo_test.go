@@ -95,7 +95,7 @@ func TestErrorClass(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%s: direct %d×%d: relative RMS error %.2e", p, s.K, s.K, relativeRMS(got, want))
+			t.Logf("%s: direct %dx%d: relative RMS error %.2e", p, s.K, s.K, relativeRMS(got, want))
 			for _, a := range forms(v, p) {
 				got, err := j.run(d, a, d.caps())
 				if err != nil {

@@ -253,8 +253,8 @@ func TestRefusals(t *testing.T) {
 		want  string
 	}{
 		"variant":       {winograd.Convolution{Variant: "f5x3"}, caps, ok, "f4x3"},
-		"kernel size":   {winograd.Convolution{Variant: winograd.V4x3}, caps, with(func(s *conv.Shape) { s.K = 9 }), "does 3×3 kernels, not 9×9"},
-		"no variant":    {winograd.Convolution{Variant: winograd.V4x3}, caps, with(func(s *conv.Shape) { s.K = 1 }), "does 3×3 kernels, not 1×1"},
+		"kernel size":   {winograd.Convolution{Variant: winograd.V4x3}, caps, with(func(s *conv.Shape) { s.K = 9 }), "does 3x3 kernels, not 9x9"},
+		"no variant":    {winograd.Convolution{Variant: winograd.V4x3}, caps, with(func(s *conv.Shape) { s.K = 1 }), "does 3x3 kernels, not 1x1"},
 		"no channels":   {winograd.Convolution{Variant: winograd.V4x3}, caps, with(func(s *conv.Shape) { s.SrcC = nil }), "not a convolution"},
 		"no rows":       {winograd.Convolution{Variant: winograd.V4x3}, caps, with(func(s *conv.Shape) { s.H = 0 }), "not a convolution"},
 		"local memory":  {winograd.Convolution{Variant: winograd.V4x3}, conv.Caps{LocalMem: 1 << 10, MaxWorkGroup: 1024}, ok, "local memory"},

@@ -15,7 +15,7 @@ func (t *Transform) TransformFilter(w []float32, k, c int) ([]float32, error) {
 		return nil, err
 	}
 	if int64(k)*int64(c) > math.MaxInt/int64(t.N*t.N) {
-		return nil, fmt.Errorf("winograd %v: %d×%d filters are too many", t, k, c)
+		return nil, fmt.Errorf("winograd %v: %dx%d filters are too many", t, k, c)
 	}
 	g := t.G.Float64()
 	u := make([]float32, t.N*t.N*c*k)

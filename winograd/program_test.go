@@ -39,7 +39,7 @@ func programs(t testing.TB) map[string]struct {
 func matchesMatrix(t *testing.T, name string, p *Program, m Matrix) {
 	t.Helper()
 	if p.In != m.Cols() || len(p.Out) != len(m) {
-		t.Fatalf("%s: program from %d to %d values for a %d×%d matrix", name, p.In, len(p.Out), len(m), m.Cols())
+		t.Fatalf("%s: program from %d to %d values for a %dx%d matrix", name, p.In, len(p.Out), len(m), m.Cols())
 	}
 	for j := range p.In {
 		x := make([]Surd, p.In)

@@ -86,7 +86,7 @@ func (t Tiling) SplitRows(rows, cols int, s Scratch, limit int64) ([]Range, erro
 		return nil, err
 	}
 	if rows < 1 || cols < 1 {
-		return nil, fmt.Errorf("winograd split: grid of %d×%d tiles is empty", rows, cols)
+		return nil, fmt.Errorf("winograd split: grid of %dx%d tiles is empty", rows, cols)
 	}
 	one := s.Bytes(t, int64(cols))
 	if one > limit || one == math.MaxInt64 {

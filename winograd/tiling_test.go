@@ -28,10 +28,10 @@ func TestGrid(t *testing.T) {
 	} {
 		rows, cols := c.tr.Tiling().Grid(c.h, c.w)
 		if rows != c.rows || cols != c.cols {
-			t.Errorf("%v over %d×%d: %d×%d tiles, want %d×%d", c.tr, c.h, c.w, rows, cols, c.rows, c.cols)
+			t.Errorf("%v over %dx%d: %dx%d tiles, want %dx%d", c.tr, c.h, c.w, rows, cols, c.rows, c.cols)
 		}
 		if got := c.tr.Tiling().Tiles(c.h, c.w); got != int64(c.rows)*int64(c.cols) {
-			t.Errorf("%v over %d×%d: %d tiles", c.tr, c.h, c.w, got)
+			t.Errorf("%v over %dx%d: %d tiles", c.tr, c.h, c.w, got)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func round(n, to int) int { return (n + to - 1) / to * to }
 
 func (p *Product) check(m, n, k int, a, b, c, bias *clrt.Buffer) error {
 	if m < 1 || n < 1 || k < 1 {
-		return fmt.Errorf("gemm: no product of %d×%d by %d×%d", m, k, k, n)
+		return fmt.Errorf("gemm: no product of %dx%d by %dx%d", m, k, k, n)
 	}
 	for _, o := range []struct {
 		what       string
@@ -158,7 +158,7 @@ func (p *Product) check(m, n, k int, a, b, c, bias *clrt.Buffer) error {
 		rows, cols int
 	}{{"A", a, p.A, m, k}, {"B", b, p.B, k, n}, {"C", c, p.C, m, n}} {
 		if need := int64(o.layout.Len(o.rows, o.cols)) * 4; o.buf.Size() < need {
-			return fmt.Errorf("gemm: %s of %d×%d, %s, takes %d bytes, its buffer has %d", o.what, o.rows, o.cols, o.layout, need, o.buf.Size())
+			return fmt.Errorf("gemm: %s of %dx%d, %s, takes %d bytes, its buffer has %d", o.what, o.rows, o.cols, o.layout, need, o.buf.Size())
 		}
 	}
 	if bias != nil && bias.Size() < int64(m)*4 {

@@ -175,7 +175,7 @@ func TestIdle(t *testing.T) {
 	cases := []papers.Case{{Name: "a", C: 4, H: 16, W: 16, K: 5, OutC: 4}, {Name: "b", C: 4, H: 16, W: 16, K: 3, OutC: 4}}
 	algos := []papers.Way{mma.Algo(mma.FP32), conv.Rows{}, winograd.Algo(winograd.V4x3), winograd.Algo(winograd.V6x9)}
 	got := papers.Idle(caps, cases, algos, planar.FP32)
-	if len(got) != 2 || !strings.HasPrefix(got[0], "mma-3xtf32 needs matrix units") || got[1] != "winograd-f6x9 does 9×9 kernels, not 5×5" {
+	if len(got) != 2 || !strings.HasPrefix(got[0], "mma-3xtf32 needs matrix units") || got[1] != "winograd-f6x9 does 9x9 kernels, not 5x5" {
 		t.Errorf("%q", got)
 	}
 	r := &papers.ConvReport{Rows: []papers.ConvRow{{Case: cases[0], Results: []papers.Measurement{{Algo: "mma", Refused: "no units"}}}}}
@@ -272,7 +272,7 @@ func TestReportText(t *testing.T) {
 	r.Rows = []papers.ConvRow{{Case: c, Winner: "direct-rows", Automatic: "slow", Results: []papers.Measurement{
 		{Algo: "direct-rows", Rows: 16, Seconds: 0.001, GFLOPs: 1.5, PeakShare: 0.003, RelError: 1e-7},
 		{Algo: "slow", Rows: 8, Seconds: 0.002, GFLOPs: 0.5, Scratch: 1 << 21},
-		{Algo: "picky", Refused: "does 3×3 only"}}}}
+		{Algo: "picky", Refused: "does 3x3 only"}}}}
 	r.Ratios = papers.Ratios(r.Rows, "slow")
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil {

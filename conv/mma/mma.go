@@ -94,7 +94,7 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 		return nil, fmt.Errorf("conv: %s needs activations stored as %s, not %s", a.Name(), a.precision.Storage(), p)
 	}
 	if s.K%2 == 0 || s.K/2 > planar.Rim {
-		return nil, fmt.Errorf("conv: %s does odd kernels up to %d×%[2]d, not %d×%[3]d", a.Name(), 2*planar.Rim+1, s.K)
+		return nil, fmt.Errorf("conv: %s does odd kernels up to %dx%[2]d, not %dx%[3]d", a.Name(), 2*planar.Rim+1, s.K)
 	}
 	if s.W <= planar.Rim {
 		return nil, fmt.Errorf("conv: %s does planes of more than %d columns, not %d", a.Name(), planar.Rim, s.W)
@@ -108,7 +108,7 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	}
 	m := &impl{precision: a.precision, shape: s, variant: v, order: channelOrder(s.SrcC, a.precision.chunk()), localMem: c.LocalMem}
 	if v.ahead == 1 && (v.piece != s.K*s.K || v.slots != 2) {
-		return nil, fmt.Errorf("conv: %s copies %d taps ahead, of a kernel of %d×%[3]d", a.Name(), v.piece, s.K)
+		return nil, fmt.Errorf("conv: %s copies %d taps ahead, of a kernel of %dx%[3]d", a.Name(), v.piece, s.K)
 	}
 	if n := v.localBytes(a.precision, s.K); n > most(v, c.LocalMem) {
 		return nil, fmt.Errorf("conv: %s needs %d bytes of local memory, there are %d", a.Name(), n, most(v, c.LocalMem))

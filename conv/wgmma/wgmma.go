@@ -49,7 +49,7 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 		return nil, fmt.Errorf("conv: wgmma needs activations stored as %s, not %s", planar.FP16, p)
 	}
 	if s.K%2 == 0 || s.K/2 > planar.Rim {
-		return nil, fmt.Errorf("conv: wgmma does odd kernels up to %d×%[1]d, not %d×%[2]d", 2*planar.Rim+1, s.K)
+		return nil, fmt.Errorf("conv: wgmma does odd kernels up to %dx%[1]d, not %dx%[2]d", 2*planar.Rim+1, s.K)
 	}
 	if s.W <= planar.Rim {
 		return nil, fmt.Errorf("conv: wgmma does planes of more than %d columns, not %d", planar.Rim, s.W)

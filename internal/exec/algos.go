@@ -168,7 +168,7 @@ type AlgoError struct {
 }
 
 func (e *AlgoError) Error() string {
-	s := fmt.Sprintf("step %s (%d→%d channels, %d×%[4]d): %[5]s", e.Step, e.Shape.InC(), e.Shape.OutC, e.Shape.K, strings.TrimPrefix(e.Err.Error(), "conv: "))
+	s := fmt.Sprintf("step %s (%d→%d channels, %dx%[4]d): %[5]s", e.Step, e.Shape.InC(), e.Shape.OutC, e.Shape.K, strings.TrimPrefix(e.Err.Error(), "conv: "))
 	if len(e.Able) > 0 {
 		s += ": " + strings.Join(e.Able, ", ") + " can"
 	}

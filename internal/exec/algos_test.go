@@ -105,7 +105,7 @@ type picky struct{ conv.Algo }
 func (picky) Name() string { return "picky" }
 func (p picky) New(c conv.Caps, s conv.Shape, r planar.Precision) (conv.Impl, error) {
 	if s.K != 5 {
-		return nil, errors.New("picky: does 5×5 kernels only")
+		return nil, errors.New("picky: does 5x5 kernels only")
 	}
 	return p.Algo.New(c, s, r)
 }
@@ -149,7 +149,7 @@ func TestChosenAlgorithms(t *testing.T) {
 	if !errors.As(err, &ae) {
 		t.Fatalf("error %v, want an AlgoError", err)
 	}
-	for _, want := range []string{ae.Step, "picky: does 5×5 kernels only", "direct-rows", "3×3", "4→24 channels"} {
+	for _, want := range []string{ae.Step, "picky: does 5x5 kernels only", "direct-rows", "3x3", "4→24 channels"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}

@@ -120,7 +120,7 @@ func TestForeignOperations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 21))
 			h, w := 12+2*rng.IntN(20), 8+2*rng.IntN(9)
-			p := &picture{TB: t, name: fmt.Sprintf("%s, %d×%d", name, h, w), m: modeltest.Model("foreign", g), info: dev.Info(),
+			p := &picture{TB: t, name: fmt.Sprintf("%s, %dx%d", name, h, w), m: modeltest.Model("foreign", g), info: dev.Info(),
 				in: &tensor{c: 3, h: h, w: w, v: model.FormulaTensor("foreign", name, 3*h*w)}}
 			p.opt = exec.Options{Poison: true, Algo: func(string, conv.Shape) conv.Algo { return naive{granule: 1} }}
 			if seed%3 == 0 {

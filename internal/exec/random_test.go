@@ -195,7 +195,7 @@ func TestRandomNetworks(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		g := modeltest.Graph(rng, modeltest.Options{Steps: 2 + rng.IntN(7), Kernels: sides, Channels: []int{1, 2, 3, 4}})
 		h, w := modeltest.Sides(rng, g, 64, 14)
-		p := &picture{TB: t, name: fmt.Sprintf("seed %d (%d×%d)", seed, h, w), m: modeltest.Model("exec", g), info: dev.Info(),
+		p := &picture{TB: t, name: fmt.Sprintf("seed %d (%dx%d)", seed, h, w), m: modeltest.Model("exec", g), info: dev.Info(),
 			in: &tensor{c: g.Nodes[0].C, h: h, w: w, v: model.FormulaTensor("exec", fmt.Sprint(seed), g.Nodes[0].C*h*w)}}
 		p.opt = exec.Options{Poison: true}
 		if seed%5 != 4 || seed > 40 { // the others take the device's own algorithms, which take seconds to compile
@@ -426,7 +426,7 @@ func (p *picture) close() (judged bool) {
 		p.Fatalf("%s: %v", p.name, err)
 	}
 	if o := p.first; (model.Shape{C: o.c, H: o.h, W: o.w}) != shape {
-		p.Errorf("%s: output is %d×%d×%d, want %v", p.name, o.c, o.h, o.w, shape)
+		p.Errorf("%s: output is %dx%dx%d, want %v", p.name, o.c, o.h, o.w, shape)
 		return false
 	}
 	plain, _, err := ref.Run(context.Background(), p.m, p.in.v, p.in.h, p.in.w, ref.Options{})

@@ -78,7 +78,7 @@ func dump(p *fuse.Program) string {
 		s := &p.Steps[i]
 		fmt.Fprintf(&b, "%3d %s", i, s.Kind)
 		if s.Kind == fuse.Conv {
-			fmt.Fprintf(&b, " %d×%d", s.K, s.K)
+			fmt.Fprintf(&b, " %dx%d", s.K, s.K)
 		}
 		if s.Kind == fuse.Upsample {
 			fmt.Fprintf(&b, " align=%v", s.AlignCorners)

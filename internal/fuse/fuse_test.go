@@ -55,7 +55,7 @@ func checkFused(t *testing.T, name string, m *model.Model, h, w int) {
 	}
 	got, err := fusetest.Run(p, m.Params, in)
 	if err != nil {
-		t.Errorf("%s (%d×%d): %v\n%s", name, h, w, err, dump(p))
+		t.Errorf("%s (%dx%d): %v\n%s", name, h, w, err, dump(p))
 		return
 	}
 	worst := 0.0
@@ -65,7 +65,7 @@ func checkFused(t *testing.T, name string, m *model.Model, h, w int) {
 		}
 	}
 	if !(worst < 1e-8) {
-		t.Errorf("%s (%d×%d): differs from the definition by %g\n%s", name, h, w, worst, dump(p))
+		t.Errorf("%s (%dx%d): differs from the definition by %g\n%s", name, h, w, worst, dump(p))
 	}
 	checkWritten(t, name, p)
 	checkAbsorbed(t, name, p, m, in, want)

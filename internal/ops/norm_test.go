@@ -39,7 +39,7 @@ func (l *lab) norm(src *convtest.Plane) {
 		y = min(h, y+1+l.Rng.IntN(1+h/2))
 	}
 	if parts := l.rowStats(src, cuts); !slices.EqualFunc(parts, stats, sameBits) {
-		l.Errorf("%d×%d×%d: statistics depend on how rows are divided", c, h, w)
+		l.Errorf("%dx%dx%d: statistics depend on how rows are divided", c, h, w)
 	}
 	means, m2s := l.checkRows(src, stats)
 
@@ -124,7 +124,7 @@ func (l *lab) mergeStats(src *convtest.Plane, p conv.StatsTile) {
 		}
 		wantMean, want, largest := moments(plane)
 		if tol := 1e-5 * want; !(math.Abs(mean-wantMean) <= 16*unit32*largest) || !(math.Abs(m2-want) <= tol+float64(len(plane))*256*unit32*unit32*largest*largest) {
-			l.Errorf("%d×%d in tiles of %v: mean %v and squares %v, want %v and %v", src.H, src.W, p, mean, m2, wantMean, want)
+			l.Errorf("%dx%d in tiles of %v: mean %v and squares %v, want %v and %v", src.H, src.W, p, mean, m2, wantMean, want)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (l *lab) rowStats(src *convtest.Plane, cuts []int) []float32 {
 	got := floats(l.Bench, stats.Buf, n+96)
 	for i, v := range got {
 		if v == v != (i >= 32 && i < 32+n) {
-			l.Errorf("statistics of %d×%d rows from float 32 on: float %d is %v", src.C, src.H, i, v)
+			l.Errorf("statistics of %dx%d rows from float 32 on: float %d is %v", src.C, src.H, i, v)
 			break
 		}
 	}
@@ -233,7 +233,7 @@ func (l *lab) checkScales(out planar.Ring, params []float32, means, m2s []float6
 		gs, gb := float64(got[i]), float64(got[n+i])
 		tol := 1e-4 * math.Abs(scale)
 		if !(math.Abs(gs-scale) <= tol) || !(math.Abs(gb-shift) <= 1e-6+tol*math.Abs(means[i])) {
-			l.Errorf("channel %d of a %d×%d plane: scale %v, shift %v, want %v, %v", i, h, w, gs, gb, scale, shift)
+			l.Errorf("channel %d of a %dx%d plane: scale %v, shift %v, want %v, %v", i, h, w, gs, gb, scale, shift)
 		}
 	}
 }

@@ -155,7 +155,7 @@ func (l *lab) upsample(src *convtest.Plane, align bool) {
 	got := l.sweep(src.C, 2*src.H, 2*src.W, func(dst planar.Ring, y0, y1 int) []*convtest.Ring {
 		return []*convtest.Ring{l.enlarge(src, dst, align, y0, y1)}
 	})
-	l.near(fmt.Sprintf("upsample %d×%d, align %v", src.H, src.W, align), got, enlarged(src, align, 0))
+	l.near(fmt.Sprintf("upsample %dx%d, align %v", src.H, src.W, align), got, enlarged(src, align, 0))
 }
 
 // upsampleRows makes only some rows of a high plane.

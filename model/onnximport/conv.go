@@ -28,7 +28,7 @@ func (c *call) window(v *value, kh, kw int64) (model.Window, error) {
 	case err != nil:
 		return model.Window{}, err
 	case kh != 0 && (w != 0 && w != kw || h != 0 && h != kh):
-		return model.Window{}, refuse("its kernel_shape is %d×%d, its weight's %d×%d", h, w, kh, kw)
+		return model.Window{}, refuse("its kernel_shape is %dx%d, its weight's %dx%d", h, w, kh, kw)
 	case kh == 0:
 		kh, kw = h, w
 	}
@@ -43,7 +43,7 @@ func (c *call) window(v *value, kh, kw int64) (model.Window, error) {
 	const most = 1 << 16
 	for _, n := range [...]int64{kh, kw, sh, sw, dh, dw} {
 		if n < 1 || n > most {
-			return model.Window{}, refuse("a kernel of %d×%d with strides %d×%d and dilations %d×%d: want 1..%d", kh, kw, sh, sw, dh, dw, most)
+			return model.Window{}, refuse("a kernel of %dx%d with strides %dx%d and dilations %dx%d: want 1..%d", kh, kw, sh, sw, dh, dw, most)
 		}
 	}
 	out := model.Window{KH: int(kh), KW: int(kw), StrideH: int(sh), StrideW: int(sw), DilationH: int(dh), DilationW: int(dw)}

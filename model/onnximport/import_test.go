@@ -155,7 +155,7 @@ func TestRefusals(t *testing.T) {
 		"2^62 rows":          {sized, "want sides"},
 		"constant":           {fill, "more memory than the file"},
 		"pads":               {small("MaxPool", map[string]any{"kernel_shape": []int64{2, 2}, "pads": []int64{0, 0, 1 << 40, 0}}, nil), "pads"},
-		"stride 0":           {small("MaxPool", map[string]any{"kernel_shape": []int64{2, 2}, "strides": []int64{0, 1}}, nil), "strides 0×1"},
+		"stride 0":           {small("MaxPool", map[string]any{"kernel_shape": []int64{2, 2}, "strides": []int64{0, 1}}, nil), "strides 0x1"},
 		"kernel too large":   {small("MaxPool", map[string]any{"kernel_shape": []int64{9, 2}}, nil), "want sides"},
 		"rows alone":         {small("ReduceMean", map[string]any{"axes": []int64{2}}, nil), "rows without columns"},
 		"split":              {small("Concat", map[string]any{"axis": 2}, []string{"x"}), "not the channels"},

@@ -37,7 +37,7 @@ func (im *importer) inputs(nodes []*onnx.Node, net *Network) error {
 	s := list[0].shape
 	for _, in := range list[1:] {
 		if in.shape.H != s.H || in.shape.W != s.W {
-			return refuse("the inputs %q of %d×%d and %q of %d×%d differ in size: inputs are read together, row by row",
+			return refuse("the inputs %q of %dx%d and %q of %dx%d differ in size: inputs are read together, row by row",
 				list[0].port.Name, s.H, s.W, in.port.Name, in.shape.H, in.shape.W)
 		}
 	}

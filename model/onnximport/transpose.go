@@ -65,7 +65,7 @@ type transposed struct {
 func (t *transposed) plan(more [2]int) error {
 	w := t.w
 	if t.factor = w.StrideH; w.StrideW != w.StrideH && (w.KH != 1 || w.StrideH != 1) {
-		return refuse("strides of %d×%d: only equal ones are run", w.StrideH, w.StrideW)
+		return refuse("strides of %dx%d: only equal ones are run", w.StrideH, w.StrideW)
 	}
 	if w.StrideW != w.StrideH {
 		return refuse("strides along columns alone are not run")
@@ -85,7 +85,7 @@ func (t *transposed) plan(more [2]int) error {
 	t.taps.KH, t.taps.Top, t.taps.Bottom, t.cutBottom = line(w.KH, w.DilationH, w.Bottom, more[0])
 	t.taps.KW, t.taps.Left, t.taps.Right, t.cutRight = line(w.KW, w.DilationW, w.Right, more[1])
 	if t.taps.KH > 1<<10 || t.taps.KW > 1<<10 {
-		return refuse("a kernel of %d×%d", w.KH, w.KW)
+		return refuse("a kernel of %dx%d", w.KH, w.KW)
 	}
 	return nil
 }
