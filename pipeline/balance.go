@@ -16,6 +16,8 @@ import (
 type balance struct {
 	gains  [3]float64      // smallest 1
 	ev     float64         // all exposure corrections together
+	facts  colour.Facts    // of the camera
+	look   *cameraLook     // of a camera profile; nil if there is none
 	output colour.Encoding // of the picture
 	matrix colour.Matrix   // from balanced light to the picture's space
 	// tone is nil if light becomes codes as it is. sharpen is nil if nothing is sharpened.
@@ -60,6 +62,9 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 	b.linear = tone == ToneLinear
 	facts := &rep.Colour
 	facts.Tone = tone.String()
+	if err := b.profileFacts(m, j, tone, rep); err != nil {
+		return nil, err
+	}
 	if m.CFA == mosaic.Mono {
 		facts.WhiteBalance = "none: the sensor is monochrome"
 		if j.WB.Mode == WBGains {
@@ -80,7 +85,7 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 	if display {
 		return b, nil
 	}
-	matrix, info, err := colour.CameraTo(b.output.Space, cameraFacts(m), b.gains)
+	matrix, info, err := colour.CameraTo(b.output.Space, b.facts, b.gains)
 	if err != nil {
 		return nil, badMatrices(err)
 	}
@@ -92,8 +97,14 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 	if info.Note != "" && m.CFA != mosaic.Mono {
 		rep.Warn("%s", info.Note)
 	}
+	if b.look != nil {
+		if err := b.look.prepare(b, info.Weight1); err != nil {
+			return nil, err
+		}
+		b.look.describe(rep)
+	}
 	if tone == ToneNatural {
-		return b, b.natural(m)
+		return b, b.natural()
 	}
 	return b, nil
 }
@@ -115,26 +126,38 @@ func (b *balance) clipping() (clip [3]float64) {
 }
 
 // natural makes room for the light of colours that saturate late, and the tone curve.
-func (b *balance) natural(m *raw.Meta) error {
+func (b *balance) natural() error {
 	b.headroom = min(max(b.gains[0], b.gains[1], b.gains[2]), maxHeadroom)
-	wide, _, err := colour.CameraTo(colour.Rec2020, cameraFacts(m), b.gains)
-	if err != nil {
-		return badMatrices(err)
+	wide, curve := colour.Rec2020, colour.NewCurve(b.ev, b.headroom)
+	if b.look != nil && b.look.curve != nil { // the curve's maker meant it for that space
+		wide, curve = colour.ProPhoto, colour.NewProfileCurve(b.look.curve, b.ev, b.headroom)
 	}
-	b.curve = colour.NewCurve(b.ev, b.headroom)
-	b.tone = colour.NewTone(b.curve, wide, colour.Rec2020, b.output.Space)
+	toWide := colour.Convert(colour.ProPhoto, wide)
+	if !b.look.changesLight() {
+		var err error
+		if toWide, _, err = colour.CameraTo(wide, b.facts, b.gains); err != nil {
+			return badMatrices(err)
+		}
+	}
+	b.curve, b.tone = curve, colour.NewTone(curve, toWide, wide, b.output.Space)
 	return nil
 }
 
 // exposure decides the stops.
 func (b *balance) exposure(m *raw.Meta, j *Job, display bool, tone Tone, count statistics, rep *Report) error {
 	x := j.Exposure
-	x.Auto = x.Auto || x == (Exposure{}) && tone == ToneNatural
+	// A profile's curve expects the exposure that the file asks for.
+	profiled := b.look != nil && b.look.curve != nil
+	x.Auto = x.Auto || x == (Exposure{}) && tone == ToneNatural && !profiled
 	b.ev = x.EV
 	switch {
 	case !x.Auto && !display: // a display-ready network has exposed already
-		b.ev += m.BaselineExposure
-		rep.Colour.BaselineEV = m.BaselineExposure
+		baseline := m.BaselineExposure
+		if b.look != nil {
+			baseline += b.look.offset
+		}
+		b.ev += baseline
+		rep.Colour.BaselineEV = baseline
 	case x.Auto && display:
 		return optionErrorf("exposure", "auto measures the sensor's light, but model %s exposes by itself: give stops", rep.Model.Name)
 	case x.Auto:
@@ -234,19 +257,4 @@ func balanced(h colour.Histogram, gain float64) colour.Histogram {
 		out[min(k, len(h)-1)] += n
 	}
 	return out
-}
-
-// cameraFacts are a file's colour facts as package colour takes them.
-func cameraFacts(m *raw.Meta) colour.Facts {
-	f := colour.Facts{
-		ColorMatrix1: m.ColorMatrix1, ColorMatrix2: m.ColorMatrix2,
-		ForwardMatrix1: m.ForwardMatrix1, ForwardMatrix2: m.ForwardMatrix2,
-		CameraCalibration1: m.CameraCalibration1, CameraCalibration2: m.CameraCalibration2,
-		Illuminant1: m.Illuminant1, Illuminant2: m.Illuminant2,
-		AnalogBalance: m.AnalogBalance,
-	}
-	if m.AsShot != nil {
-		f.Neutral = *m.AsShot
-	}
-	return f
 }

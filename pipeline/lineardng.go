@@ -32,6 +32,10 @@ func (j *Job) refuseDNG() error {
 		return optionErrorf("exposure", "auto is for finished pictures: a DNG file keeps the photo's exposure; give stops to add to its BaselineExposure")
 	case j.Output.Profile != outputProfiles[0].name:
 		return optionErrorf("output-profile", "a DNG file has the camera's colours: leave it out")
+	case j.CameraProfile != nil:
+		return optionErrorf("dcp", "a DNG file has the camera's light, and the photo's own profile: leave it out, and give it to the program that develops the file")
+	case j.ProfileLook == LookProfile:
+		return optionErrorf("look", "a DNG file has the camera's light, without a look: leave it out")
 	case j.Reference != "":
 		return optionErrorf("reference", "a DNG file has the camera's light, which cannot be compared with a picture: leave it out")
 	}
@@ -67,7 +71,7 @@ func (r *run) dngArea() *raw.Meta {
 // cameraLight decides what is done to the light of a DNG file: nothing. The network sees it
 // balanced.
 func cameraLight(m *raw.Meta, count statistics, j *Job, rep *Report) (*balance, error) {
-	b := &balance{gains: [3]float64{1, 1, 1}, matrix: colour.Identity(), headroom: 1, linear: true, camera: true}
+	b := &balance{gains: [3]float64{1, 1, 1}, matrix: colour.Identity(), headroom: 1, linear: true, camera: true, facts: dng.ColourFacts(m)}
 	rep.Colour.Tone = "none: the camera's light"
 	if m.CFA == mosaic.Mono && !m.Linear {
 		rep.Colour.WhiteBalance = "none: the sensor is monochrome"

@@ -141,6 +141,9 @@ type Look struct {
 	Noise   Noise
 	Denoise *float64
 	Defects Defects
+	// CameraProfile, if not nil, calibrates colours in place of the photo's own facts.
+	CameraProfile *CameraProfile
+	ProfileLook   ProfileLook
 }
 
 // Check holds the picture against another.

@@ -27,6 +27,7 @@ type rendering struct {
 	light   func() *lightTable
 	changes []pixelChange // of the network's rows
 	windows []*windowed
+	tables  int64 // bytes of what the stages look up
 	// code makes the picture's codes of a row of the last stage.
 	code func(light [3][]float32, codes []uint16)
 }
@@ -70,6 +71,7 @@ func (s *rendering) bytes() (n int64) {
 	if s == nil {
 		return 0
 	}
+	n = s.tables
 	for _, w := range s.windows {
 		n += 4 * int64(3*w.width+w.extra) * int64(w.Held()+2*outRows)
 	}
@@ -103,6 +105,10 @@ func newRendering(g geometry, c *model.Convention, b *balance, l *lens) *renderi
 		s.add(h, s.frame.Width(), h.Extra())
 	}
 	l.stages(s, g)
+	if b.look.changesLight() {
+		s.then(b.look.row)
+		s.tables = b.look.bytes()
+	}
 	s.code = b.code(c)
 	if b.sharpen != nil {
 		w, h := g.out.Width(), g.out.Height()
@@ -138,7 +144,7 @@ func (b *balance) code(c *model.Convention) func(light [3][]float32, codes []uin
 	if b.camera {
 		return b.cameraCodes
 	}
-	gain := float64(float32(math.Exp2(b.ev)))
+	gain := float64(exposureGain(b.ev))
 	matrix := colour.Convert(colour.SRGB, b.output.Space) // of light that a network has rendered
 	switch {
 	case b.codesStay(c):
@@ -150,6 +156,9 @@ func (b *balance) code(c *model.Convention) func(light [3][]float32, codes []uin
 		}
 	case c.Output == model.OutputCameraGamma:
 		matrix = b.matrix
+		if b.look.changesLight() {
+			matrix = colour.Convert(colour.ProPhoto, b.output.Space)
+		}
 	}
 	for i := range matrix {
 		for j := range matrix[i] {
@@ -160,6 +169,9 @@ func (b *balance) code(c *model.Convention) func(light [3][]float32, codes []uin
 		b.output.Transfer.EncodePlanes(codes, light[0], light[1], light[2], &matrix)
 	}
 }
+
+// exposureGain is the factor of so many stops.
+func exposureGain(ev float64) float32 { return float32(math.Exp2(ev)) }
 
 // codesStay reports whether the samples of a network are the picture's codes already.
 func (b *balance) codesStay(c *model.Convention) bool {

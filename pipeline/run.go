@@ -181,6 +181,9 @@ func (r *run) decodeAhead() {
 // reads are the files that the run is made from: no output may replace them.
 func (r *run) reads() []string {
 	files := []string{r.job.Reference}
+	if p := r.job.CameraProfile; p != nil {
+		files = append(files, p.Path)
+	}
 	if r.job.Reader == nil {
 		files = append(files, r.job.Input)
 	}

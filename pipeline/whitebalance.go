@@ -138,7 +138,7 @@ func (b *balance) whiteBalance(m *raw.Meta, wb WhiteBalance, count statistics, r
 		if m.AsShot == nil {
 			return optionErrorf("wb", "the file records no white balance: give auto or R,G,B")
 		}
-		b.gains = asShotGains(m)
+		b.gains, err = b.asShot(m)
 	case WBAuto:
 		err = b.estimated(m, count, rep)
 	case WBLight:
@@ -162,11 +162,19 @@ func (b *balance) whiteBalance(m *raw.Meta, wb WhiteBalance, count statistics, r
 	return nil
 }
 
-func asShotGains(m *raw.Meta) (gains [3]float64) {
+// asShot are the gains that the camera chose. Where the file tells the light instead, they
+// go by the matrices in use.
+func (b *balance) asShot(m *raw.Meta) (gains [3]float64, err error) {
+	if xy := m.AsShotWhiteXY; xy != nil && b.look != nil {
+		if gains, err = colour.GainsFor(b.facts, colour.Chromaticity{X: xy[0], Y: xy[1]}); err != nil {
+			return gains, badMatrices(err)
+		}
+		return gains, nil
+	}
 	for i, n := range m.AsShot {
 		gains[i] = 1 / n
 	}
-	return gains
+	return gains, nil
 }
 
 // estimated takes the gains that the photo's colours ask for.
@@ -177,9 +185,11 @@ func (b *balance) estimated(m *raw.Meta, count statistics, rep *Report) error {
 	}
 	var asShot [3]float64
 	if m.AsShot != nil {
-		asShot = asShotGains(m)
+		if asShot, err = b.asShot(m); err != nil {
+			return err
+		}
 	}
-	g, err := colour.AutoWB(light.patches(), cameraFacts(m), asShot)
+	g, err := colour.AutoWB(light.patches(), b.facts, asShot)
 	switch {
 	case errors.Is(err, colour.ErrNoStatistics):
 		rep.Warn("the white balance cannot be estimated (%v), so all gains are 1; --wb sets them", err)
@@ -193,7 +203,7 @@ func (b *balance) estimated(m *raw.Meta, count statistics, rep *Report) error {
 
 // lit takes the gains for a light.
 func (b *balance) lit(m *raw.Meta, white colour.Chromaticity) (err error) {
-	b.gains, err = colour.GainsFor(cameraFacts(m), white)
+	b.gains, err = colour.GainsFor(b.facts, white)
 	switch {
 	case errors.Is(err, colour.ErrNoMatrix):
 		return optionErrorf("wb", "%v, so that it is unknown how its camera sees a light: give as-shot, auto, spot:X,Y or gains R,G,B", err)

@@ -1,5 +1,7 @@
 package raw
 
+import "enhance/raw/mosaic"
+
 // PhotoFacts are what is known about a photo besides its samples, for people and as
 // JSON. Coordinates are those of the active area.
 type PhotoFacts struct {
@@ -35,7 +37,36 @@ type PhotoFacts struct {
 	ForwardMatrices []*[3][3]float64 `json:"forward_matrices,omitempty"`
 	Calibrations    []*[3][3]float64 `json:"camera_calibrations,omitempty"`
 	NoiseProfile    *[3][2]float64   `json:"noise_profile,omitempty"`
+	Profile         *ProfileFacts    `json:"profile,omitempty"` // nil: no more than matrices
 	Warnings        []string         `json:"warnings,omitempty"`
+}
+
+// ProfileFacts are what a photo's camera profile has besides matrices.
+type ProfileFacts struct {
+	Name           string  `json:"name,omitempty"`
+	Copyright      string  `json:"copyright,omitempty"`
+	HueSatMap      *[3]int `json:"hue_sat_map,omitempty"` // hues, saturations, values
+	HueSatMaps     int     `json:"hue_sat_maps,omitempty"`
+	LookTable      *[3]int `json:"look_table,omitempty"`
+	ToneCurve      int     `json:"tone_curve,omitempty"` // points
+	ExposureOffset float64 `json:"exposure_offset,omitempty"`
+}
+
+func profileFacts(p *mosaic.Profile) *ProfileFacts {
+	if p == nil {
+		return nil
+	}
+	f := &ProfileFacts{Name: p.Name, Copyright: p.Copyright, ToneCurve: len(p.ToneCurve), ExposureOffset: p.ExposureOffset}
+	for _, t := range []*mosaic.HueSatMap{p.HueSat1, p.HueSat2} {
+		if t != nil {
+			f.HueSatMap = &[3]int{t.Hues, t.Saturations, t.Values}
+			f.HueSatMaps++
+		}
+	}
+	if t := p.Look; t != nil {
+		f.LookTable = &[3]int{t.Hues, t.Saturations, t.Values}
+	}
+	return f
 }
 
 func photoFacts(m *Meta) *PhotoFacts {
@@ -49,7 +80,7 @@ func photoFacts(m *Meta) *PhotoFacts {
 		Illuminants: [2]int{m.Illuminant1, m.Illuminant2}, AsShotNeutral: m.AsShot, AsShotWhiteXY: m.AsShotWhiteXY,
 		ColorMatrices: present(m.ColorMatrix1, m.ColorMatrix2), ForwardMatrices: present(m.ForwardMatrix1, m.ForwardMatrix2),
 		Calibrations: present(m.CameraCalibration1, m.CameraCalibration2),
-		NoiseProfile: m.NoiseProfile, Warnings: m.Warnings,
+		NoiseProfile: m.NoiseProfile, Profile: profileFacts(m.Profile), Warnings: m.Warnings,
 	}
 	if m.CFA.Valid() {
 		f.CFA, f.Sensor = m.CFA.String(), m.CFA.Kind()

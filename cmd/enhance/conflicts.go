@@ -68,6 +68,7 @@ func (o *order) keepFiles(ts []target) error {
 	all.makes(o.job.PlanDrawing, "the drawing (--plan-svg)")
 	all.reads(o.job.Reference, "the reference")
 	all.reads(o.from, "the list (--from)")
+	all.reads(o.dcp, "the camera profile")
 	all.readsModel(&o.set)
 	all.reads(o.deviceProfile, "the device profile")
 	return all.check()

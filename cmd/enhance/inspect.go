@@ -100,6 +100,9 @@ func writePhotoFacts(item func(name, format string, args ...any), p *raw.PhotoFa
 		item("neutral", "none: the file has no white balance")
 	}
 	item("colour", "%s", matrices(p))
+	if f := p.Profile; f != nil {
+		item("profile", "%s", profileParts(f))
+	}
 	if n := p.NoiseProfile; n != nil {
 		item("noise", "S %.3g, O %.3g in green", n[raw.Green][0], n[raw.Green][1])
 	}
@@ -124,4 +127,35 @@ func matrices(p *raw.PhotoFacts) string {
 		text += fmt.Sprintf(", calibration illuminant: %d", i[0])
 	}
 	return text
+}
+
+// profileParts names what a camera profile has, and what asks for it.
+func profileParts(f *raw.ProfileFacts) string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if t := f.HueSatMap; t != nil {
+		lights := ""
+		if f.HueSatMaps > 1 {
+			lights = " for two lights"
+		}
+		add("map of hue and saturation %dx%dx%d%s", t[0], t[1], t[2], lights)
+	}
+	if t := f.LookTable; t != nil {
+		add("look table %dx%dx%d", t[0], t[1], t[2])
+	}
+	if f.ToneCurve > 0 {
+		add("tone curve of %d points", f.ToneCurve)
+	}
+	asks := ""
+	if len(parts) > 0 {
+		asks = "; --look profile applies them"
+	}
+	if f.ExposureOffset != 0 {
+		add("%+.2g EV", f.ExposureOffset)
+	}
+	name := ""
+	if f.Name != "" {
+		name = printable.Text(f.Name) + ": "
+	}
+	return name + strings.Join(parts, ", ") + asks
 }

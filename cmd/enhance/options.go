@@ -24,7 +24,7 @@ type options struct {
 	listDevices, brief             bool
 
 	// colour and noise
-	resize, lens, wb, tone, exposure, sharpen, denoise, noise, defects string
+	resize, lens, wb, tone, dcp, look, exposure, sharpen, denoise, noise, defects string
 
 	// the device, memory, and how the network runs
 	model, level, device, mem, hostMem, deviceProfile, precision, algo string

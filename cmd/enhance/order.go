@@ -76,6 +76,11 @@ func (o *order) readJob() (err error) {
 			return err
 		}
 	}
+	if o.dcp != "" {
+		if j.CameraProfile, err = pipeline.ReadCameraProfile(o.dcp); err != nil {
+			return err
+		}
+	}
 	if j.Denoise, err = o.parseDenoise(); err != nil {
 		return err
 	}
@@ -92,7 +97,7 @@ func (o *order) readLook() error {
 	for _, one := range []struct {
 		text string
 		to   encoding.TextUnmarshaler
-	}{{o.wb, &j.WB}, {o.tone, &j.Tone}, {o.exposure, &j.Exposure}, {o.sharpen, &j.Sharpen}, {o.lens, &j.Lens}, {o.resize, &j.Output.Resize}, {o.outProfile, &j.Output.Profile}} {
+	}{{o.wb, &j.WB}, {o.tone, &j.Tone}, {o.exposure, &j.Exposure}, {o.sharpen, &j.Sharpen}, {o.lens, &j.Lens}, {o.resize, &j.Output.Resize}, {o.outProfile, &j.Output.Profile}, {o.look, &j.ProfileLook}} {
 		if one.text == "" {
 			continue
 		}

@@ -207,6 +207,9 @@ func colourLine(c *facts.Colour) string {
 	case c.BaselineEV != 0:
 		s += fmt.Sprintf(" (%+.2f of them the camera's baseline)", c.BaselineEV)
 	}
+	if c.CameraProfile != "" {
+		s += ", camera profile " + printable.Text(c.CameraProfile)
+	}
 	return s
 }
 

@@ -22,6 +22,7 @@ type Curve struct {
 	white          float64 // scene light that gives 1
 	gain, bend     float64 // of positive and of negative exposures; one of them is 1
 	power, half, a float64 // c, b and A
+	profile        *spline // in place of the sigmoid: exposed light of 0..1 to the display's
 }
 
 // curvePower is c: the slope at middle grey on logarithmic axes is about 0.85 of it.
@@ -38,6 +39,15 @@ func NewCurve(ev, white float64) Curve {
 	return c
 }
 
+// NewProfileCurve returns a camera profile's curve, through points of exposed light and the
+// display's light from (0, 0) to (1, 1) by a natural cubic spline, for an exposure of ev
+// stops and scene light of 0..white, white being at least 1. Exposed light above 1 is white.
+// Where an exposure leaves white below 1, light is bent by k·x/(1-(1-k·white)·x/white), k
+// being the exposure's factor, so that white is 1.
+func NewProfileCurve(points [][2]float64, ev, white float64) Curve {
+	return Curve{white: white, gain: math.Exp2(max(ev, 0)), bend: math.Exp2(min(ev, 0)), profile: newSpline(points)}
+}
+
 // At returns the display light of scene light x.
 func (c Curve) At(x float64) float64 {
 	switch {
@@ -46,8 +56,11 @@ func (c Curve) At(x float64) float64 {
 	case x >= c.white:
 		return 1
 	}
-	u := x / c.white
-	x *= c.gain * c.bend / (1 - (1-c.bend)*u)
+	u, k := x/c.white, c.gain*c.bend
+	if c.profile != nil {
+		return c.profile.at(x * k / (1 - max(1-k*c.white, 0)*u))
+	}
+	x *= k / (1 - (1-c.bend)*u)
 	p := math.Pow(x, c.power)
 	return min(c.a*p/(p+c.half), 1)
 }
@@ -87,11 +100,15 @@ const (
 )
 
 func (c Curve) table() *curveTable {
-	low := int(math.Floor(math.Log2(MiddleGrey/c.gain/c.white))) - curveDepth
-	t := &curveTable{scale: float32(1 / c.white), first: uint32(max(low, -126)+127) << 23}
+	return newCurveTable(c.At, c.white, int(math.Floor(math.Log2(MiddleGrey/c.gain/c.white)))-curveDepth)
+}
+
+// newCurveTable is the table of a curve that is 1 at white, from 2^low of white on.
+func newCurveTable(curve func(float64) float64, white float64, low int) *curveTable {
+	t := &curveTable{scale: float32(1 / white), first: uint32(max(low, -126)+127) << 23}
 	at := func(b uint32) (x, y float64) {
 		x = float64(math.Float32frombits(b))
-		return x, c.At(x * c.white)
+		return x, curve(x * white)
 	}
 	for b := t.first; b < bitsOfOne; b += 1 << curveShift {
 		x0, y0 := at(b)

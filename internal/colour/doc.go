@@ -7,6 +7,7 @@
 //   - matrix.go: 3×3 matrices, chromatic adaptation;
 //   - space.go: linear RGB spaces and the matrices between them;
 //   - tone.go, curve.go: [Tone], scene light rendered for a display by a [Curve];
+//   - huesat.go, spline.go: [HueSatMap] and the curves of camera profiles;
 //   - brightness.go: [NaturalExposure], the exposure that goes with it;
 //   - srgb.go, transfer.go: transfer curves, exact and fast;
 //   - encoding.go: [Encoding], what the codes of a picture mean;

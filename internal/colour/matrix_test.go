@@ -87,7 +87,7 @@ func TestTemperature(t *testing.T) {
 }
 
 func TestLightSources(t *testing.T) {
-	for code, want := range map[int]float64{0: 0, 255: 0, -1: 0, 17: 2856, 21: 6500, 23: 5000, 14: 4200} {
+	for code, want := range map[int]float64{0: 0, 255: 0, -1: 0, 17: 2856, 21: 6500, 23: 5000, 14: 4150} {
 		if got := LightSourceTemperature(code); got != want {
 			t.Errorf("code %d: %.0f K, want %.0f", code, got, want)
 		}

@@ -66,13 +66,13 @@ func (c Chromaticity) Temperature() float64 {
 // LightSourceTemperature returns the colour temperature in kelvin of an EXIF
 // LightSource code, as DNG calibration tags use it, or 0 if the code names no
 // temperature (unknown, other, or not assigned). Fluorescent lights get the
-// middle of the range that the EXIF specification prints.
+// middle of the range that Exif 2.3 prints.
 func LightSourceTemperature(code int) float64 {
 	switch code {
 	case 1, 4, 9, 18, 20: // daylight, flash, fine weather, standard B, D55
 		return 5500
-	case 2, 14: // fluorescent, cool white fluorescent 3900-4500
-		return 4200
+	case 2, 14: // fluorescent, cool white fluorescent 3800-4500
+		return 4150
 	case 3, 17: // tungsten, standard A
 		return 2856
 	case 10, 19, 21: // cloudy, standard C, D65

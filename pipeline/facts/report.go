@@ -66,16 +66,19 @@ type Photo struct {
 
 // Colour says what colour treatment was decided.
 type Colour struct {
-	WhiteBalance string        `json:"white_balance"`
-	Gains        [3]float64    `json:"gains"`
-	EV           float64       `json:"ev"` // all together
-	BaselineEV   float64       `json:"baseline_ev,omitempty"`
-	AutoExposure bool          `json:"auto_exposure,omitempty"`
-	Temperature  float64       `json:"temperature,omitempty"` // kelvin
-	Tint         float64       `json:"tint,omitempty"`        // above 0: greener than the temperature says
-	Tone         string        `json:"tone"`                  // natural, linear, or the model's own
-	Sharpen      float64       `json:"sharpen,omitempty"`     // the share of fine detail that is added
-	Matrix       [3][3]float64 `json:"matrix"`                // white-balanced camera RGB to the picture's linear space
+	WhiteBalance string     `json:"white_balance"`
+	Gains        [3]float64 `json:"gains"`
+	EV           float64    `json:"ev"` // all together
+	BaselineEV   float64    `json:"baseline_ev,omitempty"`
+	AutoExposure bool       `json:"auto_exposure,omitempty"`
+	Temperature  float64    `json:"temperature,omitempty"` // kelvin
+	Tint         float64    `json:"tint,omitempty"`        // above 0: greener than the temperature says
+	Tone         string     `json:"tone"`                  // natural, linear, profile (the camera profile's curve), or the model's own
+	// CameraProfile is the profile whose colours were taken, and what it has.
+	CameraProfile string        `json:"camera_profile,omitempty"`
+	Look          string        `json:"look,omitempty"`    // profile, or nothing
+	Sharpen       float64       `json:"sharpen,omitempty"` // the share of fine detail that is added
+	Matrix        [3][3]float64 `json:"matrix"`            // white-balanced camera RGB to the picture's linear space
 }
 
 // Model names the network.

@@ -1,9 +1,12 @@
 package dng
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
+	"enhance/internal/colour"
+	"enhance/raw/dcp"
 	"enhance/raw/mosaic"
 	"enhance/raw/rawerr"
 	"enhance/raw/tiff"
@@ -28,6 +31,10 @@ func (s *source) numbers(tag uint16, n int) ([]float64, error) {
 	v, err := d.Floats(tag, 1<<12)
 	if err != nil {
 		return nil, err
+	}
+	if n == 9 && len(v) > 9 && len(v)%3 == 0 && len(v) <= 48 {
+		return nil, &rawerr.UnsupportedError{Feature: fmt.Sprintf("sensor of %d colours (%s has %d values)", len(v)/3, tagName(tag), len(v)),
+			Advice: "only red, green and blue sensors are read, and no ReductionMatrix"}
 	}
 	if len(v) != n {
 		return nil, rawerr.Formatf("dng", "%s has %d values, want %d", tagName(tag), len(v), n)
@@ -105,6 +112,12 @@ func (s *source) colour(im *Image, _ *layout) error {
 			return err
 		}
 	}
+	if s.owner(tagColorMatrix3).Has(tagColorMatrix3) {
+		s.warn("The third calibration (ColorMatrix3) is not used: colours are interpolated between the first two.")
+	}
+	if err := s.profile(m); err != nil {
+		return err
+	}
 	for i, dst := range []*int{&m.Illuminant1, &m.Illuminant2} {
 		tag := uint16(tagIlluminant1 + i)
 		v, err := s.owner(tag).Uint(tag, 0)
@@ -120,6 +133,40 @@ func (s *source) colour(im *Image, _ *layout) error {
 		return err
 	}
 	return s.asShot(im, planes)
+}
+
+// profile reads the file's camera profile beyond its matrices, and leaves out calibrations
+// that go with another one. A damaged profile is left out with a warning, for the photo is
+// whole without it.
+func (s *source) profile(m *mosaic.Meta) error {
+	var err error
+	if m.UniqueModel, err = s.first.Text(tagUniqueCameraModel); err != nil {
+		return err
+	}
+	m.Calibrations = [2]*[3][3]float64{m.CameraCalibration1, m.CameraCalibration2}
+	if m.CalibrationSignature, err = s.owner(tagCalibrationSignature).Text(tagCalibrationSignature); err != nil {
+		return err
+	}
+	p, err := dcp.Tables(s.first)
+	var damaged *rawerr.FormatError
+	switch {
+	case errors.As(err, &damaged):
+		s.warn("The file's camera profile is damaged and left out: %v.", err)
+		p = &mosaic.Profile{}
+		if p.Signature, err = s.first.Text(tagProfileSignature); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	}
+	if p.Signature != m.CalibrationSignature && (m.CameraCalibration1 != nil || m.CameraCalibration2 != nil) {
+		m.CameraCalibration1, m.CameraCalibration2 = nil, nil
+		s.warn("CameraCalibration is not used: it is signed %q, and the profile %q.", m.CalibrationSignature, p.Signature)
+	}
+	if p.HasLook() || p.ExposureOffset != 0 {
+		m.Profile = p
+	}
+	return nil
 }
 
 // brightness reads what a sensor without colours has of them too.
@@ -206,8 +253,26 @@ func (s *source) asShot(im *Image, planes [3]int) error {
 	if m.AsShot != nil {
 		return nil
 	}
-	if m.AsShot = m.NeutralFromXY(xy[0], xy[1]); m.AsShot == nil {
+	gains, err := colour.GainsFor(ColourFacts(m), colour.Chromaticity{X: xy[0], Y: xy[1]})
+	if err != nil || !(xy[0] > 0 && xy[1] > 0 && xy[0]+xy[1] < 1) {
 		s.warn("AsShotWhiteXY %v gives no white balance with the file's ColorMatrix.", xy)
+		return nil
 	}
+	m.AsShot = &[3]float64{1 / gains[0], 1, 1 / gains[2]}
 	return nil
+}
+
+// ColourFacts are a photo's colour facts as package colour takes them.
+func ColourFacts(m *mosaic.Meta) colour.Facts {
+	f := colour.Facts{
+		ColorMatrix1: m.ColorMatrix1, ColorMatrix2: m.ColorMatrix2,
+		ForwardMatrix1: m.ForwardMatrix1, ForwardMatrix2: m.ForwardMatrix2,
+		CameraCalibration1: m.CameraCalibration1, CameraCalibration2: m.CameraCalibration2,
+		Illuminant1: m.Illuminant1, Illuminant2: m.Illuminant2,
+		AnalogBalance: m.AnalogBalance,
+	}
+	if m.AsShot != nil {
+		f.Neutral = *m.AsShot
+	}
+	return f
 }

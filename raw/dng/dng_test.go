@@ -378,3 +378,46 @@ func TestIOErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestProfile: the file's own profile is read, a damaged one left out with a warning, and
+// calibrations are used only with the profile that they are signed for.
+func TestProfile(t *testing.T) {
+	table := &mosaic.HueSatMap{Hues: 2, Saturations: 2, Values: 1, Deltas: [][3]float32{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}}}
+	s := spec(4, 4, 12)
+	s.Meta.UniqueModel, s.Meta.CalibrationSignature = "Maker Model", "com.maker"
+	s.Meta.CameraCalibration1 = &[3][3]float64{{1, 0, 0}, {0, 1.5, 0}, {0, 0, 1}}
+	s.Meta.Profile = &mosaic.Profile{Name: "Plain", Signature: "com.maker", HueSat1: table, ToneCurve: [][2]float64{{0, 0}, {1, 1}}, ExposureOffset: 0.5}
+	im, err := openBytes(write(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &im.Meta
+	if !reflect.DeepEqual(m.Profile, s.Meta.Profile) || m.UniqueModel != "Maker Model" || m.CameraCalibration1 == nil || m.Warnings != nil {
+		t.Errorf("profile %+v of %q, calibration %v, warnings %q", m.Profile, m.UniqueModel, m.CameraCalibration1, m.Warnings)
+	}
+	s.Meta.Profile.Signature = "com.other"
+	if im, err = openBytes(write(t, s)); err != nil {
+		t.Fatal(err)
+	}
+	if m = &im.Meta; m.CameraCalibration1 != nil || m.Calibrations[0] == nil || len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0], "com.other") {
+		t.Errorf("calibration %v of %v, warnings %q", m.CameraCalibration1, m.Calibrations, m.Warnings)
+	}
+	table.Deltas[2][0] = 1000
+	if im, err = openBytes(write(t, s)); err != nil {
+		t.Fatal(err)
+	}
+	if m = &im.Meta; m.Profile != nil || len(m.Warnings) != 2 || !strings.Contains(m.Warnings[0], "damaged") {
+		t.Errorf("profile %+v, warnings %q", m.Profile, m.Warnings)
+	}
+}
+
+// TestFourColours: matrices of a fourth colour are refused by name.
+func TestFourColours(t *testing.T) {
+	s := spec(4, 4, 12)
+	s.Edit = func(first, _ *tiff.Dir) { first.Rationals(tagColorMatrix1, make([]float64, 12)...) }
+	_, err := openBytes(write(t, s))
+	var unsupported *rawerr.UnsupportedError
+	if !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "sensor of 4 colours") || !strings.Contains(err.Error(), "ReductionMatrix") {
+		t.Errorf("%v", err)
+	}
+}

@@ -3,6 +3,7 @@ package dng
 import (
 	"math"
 
+	"enhance/raw/dcp"
 	"enhance/raw/mosaic"
 	"enhance/raw/opcode"
 	"enhance/raw/tiff"
@@ -59,6 +60,15 @@ func (s *Spec) writeCamera(d *tiff.Dir) {
 	}
 	if m.BaselineExposure != 0 {
 		d.Rationals(tagBaselineExposure, m.BaselineExposure)
+	}
+	if m.UniqueModel != "" {
+		d.Text(tagUniqueCameraModel, m.UniqueModel)
+	}
+	if m.CalibrationSignature != "" {
+		d.Text(tagCalibrationSignature, m.CalibrationSignature)
+	}
+	if m.Profile != nil {
+		dcp.PutTables(d, s.Order, m.Profile)
 	}
 	if n := m.NoiseProfile; n != nil {
 		d.Doubles(tagNoiseProfile, n[0][0], n[0][1], n[1][0], n[1][1], n[2][0], n[2][1])

@@ -61,6 +61,16 @@ type Meta struct {
 	ForwardMatrix1, ForwardMatrix2         *[3][3]float64
 	CameraCalibration1, CameraCalibration2 *[3][3]float64
 	Illuminant1, Illuminant2               int // Exif LightSource codes; 0 if unknown
+	// Calibrations are this camera's deviations from the reference camera. They go with a
+	// profile whose signature is CalibrationSignature, which the file's own may not be:
+	// CameraCalibration1 and 2 are nil then.
+	Calibrations         [2]*[3][3]float64
+	CalibrationSignature string
+
+	// UniqueModel is the camera's name that profiles go by; "" if the file has none.
+	UniqueModel string
+	// Profile is the rest of the file's camera profile; nil if it has no more than matrices.
+	Profile *Profile
 
 	// NoiseProfile has, by Colour, S and O of the noise's variance S·x + O, x being
 	// a sample brought to 0 at black and 1 at white; nil if the file does not say.

@@ -98,28 +98,6 @@ func TestCheckLevels(t *testing.T) {
 	}
 }
 
-func TestNeutralFromXY(t *testing.T) {
-	m := &Meta{AnalogBalance: [3]float64{2, 1, 1}, Illuminant1: 17, Illuminant2: 21}
-	if m.NeutralFromXY(0.3127, 0.329) != nil {
-		t.Error("a neutral without a ColorMatrix")
-	}
-	m.ColorMatrix1 = &[3][3]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
-	m.ColorMatrix2 = &[3][3]float64{{3, 0, 0}, {0, 1, 0}, {0, 0, 1}}
-	// At either illuminant its own matrix alone counts.
-	for _, c := range []struct{ x, y, scale float64 }{{0.44757, 0.40745, 1}, {0.31271, 0.32902, 3}} {
-		n := m.NeutralFromXY(c.x, c.y)
-		want := 2 * c.scale * c.x / c.y
-		if n == nil || math.Abs(n[0]/want-1) > 0.01 || n[1] != 1 {
-			t.Errorf("xy %g, %g: %v, want red %g", c.x, c.y, n, want)
-		}
-	}
-	for _, xy := range [][2]float64{{0, 0.3}, {0.3, 0}, {0.6, 0.6}, {math.NaN(), 0.3}} {
-		if n := m.NeutralFromXY(xy[0], xy[1]); n != nil {
-			t.Errorf("xy %v: neutral %v", xy, *n)
-		}
-	}
-}
-
 func BenchmarkNormalise(b *testing.B) {
 	for _, name := range []string{"one", "2x3"} {
 		b.Run(name, func(b *testing.B) {

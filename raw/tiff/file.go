@@ -130,6 +130,14 @@ func (f *File) offset(v uint64) (int64, error) {
 	return int64(v), nil
 }
 
+// First returns the first directory.
+func (f *File) First() (*IFD, error) {
+	if f.first == 0 {
+		return nil, rawerr.Formatf("tiff", "no directory: the file is cut short or damaged")
+	}
+	return f.ReadIFD(f.first)
+}
+
 // Walk returns the directories of the main chain, each followed by its
 // SubIFDs, depth first. A directory met twice (a loop) is an error.
 func (f *File) Walk() ([]*IFD, error) {
