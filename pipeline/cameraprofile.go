@@ -123,7 +123,11 @@ func profileFits(p *mosaic.Profile, m *raw.Meta, rep *Report) error {
 		return nil
 	}
 	var names []string
-	for _, name := range []string{m.UniqueModel, m.Make + " " + m.Model, m.Model} {
+	whole := m.Model
+	if !strings.HasPrefix(m.Model, m.Make) {
+		whole = m.Make + " " + m.Model
+	}
+	for _, name := range []string{whole, m.Model, m.UniqueModel} {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}

@@ -90,6 +90,8 @@ func TestScripts(t *testing.T) {
 			"mkonnx":       cmdMkonnx,
 			"mkpicture":    cmdMkpicture,
 			"mkraw":        cmdMkraw,
+			"mkdcp":        cmdMkdcp,
+			"mkdng":        cmdMkdng,
 			"croprgb":      cmdCroprgb,
 			"head":         cmdHead,
 			"size":         cmdSize,
