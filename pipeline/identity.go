@@ -26,7 +26,7 @@ var Generation = sync.OnceValue(func() string { return exec.KernelHash() + "-" +
 
 // Identity is what decides the bytes of a session's pictures, besides photo and settings.
 type Identity struct {
-	Model      string // SHA-256 of the network: its form, its conventions and its weights
+	Model      string // SHA-256 of the network: its form, its conventions and its weights; no other is used but built-in ones
 	Generation string
 	// Class is of the device: two of one class make the same bytes.
 	Class  string
@@ -35,7 +35,7 @@ type Identity struct {
 
 // Identity says what the session's pictures depend on.
 func (s *Session) Identity() Identity {
-	network := sha256.Sum256(fmt.Appendf(nil, "%s %+v", modelHash(s.model), s.model.Convention))
+	network := sha256.Sum256(fmt.Appendf(nil, "%s %+v %v", modelHash(s.model), s.model.Convention, s.set.Model == Classical))
 	id := Identity{Model: hex.EncodeToString(network[:]), Generation: Generation(), Class: "host/" + runtime.GOARCH}
 	_, d := s.facts()
 	id.Device = d.Name

@@ -104,7 +104,9 @@ func (r *run) do() (err error) {
 	if r.report.Noise, err = r.decideNoise(); err != nil {
 		return r.photoError(err)
 	}
-	if !r.meta.Linear {
+	if r.meta.Linear {
+		r.report.Warn("the photo is demosaiced already: a network takes its noise, which may be coarser than a sensor's; --denoise 0 leaves it, less than 1 keeps some")
+	} else {
 		r.decodeAhead()
 	}
 	display := r.session.model.Convention.Output == model.OutputDisplaySRGB

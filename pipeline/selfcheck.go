@@ -18,6 +18,7 @@ import (
 	"enhance/internal/tensorfile"
 	"enhance/internal/tune"
 	"enhance/model"
+	"enhance/raw/mosaic"
 )
 
 // The self-check runs the network on a patch in every precision that the device
@@ -220,7 +221,7 @@ func (s *Session) tryPrecision(ctx context.Context, p Precision) (out []float32,
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	shape, planes := job.Program.Tensors[job.Program.Output].Shape, s.model.Graph.Nodes[0].C
-	patch := &Tensor{model.Shape{C: planes, H: h, W: w}, patchSamples(planes, h, w)}
+	patch := &Tensor{model.Shape{C: planes, H: h, W: w}, s.patchSamples(planes, h, w)}
 	t := &Tensor{Shape: shape, Data: make([]float32, shape.Elems())}
 	return t.Data, e.Run(ctx, tensorSource{patch}, tensorSink{t}, nil)
 }
@@ -241,9 +242,37 @@ func (s tensorSource) End() error { return nil }
 // patchSamples is a scene of planes in 0..1: a ramp from black to white with
 // blocks, thin lines and noise on it; planes after the fourth are those of a
 // network that is told how much noise there is.
-func patchSamples(c, h, w int) []float32 {
+func (s *Session) patchSamples(c, h, w int) []float32 {
+	if s.model.Convention.Samples == model.SamplesMasked {
+		return maskedPatch(c, h, w)
+	}
+	return patchOf(c, h, w, [4]float32{0.9, 1, 0.6, 1})
+}
+
+// maskedPatch is the scene behind X-Trans filters, for masked planes.
+func maskedPatch(c, h, w int) []float32 {
+	v := make([]float32, 0, c*h*w)
+	for k := range c {
+		plane := patchOf(1, h, w, [4]float32{[3]float32{0.9, 1, 0.6}[k/4%3]})
+		for i := range plane {
+			there := int(mosaic.XTrans.At(2*(i/w)+k/2%2, 2*(i%w)+k%2)) == k/4%3
+			switch {
+			case k >= 3*4 && there:
+				plane[i] = 0.02
+			case k >= 3*4:
+				plane[i] = model.NoNoise
+			case !there:
+				plane[i] = 0
+			}
+		}
+		v = append(v, plane...)
+	}
+	return v
+}
+
+// patchOf is the scene with gains of its first four planes.
+func patchOf(c, h, w int, gains [4]float32) []float32 {
 	noise := model.FormulaTensor("self-check", "noise", c*h*w)
-	gains := [4]float32{0.9, 1, 0.6, 1}
 	v := make([]float32, c*h*w)
 	for i := range v {
 		ch, y, x := i/(h*w), i/w%h, i%w

@@ -34,11 +34,28 @@ func TestGoldenPyNETM(t *testing.T) {
 	}
 }
 
+// TestGoldenMasked is TestGoldenPyNETM for a network of masked planes.
+func TestGoldenMasked(t *testing.T) {
+	m, err := model.Load("pynet-m-random:gold,planes=24")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const h, w = 28, 36
+	got, _, err := Run(t.Context(), m, model.FormulaTensor("gold", "input", 24*h*w), h, w, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := readFloats(t, "pynet_m_masked.y.f32")
+	_, std := moments(want)
+	if d := maxDiff(t, got, want) / std; d > 1e-5 {
+		t.Errorf("output differs by %g of its deviation, more than 1e-5", d)
+	}
+}
+
 // TestGoldenBuiltins compares every embedded pynet-m with PyTorch's output of its
 // weights; see testdata/golden/README.md.
 func TestGoldenBuiltins(t *testing.T) {
 	const h, w = 96, 128
-	in := readFloats(t, "pynet_m_96x128.x.f32")
 	n := 0
 	for _, b := range model.Builtins() {
 		m, err := model.Load(b.Name)
@@ -49,6 +66,10 @@ func TestGoldenBuiltins(t *testing.T) {
 			continue
 		}
 		n++
+		in := readFloats(t, "pynet_m_96x128.x.f32")
+		if m.Convention.Samples == model.SamplesMasked {
+			in = readFloats(t, "pynet_m_96x128."+b.Name+".x.f32")
+		}
 		got, shape, err := Run(t.Context(), m, in, h, w, Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -1,5 +1,6 @@
-"""Makes pynet_m_tiny.x.f32 and .y.f32 beside it: the output of a small pynet-m with
-the weights and the input of README.md's formula, by PyTorch in float64.
+"""Makes pynet_m_tiny.x.f32 and .y.f32 beside it, and pynet_m_masked.y.f32: the outputs of
+small pynet-m, one of masked planes, with the weights and the inputs of README.md's
+formula, by PyTorch in float64.
 
     python3 testdata/golden/pynet_m.py
 """
@@ -33,18 +34,28 @@ def uniform(name, n):
     return torch.tensor(out, dtype=torch.float64)
 
 
-def main():
-    model = PyNETM(CONFIG).double().eval()
+def run(config, planes):
+    model = PyNETM(config).double().eval()
     with torch.no_grad():
         for name, p in model.named_parameters():
             u = 2 * uniform(name, p.numel()) - 1
             scale = math.sqrt(6 / (1.04 * p[0].numel())) if p.dim() == 4 else 0.05
             p.copy_((u * scale).float().double().reshape(p.shape))
-        x = uniform("input", 8 * H * W).float().reshape(1, 8, H, W)
+        x = uniform("input", planes * H * W).float().reshape(1, planes, H, W)
         y = model(x.double())
-    x.numpy().astype("<f4").tofile(os.path.join(HERE, "pynet_m_tiny.x.f32"))
-    y.numpy().astype("<f4").tofile(os.path.join(HERE, "pynet_m_tiny.y.f32"))
     print(tuple(y.shape), float(y.mean()), float(y.std(unbiased=False)))
+    return x, y
+
+
+def write(name, values):
+    values.numpy().astype("<f4").tofile(os.path.join(HERE, name))
+
+
+def main():
+    x, y = run(CONFIG, 8)
+    write("pynet_m_tiny.x.f32", x)
+    write("pynet_m_tiny.y.f32", y)
+    write("pynet_m_masked.y.f32", run(dict(CONFIG, planes=24), 24)[1])
 
 
 main()
