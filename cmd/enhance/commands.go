@@ -40,6 +40,8 @@ func init() {
 		{name: "bench", minor: true, summary: "time networks, convolutions and matrix products"},
 		benchNetCommand, benchConvCommand, benchGEMMCommand, benchLadderCommand,
 		evalCommand,
+		{name: "farm", summary: "develop an archive on many machines"},
+		farmRunCommand, farmServeCommand, farmSubmitCommand, farmWorkCommand, farmStatusCommand, farmRetryCommand, farmCancelCommand, farmVerifyCommand, farmKeysCommand, farmMakeCommand,
 		helpCommand, versionCommand, completionCommand, manCommand, completeCommand,
 	}
 }

@@ -79,6 +79,9 @@ func status(err error) int {
 	if errors.As(err, new(*addressError)) {
 		return exitBudget
 	}
+	if code := farmStatus(err); code != exitOK {
+		return code
+	}
 	return exitOf[pipeline.Classify(err)]
 }
 

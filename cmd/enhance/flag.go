@@ -38,11 +38,12 @@ const (
 	groupDevice
 	groupMeasure
 	groupReport
+	groupFarm
 	groupStudy
 	groups
 )
 
-var groupTitles = [groups]string{"Photo", "Output", "Colour and noise", "Device and memory", "Measurement", "Reports and messages", "For study"}
+var groupTitles = [groups]string{"Photo", "Output", "Colour and noise", "Device and memory", "Measurement", "Reports and messages", "Farm", "For study"}
 
 // takes reports whether a command has the flag.
 func (f *flag) takes(command string) bool { return slices.Contains(f.commands, command) }
@@ -160,4 +161,23 @@ func (c *call) explainParse(err error) error {
 		return usagef("--%s: %q: want %s", f.Name, invalid.GetValue(), want)
 	}
 	return usagef("%s: %s", strings.TrimSuffix(err.Error(), "\n"), help)
+}
+
+// valueOf is a flag's value as on a command line.
+func valueOf(f *flag, o *options) string {
+	switch p := f.to(o).(type) {
+	case *string:
+		return *p
+	case *[]string:
+		return strings.Join(*p, ",")
+	case *float64:
+		return strconv.FormatFloat(*p, 'g', -1, 64)
+	case *bool:
+		return strconv.FormatBool(*p)
+	case *int:
+		return strconv.Itoa(*p)
+	case *uint64:
+		return strconv.FormatUint(*p, 10)
+	}
+	return ""
 }

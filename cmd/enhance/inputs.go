@@ -106,7 +106,10 @@ func (all *inputs) add(in input) {
 // search takes the photos in a folder and in those below it. under is its path below the
 // folder that was named. Hidden entries are left alone. A link to a file is followed, a
 // link to a folder is not: it may lead back.
-func (all *inputs) search(dir, under string) {
+func (all *inputs) search(dir, under string) { all.folder(dir, under, all.search) }
+
+// folder takes the photos in a folder, and calls descend for those in it.
+func (all *inputs) folder(dir, under string, descend func(dir, under string)) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		all.add(input{path: dir, name: filepath.Base(dir), found: true, err: err})
@@ -121,7 +124,7 @@ func (all *inputs) search(dir, under string) {
 			path = dir + name
 		}
 		if e.IsDir() {
-			all.search(path, below)
+			descend(path, below)
 			continue
 		}
 		in := input{path: path, name: below, found: true, jpeg: isJPEG(name)}

@@ -48,4 +48,6 @@ type options struct {
 	sigma                    float64
 	seed                     uint64
 	border                   int
+
+	farmOptions
 }

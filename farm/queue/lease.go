@@ -32,8 +32,8 @@ type Lease struct {
 
 // Take leases a task of one of the offers that accept takes, large photos first. It waits for one
 // without asking often: submitters wake workers, and how long it waits between two looks
-// doubles to a third of a lease.
-func (q *Queue) Take(ctx context.Context, accept func(Offer) bool) (*Lease, error) {
+// doubles to a third of a lease. With giveUp it returns nil after some looks.
+func (q *Queue) Take(ctx context.Context, accept func(Offer) bool, giveUp bool) (*Lease, error) {
 	longest := max(q.policy.Heartbeat(), 250*time.Millisecond)
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, longest) {
 		ring := q.woken.channel()
@@ -41,10 +41,32 @@ func (q *Queue) Take(ctx context.Context, accept func(Offer) bool) (*Lease, erro
 		if l != nil || err != nil {
 			return l, err
 		}
+		if giveUp && wait >= time.Second {
+			return nil, nil
+		}
 		if err := sleep(ctx, wait, ring); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// Left counts the tasks of the offers that accept takes, leased ones included.
+func (q *Queue) Left(ctx context.Context, accept func(Offer) bool) (n int64, err error) {
+	for _, offer := range q.offers.list() {
+		if !accept(offer) {
+			continue
+		}
+		c, err := q.offers.consumer(ctx, q.js, offer)
+		if err != nil {
+			return 0, failed("count the tasks", err)
+		}
+		info, err := c.Info(ctx)
+		if err != nil {
+			return 0, failed("count the tasks", err)
+		}
+		n += int64(info.NumPending) + int64(info.NumAckPending)
+	}
+	return n, nil
 }
 
 // TakeNow is Take without waiting: nil if no task is there or the server is away.

@@ -69,7 +69,7 @@ func take(t testing.TB, q *Queue, classes ...int) *Lease {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	l, err := q.Take(ctx, of(classes))
+	l, err := q.Take(ctx, of(classes), false)
 	if err != nil {
 		t.Fatal(err)
 	}

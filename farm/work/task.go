@@ -156,6 +156,11 @@ func (w *worker) result(ctx context.Context, l *queue.Lease) (r *farm.Receipt, f
 	}
 	defer p.Done()
 	facts := farm.Facts{Photo: p.SHA256, Model: o.ability.Model, Look: o.Look(), Generation: o.ability.Generation, Class: o.ability.Class}
+	release, err := w.only(ctx, facts.Key())
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
 	if r, err = w.Store.Receipt(ctx, facts.Key()); err != nil {
 		return nil, false, err
 	}
@@ -169,6 +174,32 @@ func (w *worker) result(ctx context.Context, l *queue.Lease) (r *farm.Receipt, f
 	}
 	w.noteRoom()
 	return r, found, nil
+}
+
+// only waits until this worker makes no other photo with the same result. Workers do not
+// wait for each other: where two make it at a time it is published once.
+func (w *worker) only(ctx context.Context, key farm.Key) (release func(), err error) {
+	for {
+		w.mu.Lock()
+		other := w.making[key]
+		if other == nil {
+			done := make(chan struct{})
+			w.making[key] = done
+			w.mu.Unlock()
+			return func() {
+				w.mu.Lock()
+				delete(w.making, key)
+				w.mu.Unlock()
+				close(done)
+			}, nil
+		}
+		w.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // make makes a picture and publishes it.
@@ -218,26 +249,37 @@ func photoFailure(err error) error {
 	return err
 }
 
-// flags are an order's settings as flags; files that they name are fetched.
-func (w *worker) flags(ctx context.Context, o *farm.Order) (flags []string, err error) {
-	for _, s := range o.Settings {
+// Flags are an order's settings as flags. file gives the path of a file that a setting
+// names.
+func Flags(o *farm.Order, check func(*farm.Setting) error, file func(*farm.File) (string, error)) (flags []string, err error) {
+	for i := range o.Settings {
+		s := &o.Settings[i]
+		if err := check(s); err != nil {
+			return nil, err
+		}
 		value := s.Value
 		if s.File != nil {
-			value = filepath.Join(w.Files, s.File.SHA256+s.File.Extension)
-			if _, err := os.Stat(value); errors.Is(err, fs.ErrNotExist) {
-				part := filepath.Join(w.Files, "part")
-				os.Remove(part)
-				if err := w.Queue.GetFile(ctx, s.File, part); err != nil {
-					return nil, err
-				}
-				if err := os.Rename(part, value); err != nil {
-					return nil, err
-				}
-			} else if err != nil {
+			if value, err = file(s.File); err != nil {
 				return nil, err
 			}
 		}
 		flags = append(flags, "--"+s.Name+"="+value)
 	}
 	return flags, nil
+}
+
+// flags are those of an order, with its files fetched.
+func (w *worker) flags(ctx context.Context, o *farm.Order) ([]string, error) {
+	return Flags(o, w.Check, func(f *farm.File) (string, error) {
+		path := filepath.Join(w.Files, f.SHA256+f.Extension)
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return path, err
+		}
+		part := filepath.Join(w.Files, "part")
+		os.Remove(part)
+		if err := w.Queue.GetFile(ctx, f, part); err != nil {
+			return "", err
+		}
+		return path, os.Rename(part, path)
+	})
 }

@@ -67,6 +67,10 @@ type Options struct {
 	Maker  Maker
 	// Files is a folder for files that settings name. It belongs to the worker.
 	Files string
+	// Check refuses settings that no order may have.
+	Check func(s *farm.Setting) error
+	// UntilIdle ends the worker when nothing that it could do waits or is in work elsewhere.
+	UntilIdle bool
 	// Tell is told of everything that a person would want to know, on one line.
 	Tell func(text string)
 	// Done is told what became of each photo; nil: nobody. err is a *farm.Failure.
@@ -100,8 +104,9 @@ type worker struct {
 	state   queue.Worker
 	fastest float64
 	now     map[string]bool // photos in work
-	full    time.Time       // when the store was last found full
-	changed chan struct{}   // something to report
+	making  map[farm.Key]chan struct{}
+	full    time.Time     // when the store was last found full
+	changed chan struct{} // something to report
 }
 
 // order is what the worker knows of an order.
@@ -113,17 +118,14 @@ type order struct {
 	again   time.Time // when to ask again, if it may be able to later
 }
 
-// Run works until ctx ends, or, if until is not nil, is told to end when nothing waits. What is being made when ctx ends is
-// given back.
+// Run works until ctx ends, or as UntilIdle says. What is being made when ctx ends is
+// given back. The queue must follow its offers (queue.Queue.Follow).
 func Run(ctx context.Context, o Options) error {
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}
-	w := &worker{Options: o, orders: map[string]*order{}, now: map[string]bool{}, changed: make(chan struct{}, 1)}
+	w := &worker{Options: o, orders: map[string]*order{}, now: map[string]bool{}, making: map[farm.Key]chan struct{}{}, changed: make(chan struct{}, 1)}
 	w.state = queue.Worker{Name: o.Name, State: "waiting"}
-	if err := o.Queue.Follow(ctx); err != nil {
-		return err
-	}
 	reporting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var all sync.WaitGroup
 	all.Go(func() { w.report(reporting) })
@@ -149,6 +151,9 @@ func (w *worker) lease(ctx context.Context) {
 		}
 		l := w.take(ctx, len(slots)-1)
 		if l == nil {
+			if w.UntilIdle && len(slots) == 1 && w.idle(ctx) {
+				return
+			}
 			<-slots
 			continue
 		}
@@ -165,7 +170,7 @@ func (w *worker) take(ctx context.Context, held int) *queue.Lease {
 		pause(ctx, wait)
 		return nil
 	}
-	l, err := w.Queue.Take(ctx, func(o queue.Offer) bool { return w.accepts(ctx, o) })
+	l, err := w.Queue.Take(ctx, func(o queue.Offer) bool { return w.accepts(ctx, o) }, w.UntilIdle)
 	if err != nil || l == nil {
 		return nil
 	}
@@ -178,6 +183,15 @@ func (w *worker) take(ctx context.Context, held int) *queue.Lease {
 		return nil
 	}
 	return l
+}
+
+// idle reports whether the queue has nothing for this worker, after a while of waiting.
+func (w *worker) idle(ctx context.Context) bool {
+	left, err := w.Queue.Left(ctx, func(o queue.Offer) bool { return w.accepts(ctx, o) })
+	if err == nil && left > 0 {
+		pause(ctx, time.Second)
+	}
+	return err == nil && left == 0
 }
 
 // fullDelay is how long a worker waits before it tries again whether the store has room.

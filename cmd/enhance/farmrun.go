@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"enhance/farm"
+	"enhance/farm/queue"
+	"enhance/farm/work"
+	"enhance/internal/atomicfile"
+	"enhance/internal/printable"
+)
+
+var farmRunCommand = &command{name: "farm run", summary: "develop an archive on this machine", usage: []string{"farm run DIR -o OUT [-g DEVICES] [SETTINGS]"}, run: runFarmRun, files: true,
+	about: `Develops the photos in a folder and below on the devices of this machine: a farm of one
+machine, whose queue is in this process. It makes OUT. What a crash or an interrupt left
+undone, the next run makes; what is done it finds by its contents. A photo that kills its
+process three times is given up and named, and the others are developed.`}
+
+func runFarmRun(c *call) error {
+	switch {
+	case c.output == "":
+		return usagef("farm run: give -o, the directory for the pictures")
+	case len(c.args) != 1 || !isDir(c.args[0]):
+		return usagef("farm run: want one folder of photos")
+	}
+	p, err := c.policy()
+	if err != nil {
+		return err
+	}
+	devices, err := c.workerDevices()
+	if err != nil {
+		return err
+	}
+	f, err := c.newSubmission()
+	if err != nil {
+		return err
+	}
+	defer f.root.Close()
+	if err := atomicfile.MakeDir(c.output, false); err != nil {
+		return err
+	}
+	results, err := openStore(c.output)
+	if err != nil {
+		return err
+	}
+	defer results.Close()
+	f.store = results
+	if _, err := results.Clean(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "enhance-queue-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	ctx, stop := interruptible(c.env, func() { os.RemoveAll(dir) })
+	defer stop()
+	s, q, err := c.serve(ctx, queue.ServerOptions{Dir: dir, Policy: p})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	defer q.Close()
+	if err := c.serveMetrics(ctx, q); err != nil {
+		return err
+	}
+	photos, err := work.OpenFolder(f.path)
+	if err != nil {
+		return err
+	}
+	r := &farmRun{call: c, submission: f, queue: q, start: time.Now(), progress: c.newMeter(), done: make(chan struct{}, 1)}
+	return r.run(ctx, devices, func(o *work.Options) {
+		o.Store, o.Photos, o.Done = results, photos, r.photo
+		o.Tell = func(text string) { r.tell("note", text) }
+	})
+}
+
+// farmRun is a farm of one machine.
+type farmRun struct {
+	*call
+	submission *submission
+	queue      *queue.Queue
+	start      time.Time
+
+	mu       sync.Mutex
+	progress meter
+	figures  farmFigures
+	all      int64 // photos that were submitted; -1: not known yet
+	done     chan struct{}
+}
+
+// farmFigures are what became of photos.
+type farmFigures struct {
+	submitted
+	Made    int64      `json:"made"`
+	Found   int64      `json:"found"` // whose results were there
+	Dead    int64      `json:"dead"`
+	Failed  []deadFact `json:"failed,omitempty"`
+	Seconds float64    `json:"seconds"`
+}
+
+// deadFact is a photo that was given up.
+type deadFact struct {
+	Photo  string    `json:"photo"`
+	Kind   farm.Kind `json:"kind"`
+	Reason string    `json:"reason"`
+	Log    string    `json:"log,omitempty"`
+}
+
+// maxFailed is how many photos that were given up a run holds to report.
+const maxFailed = 10_000
+
+func (r *farmRun) run(ctx context.Context, devices []string, complete func(o *work.Options)) error {
+	working, end := context.WithCancel(ctx)
+	defer end()
+	r.all = -1
+	var submitting error
+	var both sync.WaitGroup
+	both.Go(func() {
+		if submitting = r.submission.submit(ctx, r.queue); submitting != nil {
+			end()
+		}
+		r.mu.Lock()
+		r.all = r.submission.result.Photos - r.submission.result.Skipped
+		r.mu.Unlock()
+		r.check()
+	})
+	both.Go(func() {
+		select {
+		case <-r.done:
+		case <-working.Done():
+		}
+		end()
+	})
+	err := r.runWorkers(working, newWorkerName(), devices, r.queue, complete)
+	end()
+	both.Wait()
+	r.progress.end()
+	if submitting != nil && ctx.Err() == nil {
+		return submitting
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil && !errors.Is(err, context.Canceled) { // all was done before the workers began
+		return err
+	}
+	return r.finish()
+}
+
+// photo takes what became of a photo.
+func (r *farmRun) photo(t *farm.Task, _ *farm.Receipt, found bool, err error) {
+	r.mu.Lock()
+	var f *farm.Failure
+	switch {
+	case errors.As(err, &f):
+		r.figures.Dead++
+		if len(r.figures.Failed) < maxFailed {
+			r.figures.Failed = append(r.figures.Failed, deadFact{t.Photo, f.Kind, f.Reason, f.Log})
+		}
+	case found:
+		r.figures.Found++
+	default:
+		r.figures.Made++
+	}
+	if r.all > 0 {
+		r.progress.set(r.ended(), r.all)
+	}
+	r.mu.Unlock()
+	r.check()
+}
+
+func (r *farmRun) ended() int64 { return r.figures.Made + r.figures.Found + r.figures.Dead }
+
+// check ends the run when every photo has.
+func (r *farmRun) check() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all >= 0 && r.ended() >= r.all {
+		select {
+		case r.done <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// tell prints a line above the progress.
+func (r *farmRun) tell(name, text string) {
+	if r.quiet {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress.clear()
+	fmt.Fprintf(r.stderr, "%-8s%s\n", name, printable.Line(text))
+}
+
+// finish prints what became of the photos.
+func (r *farmRun) finish() error {
+	r.figures.submitted, r.figures.Seconds = r.submission.result, time.Since(r.start).Seconds()
+	for _, d := range r.figures.Failed {
+		fmt.Fprintf(r.stderr, "enhance: %s: %s\n", printable.Line(d.Photo), printable.Line(d.Reason))
+	}
+	if r.json {
+		if err := r.writeJSON(&r.figures); err != nil {
+			return err
+		}
+	} else if !r.quiet {
+		if err := r.writeFigures(r.stderr); err != nil {
+			return err
+		}
+	}
+	if r.figures.Dead+r.figures.Refused > 0 {
+		return ended(exitFailed)
+	}
+	return nil
+}
+
+func (r *farmRun) writeFigures(w io.Writer) error {
+	f := &r.figures
+	_, err := fmt.Fprintf(w, "%-8s%s in %.1f s: %d made, %d found, %d skipped, %d failed\n", "farm", photos(int(f.Photos)), f.Seconds, f.Made, f.Found, f.Skipped, f.Dead+f.Refused)
+	return err
+}

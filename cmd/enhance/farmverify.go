@@ -1,0 +1,198 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"enhance/farm"
+	"enhance/farm/store"
+	"enhance/farm/work"
+	"enhance/internal/printable"
+	"enhance/pipeline"
+	"enhance/pipeline/facts"
+)
+
+var farmVerifyCommand = &command{name: "farm verify", summary: "compute a sample of results again and compare", usage: []string{"farm verify OUT --photos DIR [--sample N] [-g DEVICE]"}, run: runFarmVerify, files: true,
+	about: `Takes results of a store at random, makes them again on this machine, and compares: on a
+device of the class that made a result the bytes must be the same; on another the PSNR is
+printed. The stored bytes are held against their receipts first. The exit status is 1 if
+bytes differ that must not.`}
+
+// verified is the comparison of one result.
+type verified struct {
+	Photo  string          `json:"photo"`
+	Key    farm.Key        `json:"key"`
+	Class  string          `json:"class"`
+	Same   bool            `json:"same_bytes"`
+	Equal  bool            `json:"same_class"`
+	CPSNR  *facts.Decibels `json:"cpsnr,omitempty"`
+	Wrong  string          `json:"wrong,omitempty"` // what must not be
+	Passed string          `json:"passed_over,omitempty"`
+}
+
+func runFarmVerify(c *call) error {
+	switch {
+	case len(c.args) != 1 || c.photosRoot == "":
+		return usagef("farm verify: want the directory of results, and --photos")
+	case c.check < 0:
+		return usagef("farm verify: --sample: %d: want at least 1, or 0 for all", c.check)
+	}
+	d, err := openStore(c.args[0])
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	photos, err := work.OpenFolder(c.photosRoot)
+	if err != nil {
+		return err
+	}
+	devices, err := c.workerDevices()
+	if err != nil {
+		return err
+	}
+	if len(devices) > 1 {
+		return usagef("farm verify computes on one device: choose it with -g")
+	}
+	o, err := c.workerOptions("verify", devices[0], nil)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(o.Files)
+	defer o.Maker.Close()
+	ctx, stop := interruptible(c.env, func() { os.RemoveAll(o.Files) })
+	defer stop()
+	sample, damaged, err := sampleReceipts(ctx, d, c.check)
+	if err != nil {
+		return err
+	}
+	v := &verifier{call: c, store: d, photos: photos, options: o}
+	all := []verified{}
+	wrong := damaged
+	for _, r := range sample {
+		one := v.verify(ctx, r)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if one.Wrong != "" {
+			wrong++
+		}
+		all = append(all, one)
+		if !c.json {
+			fmt.Fprintln(c.text(), one.line())
+		}
+	}
+	if damaged > 0 {
+		c.note("%d receipts are damaged", damaged)
+	}
+	err = c.report(all, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%d results computed again, %d wrong\n", len(all), wrong)
+		return err
+	})
+	if err == nil && wrong > 0 {
+		err = ended(exitFailed)
+	}
+	return err
+}
+
+// sampleReceipts takes n receipts at random, all for 0, in the order of photos.
+func sampleReceipts(ctx context.Context, s store.Store, n int) (sample []*farm.Receipt, damaged int, err error) {
+	seen := 0
+	damaged, err = s.Receipts(ctx, func(r *farm.Receipt) bool {
+		seen++
+		if n == 0 || len(sample) < n {
+			sample = append(sample, r)
+		} else if i := rand.IntN(seen); i < n {
+			sample[i] = r
+		}
+		return true
+	})
+	slices.SortFunc(sample, func(a, b *farm.Receipt) int { return cmp.Compare(a.Source, b.Source) })
+	return sample, damaged, err
+}
+
+// verifier computes results again.
+type verifier struct {
+	*call
+	store   *store.Dir
+	photos  work.Photos
+	options work.Options
+}
+
+func (v *verifier) verify(ctx context.Context, r *farm.Receipt) verified {
+	one := verified{Photo: r.Source, Key: r.Key, Class: r.Class}
+	stored, done, err := v.store.Fetch(ctx, r)
+	if err == nil {
+		defer done()
+		var f *farm.File
+		if f, err = fileOf(stored); err == nil && f.SHA256 != r.Picture {
+			err = errors.New("the stored bytes are not those of the receipt")
+		}
+	}
+	if err != nil {
+		one.Wrong = err.Error()
+		return one
+	}
+	p, err := v.photos.Fetch(ctx, &farm.Task{Photo: r.Source})
+	if err == nil && p.SHA256 != r.Photo {
+		err = errors.New("the photo is another than the one that the result was made of")
+	}
+	if err != nil {
+		one.Passed = err.Error()
+		return one
+	}
+	defer p.Done()
+	flags, err := work.Flags(&r.Order, checkSetting, func(f *farm.File) (string, error) {
+		return "", errors.New("the settings name a file, which the store does not keep")
+	})
+	var a *work.Ability
+	if err == nil {
+		a, err = v.options.Maker.Open(ctx, flags)
+	}
+	if err != nil {
+		one.Passed = err.Error()
+		return one
+	}
+	again := filepath.Join(v.options.Files, "again"+r.Extension)
+	defer os.Remove(again)
+	if _, err := v.options.Maker.Make(ctx, &work.Request{Flags: flags, Root: p.Root, Photo: p.Name, Picture: again}); err != nil {
+		one.Passed = err.Error()
+		return one
+	}
+	one.Equal = a.Class == r.Class && a.Generation == r.Generation && a.Model == r.Model
+	made, err := fileOf(again)
+	switch {
+	case err != nil:
+		one.Passed = err.Error()
+	case made.SHA256 == r.Picture:
+		one.Same = true
+	case one.Equal:
+		one.Wrong = "its device class, kernels and network are those of this machine, and its bytes are not"
+	default:
+		if c, err := pipeline.Compare(ctx, pipeline.CompareJob{Before: stored, After: again}); err == nil {
+			one.CPSNR = &c.CPSNR
+		} else {
+			one.Passed = err.Error()
+		}
+	}
+	return one
+}
+
+func (v *verified) line() string {
+	text := "the same bytes"
+	switch {
+	case v.Wrong != "":
+		text = "WRONG: " + v.Wrong
+	case v.Passed != "":
+		text = "passed over: " + v.Passed
+	case !v.Same && v.CPSNR != nil:
+		text = fmt.Sprintf("made by %s: PSNR %.1f dB", v.Class, float64(*v.CPSNR))
+	}
+	return printable.Line(v.Photo + ": " + text)
+}

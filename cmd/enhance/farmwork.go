@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"enhance/farm/queue"
+	"enhance/farm/work"
+)
+
+var farmWorkCommand = &command{name: "farm work", summary: "compute for a farm", usage: []string{"farm work --photos DIR --results DIR [--nats URL] [-g DEVICES]"}, run: runFarmWork,
+	about: `Takes photos from the queue of a farm and makes their pictures, until it is interrupted.
+Each device of -g has a worker, which computes one photo and holds the next. A worker asks
+its planner how large photos may be for its memory, and takes no larger ones.
+
+A worker that is killed loses nothing: its photos go to another when their lease runs out.`}
+
+func runFarmWork(c *call) error {
+	if err := c.wantNoArguments(); err != nil {
+		return err
+	}
+	if c.photosRoot == "" || c.results == "" {
+		return usagef("farm work: give --photos and --results, the folders that the machines of the farm share")
+	}
+	devices, err := c.workerDevices()
+	if err != nil {
+		return err
+	}
+	results, err := openStore(c.results)
+	if err != nil {
+		return err
+	}
+	defer results.Close()
+	photos, err := work.OpenFolder(c.photosRoot)
+	if err != nil {
+		return err
+	}
+	name := c.workerName
+	if name == "" {
+		name = newWorkerName()
+	}
+	ctx, stop := interruptible(c.env, func() {})
+	defer stop()
+	q, err := c.connect(ctx, queue.Computing)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	return c.runWorkers(ctx, name, devices, q, func(o *work.Options) { o.Store, o.Photos, o.UntilIdle = results, photos, c.untilIdle })
+}
+
+// runWorkers runs a worker for each device until ctx ends.
+func (c *call) runWorkers(ctx context.Context, name string, devices []string, q *queue.Queue, complete func(o *work.Options)) error {
+	if err := q.Follow(ctx); err != nil {
+		return err
+	}
+	var all sync.WaitGroup
+	errs := make([]error, len(devices))
+	for i, device := range devices {
+		own := name
+		if len(devices) > 1 {
+			own = fmt.Sprintf("%s-%d", name, i)
+		}
+		o, err := c.workerOptions(own, device, q)
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(o.Files)
+		complete(&o)
+		all.Go(func() { errs[i] = work.Run(ctx, o) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
