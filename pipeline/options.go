@@ -185,6 +185,8 @@ type Output struct {
 	Bits    int    // 8 or 16 a sample; 0 is 16 of a DNG file, else 8
 	Strip   bool   // leave out all that is said of the photo but colours
 	Quality int    // of JPEG, 1 to 100; 0 is 92
+	// Subsampling is of JPEG's chroma; "" is 4:4:4 above a quality of 90, else 4:2:0.
+	Subsampling Subsampling
 
 	Profile OutputProfile // what the samples mean; "" is sRGB
 }
@@ -265,6 +267,9 @@ func (o *Output) complete() error {
 		return optionErrorf("bits", "JPEG holds 8 bits: choose png or tiff for 16")
 	case o.Quality < 1 || o.Quality > 100:
 		return optionErrorf("quality", "%d: want 1 to 100", o.Quality)
+	}
+	if err := o.Subsampling.check(o.Format); err != nil {
+		return err
 	}
 	return o.checkProfile()
 }

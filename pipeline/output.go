@@ -121,7 +121,7 @@ func (r *run) pictureEncoder(t *target, w, h int) (imgio.RowWriter, error) {
 func newEncoder(t *target, o *Output, head imgio.Header) (imgio.RowWriter, error) {
 	switch o.Format {
 	case JPEG:
-		return imgio.NewJPEG(t, head, o.Quality)
+		return imgio.NewJPEG(t, head, o.Quality, o.Subsampling.kind())
 	case TIFF:
 		if t.file == nil {
 			return imgio.NewTIFF(onlyWriter{t}, head, imgio.TIFFNone) // a stream cannot seek

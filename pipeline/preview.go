@@ -41,7 +41,7 @@ func (r *run) newPreview(crop raw.Rect) (*preview, error) {
 		p.planes = append(p.planes, make([]float32, p.w))
 		p.scale[c] = float32(g / dng.LinearWhite)
 	}
-	enc, err := imgio.NewJPEG(&p.out, imgio.Header{Width: p.w, Height: p.h, Bits: 8}, previewQuality)
+	enc, err := imgio.NewJPEG(&p.out, imgio.Header{Width: p.w, Height: p.h, Bits: 8}, previewQuality, imgio.Subsampling420)
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,11 @@ func (c *call) applyJob() (j pipeline.ApplyJob, err error) {
 	}
 	j.Input, j.DryRun = c.args[0], c.dryRun
 	j.Output = pipeline.Output{Path: c.output, Bits: c.bits, Quality: c.quality, Overwrite: c.overwrite}
+	if c.subsampling != "" {
+		if err := j.Output.Subsampling.UnmarshalText([]byte(c.subsampling)); err != nil {
+			return j, err
+		}
+	}
 	if c.format != "" {
 		if err := j.Output.Format.UnmarshalText([]byte(c.format)); err != nil {
 			return j, err

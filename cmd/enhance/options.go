@@ -11,17 +11,17 @@ type options struct {
 	size                       string // of a mosaic in place of a photo
 
 	// the output
-	output, format, outProfile     string
-	bits, quality                  int
-	overwrite, skipExisting, strip bool
-	reference                      string
-	minPSNR                        float64
-	planSVG                        string
-	dryRun, measure                bool
-	profiling                      []string
-	json, verbose, quiet           bool
-	help, version                  bool
-	listDevices, brief             bool
+	output, format, outProfile, subsampling string
+	bits, quality                           int
+	overwrite, skipExisting, strip          bool
+	reference                               string
+	minPSNR                                 float64
+	planSVG                                 string
+	dryRun, measure                         bool
+	profiling                               []string
+	json, verbose, quiet                    bool
+	help, version                           bool
+	listDevices, brief                      bool
 
 	// colour and noise
 	resize, lens, wb, tone, dcp, look, exposure, sharpen, denoise, noise, defects string

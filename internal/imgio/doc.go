@@ -5,7 +5,8 @@
 //
 //   - [NewPNG]: 8 or 16 bits, streaming; png.go, filter.go
 //   - [NewTIFF]: 8 or 16 bits, plain (streaming) or deflate (needs a seeker); tiff.go
-//   - [NewJPEG]: 8 bits, streaming; jpeg.go
+//   - [NewJPEG]: 8 bits, of any chroma subsampling, streaming; jpeg.go
+//     (file), jpegencoder.go (pixels to units), jpegblocks.go (blocks to bits)
 //   - [Oriented] wraps any of them and turns the picture upright; orient.go
 //
 // Every format says what its samples mean (Header.Encoding), sRGB unless told otherwise: by

@@ -102,7 +102,7 @@ var writers = []struct {
 	{"TIFF16", 16, true, func(w *seekBuffer, h Header) (RowWriter, error) { return NewTIFF(w, h, TIFFNone) }},
 	{"TIFFDeflate8", 8, true, func(w *seekBuffer, h Header) (RowWriter, error) { return NewTIFF(w, h, TIFFDeflate) }},
 	{"TIFFDeflate16", 16, true, func(w *seekBuffer, h Header) (RowWriter, error) { return NewTIFF(w, h, TIFFDeflate) }},
-	{"JPEG", 8, false, func(w *seekBuffer, h Header) (RowWriter, error) { return NewJPEG(w, h, 95) }},
+	{"JPEG", 8, false, func(w *seekBuffer, h Header) (RowWriter, error) { return NewJPEG(w, h, 95, SubsamplingDefault) }},
 }
 
 func decode(t testing.TB, data []byte) *RGB16 {

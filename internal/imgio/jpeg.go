@@ -1,11 +1,7 @@
 package imgio
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"image"
-	"image/jpeg"
 	"io"
 
 	"enhance/internal/buffers"
@@ -19,28 +15,52 @@ const maxJPEGSide = 65535
 // maxSegment is the most that one JPEG marker segment carries.
 const maxSegment = 65533
 
-// jpegWriter cuts the picture into bands of whole units of 16×16 pixels. Each is
-// encoded as a picture of its own by the standard library, whose tables are the
-// same for all, and becomes one restart interval (ISO/IEC 10918-1, F.1.1.5.1 and
-// B.2.1): there the predictions of the mean start again, and the bits at a byte.
+// Subsampling says how many of the samples of chroma a JPEG has.
+type Subsampling uint8
+
+// The kinds of subsampling; the zero value is Subsampling444 above a quality of 90 and
+// Subsampling420 up to it.
+const (
+	SubsamplingDefault Subsampling = iota
+	Subsampling444                 // all
+	Subsampling422                 // one for two beside each other
+	Subsampling420                 // one for a square of four
+)
+
+// unit is how many pixels one sample of chroma stands for, across and down.
+func (s Subsampling) unit() (across, down int) {
+	switch s {
+	case Subsampling422:
+		return 2, 1
+	case Subsampling420:
+		return 2, 2
+	}
+	return 1, 1
+}
+
+// jpegWriter cuts the picture into bands of whole units of 8 or 16 rows. Each becomes one
+// restart interval (ISO/IEC 10918-1, F.1.1.5.1 and B.2.1): there the predictions of the
+// mean start again, and the bits at a byte.
 type jpegWriter struct {
 	progress
 	w        io.Writer
-	quality  int
+	across   int // pixels that one sample of chroma stands for
+	down     int
 	perBand  int // rows, a multiple of jpegUnit
 	bands    int // begun
 	segments []byte
-	pix      []byte // the band's rows so far, RGBA
+	luma     jpegPlane
+	chroma   jpegPlane
+	pix      []byte // the band's rows so far, RGB
 	free     buffers.Slices[byte]
 	queue    *workers.Ordered[jpegBand]
 }
 
 // jpegBand is an encoded band.
 type jpegBand struct {
-	number int
-	out    *bytes.Buffer // a picture of its own
-	pix    []byte        // free again
-	err    error
+	number  int
+	encoder *jpegEncoder // its code is in bits.Out
+	pix     []byte       // free again
 }
 
 const (
@@ -54,12 +74,12 @@ func JPEGBandRows(width int) int {
 	return max(jpegUnit, jpegBandBytes/(3*width)/jpegUnit*jpegUnit)
 }
 
-// NewJPEG starts a baseline JPEG of the given quality, 1..100, chroma halved both
-// ways (4:2:0). Bands of JPEGBandRows rows are encoded on all cores and written in
-// order; memory is about 6 bytes for each pixel of the 17 bands in flight at most.
+// NewJPEG starts a baseline JPEG of the given quality, 1..100. Bands of JPEGBandRows rows are
+// encoded on all cores and written in order; memory is about 6 bytes for each pixel of the
+// 17 bands in flight at most.
 //
 // Header.Bits must be 8. Sides over 65535 are refused with ErrTooLarge.
-func NewJPEG(w io.Writer, h Header, quality int) (RowWriter, error) {
+func NewJPEG(w io.Writer, h Header, quality int, sub Subsampling) (RowWriter, error) {
 	if err := h.validate("JPEG"); err != nil {
 		return nil, err
 	}
@@ -76,7 +96,18 @@ func NewJPEG(w io.Writer, h Header, quality int) (RowWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("JPEG: %w", err)
 	}
-	j := &jpegWriter{progress: progress{format: "JPEG", h: h}, w: w, quality: quality, perBand: JPEGBandRows(h.Width)}
+	switch {
+	case sub > Subsampling420:
+		return nil, fmt.Errorf("JPEG subsampling %d: %w", sub, ErrHeader)
+	case sub == SubsamplingDefault && quality > 90:
+		sub = Subsampling444
+	case sub == SubsamplingDefault:
+		sub = Subsampling420
+	}
+	j := &jpegWriter{progress: progress{format: "JPEG", h: h}, w: w, perBand: JPEGBandRows(h.Width),
+		luma:   jpegPlane{newQuantiser(&lumaSteps, quality), newHuffmanTable(&lumaDC), newHuffmanTable(&lumaAC)},
+		chroma: jpegPlane{newQuantiser(&chromaSteps, quality), newHuffmanTable(&chromaDC), newHuffmanTable(&chromaAC)}}
+	j.across, j.down = sub.unit()
 	j.queue = inOrder(j.emit)
 	var parts []jpegSegment
 	if exif != nil {
@@ -119,15 +150,11 @@ func (j *jpegWriter) WriteRow(rgb []uint16) error {
 		return err
 	}
 	if j.pix == nil {
-		j.pix = j.free.Get(4 * j.h.Width * min(j.perBand, j.h.Height))[:0]
+		j.pix = j.free.Get(3 * j.h.Width * min(j.perBand, j.h.Height))[:0]
 	}
 	n := len(j.pix)
-	j.pix = j.pix[:n+4*j.h.Width]
-	row := j.pix[n:]
-	for i := 0; i < len(rgb); i += 3 {
-		p := row[i/3*4:][:4]
-		p[0], p[1], p[2], p[3] = to8(rgb[i]), to8(rgb[i+1]), to8(rgb[i+2]), 255
-	}
+	j.pix = j.pix[:n+len(rgb)]
+	packRow(j.pix[n:], rgb, 8)
 	if len(j.pix) < cap(j.pix) && j.rows < j.h.Height {
 		return nil
 	}
@@ -137,86 +164,57 @@ func (j *jpegWriter) WriteRow(rgb []uint16) error {
 	return j.fail(j.queue.Do(func() jpegBand { return j.encode(number, pix) }))
 }
 
-// jpegBuffers hold bands, of one picture after another.
-var jpegBuffers = buffers.Values[bytes.Buffer]{New: func() *bytes.Buffer { return new(bytes.Buffer) }}
-
 // encode runs beside the caller.
 func (j *jpegWriter) encode(number int, pix []byte) jpegBand {
-	stride := 4 * j.h.Width
-	m := &image.RGBA{Pix: pix, Stride: stride, Rect: image.Rect(0, 0, j.h.Width, len(pix)/stride)}
-	out := jpegBuffers.Get()
-	out.Reset()
-	err := jpeg.Encode(out, m, &jpeg.Options{Quality: j.quality})
-	return jpegBand{number, out, pix, err}
+	e := jpegEncoders.Get()
+	e.begin(j)
+	for rows := pix; len(rows) > 0; rows = rows[min(3*j.h.Width*8*j.down, len(rows)):] {
+		e.units(rows)
+	}
+	e.bits.Flush()
+	return jpegBand{number, e, pix}
 }
 
-// emit writes a band behind those before it: the first with the headers, the
-// others as what follows a restart marker.
+// emit writes a band behind those before it: the first with the headers, the others
+// with a restart marker.
 func (j *jpegWriter) emit(b jpegBand) error {
-	defer jpegBuffers.Put(b.out)
+	defer jpegEncoders.Put(b.encoder)
 	j.free.Put(b.pix)
-	if b.err != nil {
-		return b.err
+	head := []byte{0xff, 0xd0 + byte((b.number-1)%8)}
+	if b.number == 0 {
+		head = j.headers()
 	}
-	head, scan, err := splitJPEG(b.out.Bytes())
-	if err != nil {
+	if _, err := j.w.Write(head); err != nil {
 		return err
 	}
-	parts := [][]byte{{0xff, 0xd0 + byte((b.number-1)%8)}, scan}
-	if b.number == 0 {
-		if head, err = j.headers(head); err != nil {
-			return err
-		}
-		parts[0] = head
-	}
-	for _, p := range parts {
-		if _, err := j.w.Write(p); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := j.w.Write(b.encoder.bits.Out)
+	return err
 }
 
-// headers makes the headers of a band those of the picture: with its height, its
-// segments and, if there is more than one band, the length of restart intervals.
-func (j *jpegWriter) headers(band []byte) ([]byte, error) {
-	out := append([]byte{}, band[:2]...) // start of image
-	out = append(out, j.segments...)
-	for rest := band[2:]; len(rest) >= 4; {
-		marker, n := rest[1], 2+int(rest[2])<<8+int(rest[3])
-		if n > len(rest) {
-			break
-		}
-		segment := append([]byte{}, rest[:n]...)
-		rest = rest[n:]
-		switch marker {
-		case 0xc0: // frame: length, precision, height, width
-			segment[5], segment[6] = byte(j.h.Height>>8), byte(j.h.Height)
-		case 0xda: // scan
-			if j.h.Height > j.perBand {
-				units := (j.h.Width + jpegUnit - 1) / jpegUnit * (j.perBand / jpegUnit)
-				out = append(out, 0xff, 0xdd, 0, 4, byte(units>>8), byte(units))
-			}
-			return append(out, segment...), nil
-		}
-		out = append(out, segment...)
+// headers are all that precedes the first band.
+func (j *jpegWriter) headers() []byte {
+	out := append([]byte{0xff, 0xd8}, j.segments...)
+	segment := func(marker byte, data ...byte) {
+		n := len(data) + 2
+		out = append(append(out, 0xff, marker, byte(n>>8), byte(n)), data...)
 	}
-	return nil, errJPEGShape
-}
-
-var errJPEGShape = errors.New("imgio: the JPEG encoder made headers of another kind than expected: please report this")
-
-// splitJPEG divides a picture into its headers, the scan's among them, and the
-// scan's bits without the end of image.
-func splitJPEG(b []byte) (head, scan []byte, err error) {
-	for at := 2; at+4 <= len(b) && b[at] == 0xff; {
-		marker := b[at+1]
-		at += 2 + int(b[at+2])<<8 + int(b[at+3])
-		if marker == 0xda && at+2 <= len(b) {
-			return b[:at], b[at : len(b)-2], nil
+	for i, p := range []jpegPlane{j.luma, j.chroma} {
+		segment(0xdb, append([]byte{byte(i)}, p.steps[:]...)...)
+	}
+	h, w := j.h.Height, j.h.Width
+	segment(0xc0, 8, byte(h>>8), byte(h), byte(w>>8), byte(w), 3,
+		1, byte(j.across<<4|j.down), 0, 2, 0x11, 1, 3, 0x11, 1)
+	for i, p := range []jpegPlane{j.luma, j.chroma} {
+		for class, t := range []*huffmanTable{p.dc, p.ac} {
+			segment(0xc4, append(append([]byte{byte(class<<4 | i)}, t.spec.counts[:]...), t.spec.values...)...)
 		}
 	}
-	return nil, nil, errJPEGShape
+	if h > j.perBand {
+		units := (w + 8*j.across - 1) / (8 * j.across) * (j.perBand / (8 * j.down))
+		segment(0xdd, byte(units>>8), byte(units))
+	}
+	segment(0xda, 3, 1, 0x00, 2, 0x11, 3, 0x11, 0, 63, 0)
+	return out
 }
 
 func (j *jpegWriter) Close() error {

@@ -242,7 +242,7 @@ func BenchmarkWriters(b *testing.B) {
 	tiff := func(c TIFFCompression) func(io.Writer, Header) (RowWriter, error) {
 		return func(w io.Writer, h Header) (RowWriter, error) { return NewTIFF(w, h, c) }
 	}
-	jpeg := func(w io.Writer, h Header) (RowWriter, error) { return NewJPEG(w, h, 95) }
+	jpeg := func(w io.Writer, h Header) (RowWriter, error) { return NewJPEG(w, h, 95, SubsamplingDefault) }
 	for _, bb := range []struct {
 		name string
 		open func(io.Writer, Header) (RowWriter, error)
@@ -251,7 +251,7 @@ func BenchmarkWriters(b *testing.B) {
 		{"PNG8", NewPNG, 8}, {"PNG16", NewPNG, 16},
 		{"TIFF8", tiff(TIFFNone), 8}, {"TIFF16", tiff(TIFFNone), 16},
 		{"TIFFDeflate8", tiff(TIFFDeflate), 8}, {"TIFFDeflate16", tiff(TIFFDeflate), 16},
-		{"JPEG95", jpeg, 8},
+		{"JPEG95", jpeg, 8}, {"JPEG90", func(w io.Writer, h Header) (RowWriter, error) { return NewJPEG(w, h, 90, SubsamplingDefault) }, 8},
 	} {
 		b.Run(bb.name, func(b *testing.B) { benchmarkWriter(b, 4000, 3000, bb.open, bb.bits) })
 	}

@@ -50,7 +50,7 @@ func TestJPEGIsClose(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	w, err := NewJPEG(&out, Header{Width: 200, Height: 120, Bits: 8}, 95)
+	w, err := NewJPEG(&out, Header{Width: 200, Height: 120, Bits: 8}, 95, SubsamplingDefault)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestJPEGBands(t *testing.T) {
 		for _, cores := range []int{1, 7} {
 			before := runtime.GOMAXPROCS(cores)
 			var out bytes.Buffer
-			w, err := NewJPEG(&out, Header{Width: size[0], Height: size[1], Bits: 8}, 90)
+			w, err := NewJPEG(&out, Header{Width: size[0], Height: size[1], Bits: 8}, 90, Subsampling420)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,14 +89,13 @@ func TestJPEGBands(t *testing.T) {
 		if !bytes.Equal(files[0], files[1]) {
 			t.Errorf("%v: the bytes depend on the number of cores", size)
 		}
-		whole := image.NewRGBA(image.Rect(0, 0, size[0], size[1]))
-		for i, v := range m.Pix {
-			whole.Pix[i/3*4+i%3], whole.Pix[i/3*4+3] = to8(v), 255
-		}
 		var plain bytes.Buffer
-		if err := jpeg.Encode(&plain, whole, &jpeg.Options{Quality: 90}); err != nil {
+		whole, err := NewJPEG(&plain, Header{Width: size[0], Height: size[1], Bits: 8}, 90, Subsampling420)
+		if err != nil {
 			t.Fatal(err)
 		}
+		whole.(*jpegWriter).perBand = (size[1] + jpegUnit - 1) / jpegUnit * jpegUnit
+		writeRows(t, whole, m)
 		got, err := jpeg.Decode(bytes.NewReader(files[0]))
 		if err != nil {
 			t.Fatalf("%v: %v", size, err)
@@ -106,7 +105,7 @@ func TestJPEGBands(t *testing.T) {
 			t.Fatal(err)
 		}
 		if g, w := got.(*image.YCbCr), want.(*image.YCbCr); g.Rect != w.Rect || !bytes.Equal(g.Y, w.Y) || !bytes.Equal(g.Cb, w.Cb) || !bytes.Equal(g.Cr, w.Cr) {
-			t.Errorf("%v: another picture than when encoded as a whole", size)
+			t.Errorf("%v: another picture than as one band", size)
 		}
 		bands := (size[1] + JPEGBandRows(size[0]) - 1) / JPEGBandRows(size[0])
 		if n := bytes.Count(files[0], []byte{0xff, 0xdd, 0, 4}); (n > 0) != (bands > 1) {
@@ -232,7 +231,7 @@ func TestHeaders(t *testing.T) {
 		{Header{Width: 1, Height: 1, Bits: 8, Description: string(make([]byte, 65534))}, 90, ErrTooLarge},
 	}
 	for _, tt := range jpegs {
-		if _, err := NewJPEG(io.Discard, tt.h, tt.quality); !errors.Is(err, tt.want) {
+		if _, err := NewJPEG(io.Discard, tt.h, tt.quality, SubsamplingDefault); !errors.Is(err, tt.want) {
 			t.Errorf("JPEG %dx%d/%d quality %d: %v, want %v", tt.h.Width, tt.h.Height, tt.h.Bits, tt.quality, err, tt.want)
 		}
 	}
@@ -275,7 +274,7 @@ func TestWriteErrors(t *testing.T) {
 		"PNG":     NewPNG,
 		"TIFF":    func(w io.Writer, h Header) (RowWriter, error) { return NewTIFF(w, h, TIFFNone) },
 		"Deflate": func(w io.Writer, h Header) (RowWriter, error) { return NewTIFF(w, h, TIFFDeflate) },
-		"JPEG":    func(w io.Writer, h Header) (RowWriter, error) { return NewJPEG(w, h, 90) },
+		"JPEG":    func(w io.Writer, h Header) (RowWriter, error) { return NewJPEG(w, h, 90, SubsamplingDefault) },
 	}
 	for name, open := range formats {
 		whole := &limited{room: math.MaxInt}

@@ -3,6 +3,7 @@ package rawjpeg
 import (
 	"io"
 
+	"enhance/internal/jpegbits"
 	"enhance/raw/rawerr"
 )
 
@@ -209,7 +210,7 @@ func (d *DCTDecoder) decodeBlock(c int) bool {
 		if k += int(rs >> 4); k > 63 {
 			return false
 		}
-		d.block[zigzag[k]] = float64(b.difference(rs&15)) * q[k]
+		d.block[jpegbits.Zigzag[k]] = float64(b.difference(rs&15)) * q[k]
 	}
 	inverseDCT(&d.block)
 	return true

@@ -3,8 +3,9 @@ package rawjpeg
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
+
+	"enhance/internal/jpegbits"
 )
 
 // Encode compresses samples, Height rows of Width*Components samples, as the
@@ -33,33 +34,33 @@ func (e *Encoder) Encode(dst []byte, h Header, samples []uint16) ([]byte, error)
 	differences(e.diffs, h, samples)
 	freq := make([]int, 17)
 	for _, d := range e.diffs {
-		freq[category(d)]++
+		freq[jpegbits.Category(d)]++
 	}
 	code := newHuffCode(freq)
-	w := bitWriter{out: appendHeader(dst, h, code)}
+	w := jpegbits.Writer{Out: appendHeader(dst, h, code)}
 	interval := len(e.diffs)
 	if h.RestartInterval > 0 {
 		interval = h.RestartInterval * h.Components
 	}
 	for at, n := 0, 0; at < len(e.diffs); at, n = at+interval, n+1 {
 		if n > 0 {
-			w.out = append(w.out, 0xFF, byte(mRST0+(n-1)&7))
+			w.Out = append(w.Out, 0xFF, byte(mRST0+(n-1)&7))
 		}
-		w.differences(e.diffs[at:min(at+interval, len(e.diffs))], code)
-		w.flush()
+		putDifferences(&w, e.diffs[at:min(at+interval, len(e.diffs))], code)
+		w.Flush()
 	}
-	return append(w.out, 0xFF, mEOI), nil
+	return append(w.Out, 0xFF, mEOI), nil
 }
 
-// differences writes each difference's category and what is left of it.
-func (w *bitWriter) differences(diffs []int32, c *huffCode) {
+// putDifferences writes each difference's category and what is left of it.
+func putDifferences(w *jpegbits.Writer, diffs []int32, c *huffCode) {
 	for _, d := range diffs {
-		s := category(d)
+		s := jpegbits.Category(d)
 		code, n := uint64(c.codes[s]), c.lengths[s]
 		if s < 16 { // 32768 needs no more bits
-			code, n = code<<s|uint64(rest(int(d), s)), n+s
+			code, n = code<<s|jpegbits.Rest(d, s), n+s
 		}
-		w.put(code, n)
+		w.Put(code, n)
 	}
 }
 
@@ -118,14 +119,6 @@ func difference(v, pred int32) int32 {
 	return d
 }
 
-// category is SSSS: how many bits the difference needs.
-func category(d int32) int {
-	if d < 0 {
-		d = -d
-	}
-	return bits.Len32(uint32(d))
-}
-
 func appendHeader(out []byte, h Header, code *huffCode) []byte {
 	out = append(out, 0xFF, mSOI)
 	out = appendFrame(out, mSOF3, h)
@@ -163,65 +156,4 @@ func appendScan(out []byte, h Header) []byte {
 		out = append(out, byte(c), 0)
 	}
 	return out
-}
-
-// bitWriter appends bits, most significant first, stuffing a zero after 0xFF.
-type bitWriter struct {
-	out  []byte
-	acc  uint64 // the last nbit bits are still to be written
-	nbit int    // less than 32 between calls
-}
-
-// put appends the low n bits of v, n being at most 32.
-func (w *bitWriter) put(v uint64, n int) {
-	w.acc = w.acc<<n | v
-	w.nbit += n
-	if w.nbit < 32 {
-		return
-	}
-	w.nbit -= 32
-	word := uint32(w.acc >> w.nbit)
-	if hasFF(word) {
-		for shift := 24; shift >= 0; shift -= 8 {
-			w.byte(byte(word >> shift))
-		}
-		return
-	}
-	w.out = binary.BigEndian.AppendUint32(w.out, word)
-}
-
-// hasFF reports whether a byte of v is 0xFF: one of its complement is 0.
-func hasFF(v uint32) bool {
-	v = ^v
-	return (v-0x01010101) & ^v & 0x80808080 != 0
-}
-
-func (w *bitWriter) byte(b byte) {
-	w.out = append(w.out, b)
-	if b == 0xFF {
-		w.out = append(w.out, 0)
-	}
-}
-
-// putDifference writes the bits of a difference of category s.
-func (w *bitWriter) putDifference(v, s int) { w.put(uint64(rest(v, s)), s) }
-
-// rest is what follows category s of a difference, in s bits (T.81 F.1.2.1.1).
-func rest(v, s int) int {
-	if v < 0 {
-		v += 1<<s - 1
-	}
-	return v
-}
-
-// flush pads the last byte with ones (T.81 F.1.2.3).
-func (w *bitWriter) flush() {
-	for ; w.nbit >= 8; w.nbit -= 8 {
-		w.byte(byte(w.acc >> (w.nbit - 8)))
-	}
-	if w.nbit > 0 {
-		pad := 8 - w.nbit
-		w.byte(byte(w.acc<<pad | (1<<pad - 1)))
-	}
-	w.acc, w.nbit = 0, 0
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"enhance/internal/jpegbits"
 )
 
 // EncodeDCT compresses samples, Height rows of Width*Components samples, as extended
@@ -41,21 +43,21 @@ func EncodeDCT(h Header, quantiser int, ycbcr bool, samples []uint16) ([]byte, e
 	}
 	out = appendFrame(out, mSOF1, h)
 	out = ac.appendTable(dc.appendTable(out, 0), 0x10)
-	w := bitWriter{out: append(appendScan(out, h), 0, 63, 0)}
+	w := jpegbits.Writer{Out: append(appendScan(out, h), 0, 63, 0)}
 	e.each(func(mcu int, first bool, symbol byte, isDC bool, v int) {
 		code := ac
 		if isDC {
 			code = dc
 		}
 		if n := h.RestartInterval; first && n > 0 && mcu > 0 && mcu%n == 0 {
-			w.flush()
-			w.out = append(w.out, 0xFF, byte(mRST0+(mcu/n-1)&7))
+			w.Flush()
+			w.Out = append(w.Out, 0xFF, byte(mRST0+(mcu/n-1)&7))
 		}
-		w.put(uint64(code.codes[symbol]), code.lengths[symbol])
-		w.putDifference(v, int(symbol&15))
+		w.Put(uint64(code.codes[symbol]), code.lengths[symbol])
+		w.Put(jpegbits.Rest(int32(v), int(symbol&15)), int(symbol&15))
 	})
-	w.flush()
-	return append(w.out, 0xFF, mEOI), nil
+	w.Flush()
+	return append(w.Out, 0xFF, mEOI), nil
 }
 
 // dctEncoder goes through the coefficients of an image.
@@ -80,10 +82,10 @@ func (e *dctEncoder) each(put func(mcu int, first bool, symbol byte, dc bool, v 
 			q := e.coefficients(mcu%across, mcu/across, c)
 			d := q[0] - last[c]
 			last[c] = q[0]
-			put(mcu, c == 0, byte(category(int32(d))), true, d)
+			put(mcu, c == 0, byte(jpegbits.Category(int32(d))), true, d)
 			run := 0
 			for k := 1; k < 64; k++ {
-				v := q[zigzag[k]]
+				v := q[jpegbits.Zigzag[k]]
 				if v == 0 {
 					run++
 					continue
@@ -91,7 +93,7 @@ func (e *dctEncoder) each(put func(mcu int, first bool, symbol byte, dc bool, v 
 				for ; run > 15; run -= 16 {
 					put(mcu, false, 0xF0, false, 0)
 				}
-				put(mcu, false, byte(run<<4|category(int32(v))), false, v)
+				put(mcu, false, byte(run<<4|jpegbits.Category(int32(v))), false, v)
 				run = 0
 			}
 			if run > 0 {

@@ -2,22 +2,6 @@ package rawjpeg
 
 import "math"
 
-// zigzag is the place in a block of coefficient k (T.81 figure A.6).
-var zigzag = func() (z [64]int) {
-	k := 0
-	for sum := range 15 {
-		for i := max(0, sum-7); i <= min(7, sum); i++ {
-			y := i
-			if sum%2 == 0 { // even diagonals run upwards
-				y = sum - i
-			}
-			z[k] = 8*y + sum - y
-			k++
-		}
-	}
-	return z
-}()
-
 // cosines[u][x] is what frequency u adds to sample x of eight (T.81 A.3.3), for the first
 // four samples: the others have the same, with the sign turned where u is odd.
 var cosines = func() (t [8][4]float64) {
