@@ -76,11 +76,17 @@ func (r *run) colourRows() (*colourRows, error) {
 	return c, nil
 }
 
+// demosaicer makes colours of a mosaic's rows; see demosaic.Demosaicer.
+type demosaicer interface {
+	Reach() int
+	Rows(s *demosaic.Strip, y0, y1 int, dst []float32) error
+}
+
 // mosaicRows make colours of a mosaic.
 type mosaicRows struct {
 	run        *run
 	levels     *levels
-	demosaicer *demosaic.Demosaicer
+	demosaicer demosaicer
 	strip      demosaic.Strip
 }
 

@@ -245,6 +245,9 @@ func (r *run) pictureBytes() []facts.HostUse {
 		encoder = 6 * int64(w) * int64(min(imgio.JPEGBandRows(w), h))
 	}
 	add("of the picture's encoder", encoder*int64(min(cores(), 16)+1))
+	if n := r.seenBytes(); n > 0 {
+		add("for what a report shows", n)
+	}
 	if r.job.Reference != "" {
 		add("for the reference picture and its decoding", (6+8)*pixels)
 	}

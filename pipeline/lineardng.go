@@ -36,6 +36,8 @@ func (j *Job) refuseDNG() error {
 		return optionErrorf("dcp", "a DNG file has the camera's light, and the photo's own profile: leave it out, and give it to the program that develops the file")
 	case j.ProfileLook == LookProfile:
 		return optionErrorf("look", "a DNG file has the camera's light, without a look: leave it out")
+	case j.Show.Side > 0:
+		return optionErrorf("report", "a DNG file is no finished picture to look at: leave it out")
 	case j.Reference != "":
 		return optionErrorf("reference", "a DNG file has the camera's light, which cannot be compared with a picture: leave it out")
 	}

@@ -120,6 +120,8 @@ type Job struct {
 	Output Output
 	Check
 
+	Show Show // for reports to look at
+
 	// DryRun stops before the first allocation on the device.
 	DryRun bool
 	// PlanDrawing, if not "", is the path of an SVG drawing of the plan to make. It

@@ -92,7 +92,7 @@ func (r *run) encoder(t *target, w, h int) (imgio.RowWriter, error) {
 	if r.job.Output.Format == DNG {
 		return r.dngEncoder(t)
 	}
-	return r.resized(r.pictureEncoder(t, w, h))
+	return r.resized(r.seeing(r.pictureEncoder(t, w, h)))
 }
 
 // abandonEncoder ends what an encoder does beside its caller, if the output was not

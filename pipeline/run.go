@@ -29,6 +29,7 @@ type run struct {
 	decisions decisions
 	// abandonOutput ends what an encoder does beside its caller; nil: there is nothing.
 	abandonOutput func()
+	seen          *seen // nil: not asked for
 }
 
 // runTurn is a run's turn on the device.
@@ -290,6 +291,9 @@ func (r *run) deliver(dev *developer, out *target) error {
 	finish := time.Now()
 	defer r.session.stages().Begin("finish")()
 	if err := dev.finish(); err != nil {
+		return err
+	}
+	if err := r.seen.finish(); err != nil {
 		return err
 	}
 	end := r.session.stages().Begin("flush")

@@ -211,6 +211,8 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 func (r *run) finish() (*Report, error) {
 	defer r.photo.Close()
 	defer r.turn.leave()
+	r.startSeen()
+	defer r.seen.close()
 	err := r.do()
 	r.report.Seconds.Total = time.Since(r.start).Seconds()
 	return r.report, err

@@ -34,6 +34,7 @@ type Report struct {
 	Reference *Reference `json:"reference,omitempty"`
 	Warnings  []string   `json:"warnings,omitempty"`
 	DryRun    bool       `json:"dry_run,omitempty"`
+	Seen      *Seen      `json:"-"` // nil unless asked for
 }
 
 // Output describes the picture.
