@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"enhance/internal/colour"
 	"enhance/internal/imgio"
 	"enhance/internal/resize"
 	"enhance/model"
@@ -52,7 +51,11 @@ func (r *run) startBefore(w, h int) (*beforeRows, error) {
 	go func() {
 		defer close(b.ended)
 		defer again.photo.Close()
-		b.err = again.developPlainly(b, r.decisions.balance, w, h)
+		decided := r.decisions.balance
+		if !r.classical && r.session.model.Convention.Output == model.OutputDisplaySRGB { // the network's own
+			decided = nil
+		}
+		b.err = again.developPlainly(b, decided, w, h)
 	}()
 	return b, nil
 }
@@ -66,7 +69,7 @@ func (r *run) again(ctx context.Context) (*run, error) {
 	if again.photo, err = openPhoto(&j); err != nil {
 		return nil, r.photoError(err)
 	}
-	again.meta = again.photo.Meta()
+	again.meta, again.classical = again.photo.Meta(), true
 	again.geo = pixelLayout(again.meta, contextSamples)
 	return again, nil
 }
@@ -103,17 +106,16 @@ func (r *run) developPlainly(b *beforeRows, decided *balance, w, h int) error {
 	return dev.finish()
 }
 
-// plainBalance is the treatment of the picture, without sharpening. A network with display-ready
-// output decides its own: then it is what the photo would have by default.
+// plainBalance is the treatment of the picture, without sharpening, or if that is nil what the
+// photo would have by default.
 func (r *run) plainBalance(decided *balance) (*balance, error) {
-	if r.session.model.Convention.Output != model.OutputDisplaySRGB || withoutNetworkFor(r.meta) {
+	if decided != nil {
 		b := *decided
 		b.amount, b.sharpen = 0, nil
 		return &b, nil
 	}
 	r.job.Look = Look{Sharpen: SharpenOff}
-	count := statistics{func() (*[3]colour.Histogram, error) { return histograms(r.ahead) }, r.sampleLight, r.spot}
-	b, err := decideBalance(r.meta, count, r.job, false, r.report)
+	b, err := decideBalance(r.meta, r.statistics(), r.job, false, r.report)
 	if err != nil {
 		return nil, r.photoError(err)
 	}

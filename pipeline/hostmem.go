@@ -108,6 +108,7 @@ func (r *run) hostNeeds() error {
 	for _, u := range r.pictureBytes() {
 		add(u.Purpose, u.Bytes)
 	}
+	add("for the report's page", r.job.Show.Kept)
 	slices.SortStableFunc(f.Planned, func(a, b facts.HostUse) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	if f.Budget > 0 && f.Need > f.Budget {
 		return &HostMemoryError{Budget: f.Budget, Need: f.Need, Planned: f.Planned}

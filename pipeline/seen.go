@@ -21,6 +21,8 @@ type Show struct {
 	// two differ most.
 	Before          bool
 	Crops, CropSide int
+	// Kept is how much the caller will hold of all photos' reports; it is planned for.
+	Kept int64
 }
 
 // seen gathers it.

@@ -153,7 +153,7 @@ func comparePage(r *pipeline.CompareReport) (*htmlreport.Page, error) {
 				{Name: "PSNR of red, green, blue", Value: fmt.Sprintf("%s, %s, %s dB", decibels(r.PSNR[0]), decibels(r.PSNR[1]), decibels(r.PSNR[2]))},
 				{Name: "SSIM of luma", Value: fmt.Sprintf("%.4f", r.SSIMLuma)}}},
 		}}
-	return &htmlreport.Page{Title: "Two pictures compared", Program: programName(), Photos: []*htmlreport.Photo{photo}}, nil
+	return &htmlreport.Page{Title: photo.Name, Program: programName(), Photos: []*htmlreport.Photo{photo}}, nil
 }
 
 // psnrValue is a PSNR as a page shows it.

@@ -65,6 +65,7 @@ func (o *order) keepFiles(ts []target) error {
 		}
 	}
 	all.makes(o.times.path, "the timeline (--profile)")
+	all.makes(o.pageFile, "the page (--report)")
 	all.makes(o.job.PlanDrawing, "the drawing (--plan-svg)")
 	all.reads(o.job.Reference, "the reference")
 	all.reads(o.from, "the list (--from)")

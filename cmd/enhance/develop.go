@@ -45,6 +45,10 @@ func runDevelop(c *call) error {
 		return err
 	}
 	defer o.times.close(false)
+	if err := o.page.open(o, ts); err != nil {
+		return err
+	}
+	defer o.page.close()
 	c.tellNotices(c.verbose)
 	c.compileApart()
 	c.set.Profiler = o.times.profiler
@@ -131,6 +135,9 @@ func (b *batch) run(ctx context.Context) int {
 	} else if b.code == exitOK {
 		b.code = b.exit(err)
 	}
+	if err := b.page.finish(b); err != nil && b.code == exitOK {
+		b.code = b.exit(err)
+	}
 	if b.json {
 		if err := b.writeResults(profiles); err != nil && b.code == exitOK {
 			return b.exit(err)
@@ -150,6 +157,7 @@ func (b *batch) job(i int) (pipeline.Job, bool) {
 	b.mu.Unlock()
 	job := o.job
 	job.Input, job.Output = t.shown(), o.outputTo(t)
+	job.Show = o.page.show(i)
 	if t.err != nil {
 		job.Reader, job.Size = failing{t.err}, 1
 	}
@@ -192,6 +200,7 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 	if b.ended {
 		return
 	}
+	defer func() { b.page.add(i, &b.targets[i], &b.results[i]) }()
 	b.finished = i + 1
 	o, t, say := b.order, b.targets[i], b.ordered.of(i, b.stderr)
 	r := &b.results[i]

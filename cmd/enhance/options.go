@@ -23,6 +23,9 @@ type options struct {
 	help, version                           bool
 	listDevices, brief                      bool
 
+	// pages to look at
+	pageFile string
+
 	// colour and noise
 	resize, lens, wb, tone, dcp, look, exposure, sharpen, denoise, noise, defects string
 

@@ -15,6 +15,7 @@ type order struct {
 	inputs []input
 	job    pipeline.Job // Input and Output.Path are filled in for each photo
 	times  timeProfile
+	page   page
 }
 
 // newOrder reads a command line.
@@ -48,6 +49,7 @@ func newOrder(c *call) (o *order, err error) {
 func (o *order) readJob() (err error) {
 	j := &o.job
 	j.Output.Bits, j.Output.Quality, j.Output.Overwrite, j.Output.Strip = o.bits, o.quality, o.overwrite, o.strip
+	o.page.path = o.pageFile
 	j.Reference, j.MinPSNR, j.PlanDrawing, j.DryRun = o.reference, o.minPSNR, o.planSVG, o.dryRun
 	switch { // 0 would be taken for the default
 	case o.bits == 0:
@@ -127,6 +129,10 @@ func (o *order) check() error {
 		return usagef("--min-psnr: want decibels above 0")
 	case o.planSVG != "" && several:
 		return usagef("--plan-svg takes one photo, not %s", o.howMany())
+	case o.pageFile != "" && !isPage(o.pageFile):
+		return usagef("--report %s: the name of a page ends in .html", o.pageFile)
+	case o.pageFile != "" && o.dryRun:
+		return usagef("--report and --dry-run contradict each other: a dry run makes nothing to look at")
 	case o.times.wanted() && o.dryRun:
 		return usagef("--profile and --dry-run contradict each other: a dry run runs nothing that could be timed")
 	case o.given["quality"] && !o.makesJPEG():
