@@ -1,5 +1,7 @@
 package colour
 
+import "math"
+
 // Tone renders scene light for a display: a Curve that keeps hues.
 //
 // The largest and the smallest component of a pixel, in a wide space, go through the
@@ -31,7 +33,7 @@ func flat(m Matrix) (f [9]float32) {
 }
 
 // Row renders a row in place, to linear RGB of the output space within 0..1. Colours
-// outside of it are mixed with grey of their luminance until they are inside. r, g and b
+// near its bounds and outside of them are brought in, see inGamut. r, g and b
 // must have one length, and hold finite numbers.
 func (t *Tone) Row(r, g, b []float32) {
 	g, b = g[:len(r)], b[:len(r)]
@@ -52,25 +54,37 @@ func (t *Tone) Row(r, g, b []float32) {
 		or := base + float32(scale*(float32(o[0]*cr)+float32(o[1]*cg)+float32(o[2]*cb)-low))
 		og := base + float32(scale*(float32(o[3]*cr)+float32(o[4]*cg)+float32(o[5]*cb)-low))
 		ob := base + float32(scale*(float32(o[6]*cr)+float32(o[7]*cg)+float32(o[8]*cb)-low))
-		least, most := min(or, og, ob), max(or, og, ob)
-		if least < 0 || most > 1 {
-			or, og, ob = within(or, og, ob, least, most, w)
+		y := float32(w[0]*or) + float32(w[1]*og) + float32(w[2]*ob)
+		if least, most := min(or, og, ob), max(or, og, ob); least < (1-gamutKnee)*y || most > gamutKnee+(1-gamutKnee)*y {
+			or, og, ob = inGamut(or, og, ob, y, least, most)
 		}
 		r[x], g[x], b[x] = or, og, ob
 	}
 }
 
-// within brings a colour, whose least and most component are known, into 0..1.
-func within(r, g, b, least, most float32, luminance *[3]float32) (float32, float32, float32) {
-	y := float32(luminance[0]*r) + float32(luminance[1]*g) + float32(luminance[2]*b)
-	y = min(max(y, 0), 1)
-	k := float32(1)
-	if least < 0 {
-		k = y / (y - least)
+// gamutKnee is how far colours may be on the way from grey to the gamut's bounds before they
+// are moved.
+const gamutKnee = 0.9
+
+// inGamut brings a colour of luminance y, whose least and most component are known, into
+// 0..1. On the line from grey of its luminance through the colour, t is its place, 1 being
+// the gamut's bounds. Up to gamutKnee colours stay; beyond it t goes smoothly to 1, which it never
+// reaches, so that colours outside stay apart. Luminance and the hue of linear light stay.
+func inGamut(r, g, b, y, least, most float32) (float32, float32, float32) {
+	if !(y > 0) {
+		return 0, 0, 0
 	}
-	if most > 1 {
-		k = min(k, (1-y)/(most-y))
+	if y >= 1 {
+		return 1, 1, 1
 	}
-	clip := func(v float32) float32 { return min(max(y+float32(k*(v-y)), 0), 1) }
-	return clip(r), clip(g), clip(b)
+	t := max((y-least)/y, (most-y)/(1-y))
+	if !(t > gamutKnee) {
+		return r, g, b
+	}
+	x := (t - gamutKnee) / (1 - gamutKnee)
+	x = min(x, 1e6) // its square is finite
+	root := float32(math.Sqrt(float64(1 + float32(x*x))))
+	k := (gamutKnee + float32((1-gamutKnee)*(x/root))) / t
+	move := func(v float32) float32 { return min(max(y+float32(k*(v-y)), 0), 1) }
+	return move(r), move(g), move(b)
 }
