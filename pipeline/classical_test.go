@@ -62,7 +62,7 @@ func sensorJob(t testing.TB, s dng.Spec, out *bytes.Buffer) pipeline.Job {
 // TestSensorPhases develops the scene from mosaics of every kind in every phase, with an
 // active area and a crop that shift it.
 func TestSensorPhases(t *testing.T) {
-	s := session(t, pipeline.Settings{Device: pipeline.HostDevice})
+	s := session(t, pipeline.Settings{Device: pipeline.HostDevice, Model: pipeline.Classical})
 	for name, want := range map[string]float64{"xtrans": 48, "quad-RGGB": 43} {
 		p, err := mosaic.ParsePattern(name)
 		if err != nil {
@@ -142,7 +142,7 @@ func TestSensorBytes(t *testing.T) {
 	spec.Meta.Orientation = 6
 	make := func(procs int, set pipeline.Settings) []byte {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		set.Device = pipeline.HostDevice
+		set.Device, set.Model = pipeline.HostDevice, pipeline.Classical
 		var out bytes.Buffer
 		im, _ := develop(t, session(t, set), sensorJob(t, spec, &out))
 		if im.Width != h || im.Height != w {
@@ -171,9 +171,9 @@ func TestSensorRefusals(t *testing.T) {
 		want string
 	}{
 		"model":    {pipeline.Settings{Model: "fast"}, func(*pipeline.Job) {}, "model fast is for Bayer mosaics, and the photo's sensor is X-Trans: leave --model out"},
-		"denoise":  {pipeline.Settings{}, func(j *pipeline.Job) { j.Denoise = &half }, "noise stays as it is"},
-		"noise":    {pipeline.Settings{}, func(j *pipeline.Job) { j.Noise.Mode = pipeline.NoiseEstimate }, "noise stays as it is"},
-		"host mem": {pipeline.Settings{HostMemory: pipeline.Limit(1 << 20)}, func(*pipeline.Job) {}, "of rows whose colours are made"},
+		"denoise":  {pipeline.Settings{Model: pipeline.Classical}, func(j *pipeline.Job) { j.Denoise = &half }, "noise stays as it is"},
+		"noise":    {pipeline.Settings{Model: pipeline.Classical}, func(j *pipeline.Job) { j.Noise.Mode = pipeline.NoiseEstimate }, "noise stays as it is"},
+		"host mem": {pipeline.Settings{Model: pipeline.Classical, HostMemory: pipeline.Limit(1 << 20)}, func(*pipeline.Job) {}, "of rows whose colours are made"},
 	} {
 		c.set.Device = pipeline.HostDevice
 		var out bytes.Buffer
@@ -187,7 +187,7 @@ func TestSensorRefusals(t *testing.T) {
 	}
 	small := sensorPhoto(mosaic.XTrans, 5, 40, mosaic.Rect{}, mosaic.Rect{})
 	var out bytes.Buffer
-	if _, err := session(t, pipeline.Settings{Device: pipeline.HostDevice}).Enhance(context.Background(), sensorJob(t, small, &out)); pipeline.Classify(err) != pipeline.ClassInput {
+	if _, err := session(t, pipeline.Settings{Device: pipeline.HostDevice, Model: pipeline.Classical}).Enhance(context.Background(), sensorJob(t, small, &out)); pipeline.Classify(err) != pipeline.ClassInput {
 		t.Errorf("5 columns: %v", err)
 	}
 }
