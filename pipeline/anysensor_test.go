@@ -196,3 +196,51 @@ func TestAnySensorPlans(t *testing.T) {
 		t.Errorf("a photo without a network is explained: %v", err)
 	}
 }
+
+// TestMixedBatch: photos of several sensors in one batch have the pictures that each has by
+// itself, each from the network that is built in for it, within one budget.
+func TestMixedBatch(t *testing.T) {
+	needOpenCL(t)
+	half := 0.5
+	const w, h = 96, 70
+	mono := sensorPhoto(mosaic.Mono, w, h, mosaic.Rect{}, mosaic.Rect{})
+	photos := []struct {
+		spec    dng.Spec
+		denoise *float64
+		model   string
+	}{
+		{sensorPhoto(mosaic.RGGB, w, h, mosaic.Rect{}, mosaic.Rect{}), nil, model.Default}, {sensorPhoto(mosaic.XTrans, w, h, mosaic.Rect{}, mosaic.Rect{}), nil, model.ForAnySensor},
+		{sensorPhoto(quadRGGB(t), w, h, mosaic.Rect{}, mosaic.Rect{}), &half, model.ForAnySensor}, {mono, nil, ""},
+		{sensorPhoto(mosaic.BGGR, w, h, mosaic.Rect{}, mosaic.Rect{}), nil, model.Default}, {fullColour(w, h, mosaic.Rect{}), &half, model.ForAnySensor},
+		{fullColour(w, h, mosaic.Rect{}), nil, ""},
+	}
+	set := pipeline.Settings{Memory: pipeline.Limit(24 << 20)}
+	outs := make([]bytes.Buffer, len(photos))
+	job := func(i int, out *bytes.Buffer) pipeline.Job {
+		j := sensorJob(t, photos[i].spec, out)
+		j.Denoise = photos[i].denoise
+		return j
+	}
+	b, err := pipeline.NewBatch(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	b.Run(context.Background(), len(photos), func(i int) (pipeline.Job, bool) { return job(i, &outs[i]), true },
+		func(i int, rep *pipeline.Report, err error) {
+			switch want := photos[i].model; {
+			case err != nil:
+				t.Errorf("photo %d: %v", i, err)
+			case rep.WithoutNetwork() != (want == "") || want != "" && rep.Model.Name != want:
+				t.Errorf("photo %d: %q by %s, want %q", i, rep.Plan.Strategy, rep.Model.Name, want)
+			case rep.Memory.Measured && (!rep.Memory.AsPlanned || rep.Memory.Peak > 24<<20):
+				t.Errorf("photo %d: %+v", i, rep.Memory)
+			}
+		})
+	for i := range photos {
+		var out bytes.Buffer
+		if _, err := session(t, set).Enhance(context.Background(), job(i, &out)); err != nil || !bytes.Equal(out.Bytes(), outs[i].Bytes()) {
+			t.Errorf("photo %d: other bytes by itself (%v)", i, err)
+		}
+	}
+}
