@@ -2,10 +2,8 @@ package raw
 
 import (
 	"fmt"
-	"os"
-	"strings"
+	"io"
 
-	"enhance/internal/regularfile"
 	"enhance/raw/dng"
 	"enhance/raw/opcode"
 	"enhance/raw/tiff"
@@ -33,39 +31,40 @@ type OpcodeFact struct {
 // Inspect opens the named file for its facts alone. A photo that is not read is no
 // error: an error means that the file itself cannot be opened.
 func Inspect(path string, opt Options) (*Facts, error) {
-	opt.Linear = true
-	f := &Facts{}
-	p, err := Open(path, opt)
-	if err != nil {
-		if info, statErr := os.Stat(path); statErr != nil || !info.Mode().IsRegular() {
-			return nil, err
-		}
-		f.Refused = strings.TrimPrefix(err.Error(), path+": ")
-	} else {
-		defer p.Close()
-		f.Photo = photoFacts(p.Meta())
-		f.Opcodes = p.opcodeFacts()
-	}
-	f.Images, err = directories(path)
-	return f, err
-}
-
-// directories lists a TIFF's images; of other files there are none.
-func directories(path string) ([]dng.Directory, error) {
-	file, size, err := regularfile.Open(path)
+	file, size, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	head := make([]byte, min(4, size))
-	if tiff.ReadFull(file, head, 0) != nil || !tiff.Sniff(head) {
-		return nil, nil
-	}
-	list, err := dng.Directories(file, size)
+	return InspectReader(file, size, opt), nil
+}
+
+// InspectReader is Inspect for the photo in the first size bytes of r.
+func InspectReader(r io.ReaderAt, size int64, opt Options) *Facts {
+	opt.Linear = true
+	f := &Facts{Images: directories(r, size)}
+	p, err := open(r, size, opt)
 	if err != nil {
-		return nil, nil // Refused says what is damaged
+		f.Refused = err.Error()
+		return f
 	}
-	return list, nil
+	defer p.Close()
+	f.Photo = photoFacts(p.Meta())
+	f.Opcodes = p.opcodeFacts()
+	return f
+}
+
+// directories lists a TIFF's images; of other files there are none.
+func directories(r io.ReaderAt, size int64) []dng.Directory {
+	head := make([]byte, min(4, size))
+	if tiff.ReadFull(r, head, 0) != nil || !tiff.Sniff(head) {
+		return nil
+	}
+	list, err := dng.Directories(r, size)
+	if err != nil {
+		return nil // Refused says what is damaged
+	}
+	return list
 }
 
 // opcodeFacts says of every operation what is done about it.

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"syscall"
 
 	"enhance/internal/regularfile"
@@ -116,13 +117,8 @@ type rowSource interface {
 // Open opens the photo in the named file. The caller must Close it. Errors of
 // the file system come back as such (fs.ErrNotExist and so on).
 func Open(path string, opt Options) (*Photo, error) {
-	f, size, err := regularfile.Open(path)
-	switch {
-	case errors.Is(err, syscall.EISDIR):
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: name the photos in it, or give -r", syscall.EISDIR)}
-	case errors.Is(err, regularfile.ErrNotRegular):
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: copy the photo to a file first", regularfile.ErrNotRegular)}
-	case err != nil:
+	f, size, err := openFile(path)
+	if err != nil {
 		return nil, err
 	}
 	p, err := OpenReader(f, size, path, opt)
@@ -131,6 +127,18 @@ func Open(path string, opt Options) (*Photo, error) {
 	}
 	p.closer = f
 	return p, nil
+}
+
+// openFile opens a file that may be a photo.
+func openFile(path string) (*os.File, int64, error) {
+	f, size, err := regularfile.Open(path)
+	switch {
+	case errors.Is(err, syscall.EISDIR):
+		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: name the photos in it, or give -r", syscall.EISDIR)}
+	case errors.Is(err, regularfile.ErrNotRegular):
+		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: copy the photo to a file first", regularfile.ErrNotRegular)}
+	}
+	return f, size, err
 }
 
 // OpenReader opens the photo in the first size bytes of r. name is used in

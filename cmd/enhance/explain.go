@@ -18,10 +18,11 @@ it, its share of the work, and its scratch memory. It computes and allocates not
 but, with --precision auto, the patch that decides.`}
 
 func runExplain(c *call) error {
-	w, h, photo, err := c.photoOrSize()
+	w, h, photo, done, err := c.photoOrSize()
 	if err != nil {
 		return err
 	}
+	defer done()
 	c.set.PlanOnly = c.set.Profile != "" && c.device == ""
 	c.tellNotices(false)
 	c.compileApart()

@@ -21,7 +21,7 @@ func (o *order) listed() ([]string, error) {
 	}
 	where, f := o.from, os.Stdin
 	if o.from == "-" {
-		where = "standard input"
+		where = stdinName
 	} else {
 		var err error
 		if f, err = os.Open(o.from); err != nil {

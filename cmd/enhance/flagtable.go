@@ -29,7 +29,7 @@ var flagTable = []flag{
 		to:   func(o *options) any { return &o.inputs }},
 	{name: "recursive", short: "r", group: groupPhoto, commands: []string{develop}, basic: true,
 		help: "develop the RAW photos in folders and below",
-		more: "Pictures keep the names of folders below those that are named. Files that are not RAW photos, hidden files and links to folders are passed over. Of a RAW photo and a JPEG with its name the RAW photo is developed.",
+		more: "Pictures keep the names of folders below those that are named; of several folders, below the deepest that holds all of them. Files that are not RAW photos, hidden files and links to folders are passed over. Of a RAW photo and a JPEG with its name the RAW photo is developed.",
 		to:   func(o *options) any { return &o.recursive }},
 	{name: "from", arg: "FILE", group: groupPhoto, commands: []string{develop}, basic: true, files: true,
 		help: "develop the photos that a file lists; - is stdin",

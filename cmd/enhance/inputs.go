@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,11 +14,12 @@ import (
 type input struct {
 	path string // to open, and for messages; "-" is standard input
 	// name is the photo's under the output directory, with its own extension: its last
-	// element, or its path under the folder that was searched.
+	// element, or its path under the folder that was searched, or under all of them.
 	name  string
-	found bool  // in a folder
-	jpeg  bool  // found beside photos: it is none, but may belong to one
-	err   error // why it cannot be opened; nil: try
+	top   string // of name: the path of the folder that was searched under all of them
+	found bool   // in a folder
+	jpeg  bool   // found beside photos: it is none, but may belong to one
+	err   error  // why it cannot be opened; nil: try
 }
 
 // inputs collects the photos of an order, each once, in the order of the command line.
@@ -42,11 +44,8 @@ func (o *order) collectInputs() ([]input, error) {
 		return nil, err
 	}
 	all := &inputs{order: o, known: map[string]bool{}}
-	for _, name := range append(names, list...) {
-		if name == "" {
-			return nil, usagef("a photo's name is empty")
-		}
-		all.name(name)
+	if err := all.take(append(names, list...)); err != nil {
+		return nil, err
 	}
 	pairs := all.dropPairs()
 	if len(all.photos) == 0 {
@@ -80,13 +79,59 @@ func (all *inputs) none(named bool) error {
 	return usagef("no photo given: try enhance photo.dng -o photo.png, or enhance --help")
 }
 
-// name takes a name as it was given.
-func (all *inputs) name(path string) {
-	if info, err := os.Stat(path); all.recursive && err == nil && info.IsDir() {
-		all.search(path, "")
-		return
+// take takes names as they were given.
+func (all *inputs) take(names []string) error {
+	folders := map[string]string{}
+	for _, name := range names {
+		if name == "" {
+			return usagef("a photo's name is empty")
+		}
+		if all.recursive && isDir(name) {
+			folders[name] = ""
+		}
 	}
-	all.add(input{path: path, name: filepath.Base(path)})
+	if err := relate(folders); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if place, ok := folders[name]; ok {
+			before := len(all.photos)
+			all.search(name, place)
+			for i := range all.photos[before:] {
+				all.photos[before+i].top = place
+			}
+			continue
+		}
+		all.add(input{path: name, name: filepath.Base(name)})
+	}
+	return nil
+}
+
+// relate gives each folder its path under the deepest folder that holds all of them, or is
+// one of them: photos of the same name in two folders become two pictures.
+func relate(folders map[string]string) error {
+	var common []string
+	for name := range folders {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return err
+		}
+		folders[name] = path
+		parts := strings.Split(path, string(filepath.Separator))
+		if common == nil {
+			common = parts
+		}
+		n := 0
+		for n < min(len(parts), len(common)) && parts[n] == common[n] {
+			n++
+		}
+		common = common[:n]
+	}
+	top := strings.Join(common, string(filepath.Separator))
+	for name, path := range folders {
+		folders[name] = strings.TrimLeft(strings.TrimPrefix(path, top), string(filepath.Separator))
+	}
+	return nil
 }
 
 // add takes a photo unless it is there already.
@@ -103,16 +148,16 @@ func (all *inputs) add(in input) {
 	all.photos = append(all.photos, in)
 }
 
-// search takes the photos in a folder and in those below it. under is its path below the
-// folder that was named. Hidden entries are left alone. A link to a file is followed, a
-// link to a folder is not: it may lead back.
+// search takes the photos in a folder and in those below it. under is where their
+// pictures go below the output directory. Hidden entries are left alone. A link to a file is
+// followed, a link to a folder is not: it may lead back.
 func (all *inputs) search(dir, under string) { all.folder(dir, under, all.search) }
 
 // folder takes the photos in a folder, and calls descend for those in it.
 func (all *inputs) folder(dir, under string, descend func(dir, under string)) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		all.add(input{path: dir, name: filepath.Base(dir), found: true, err: err})
+		all.add(input{path: dir, name: cmp.Or(under, filepath.Base(dir)), found: true, err: err})
 	}
 	for _, e := range entries {
 		name := e.Name()
@@ -195,7 +240,7 @@ func (o *order) batch() bool { return o.recursive || o.from != "" || o.shard != 
 // shown is how messages name a photo.
 func (in *input) shown() string {
 	if in.path == "-" {
-		return "standard input"
+		return stdinName
 	}
 	return in.path
 }

@@ -92,3 +92,39 @@ func TestParseShard(t *testing.T) {
 		t.Errorf("parts %d, want %d", parts, want)
 	}
 }
+
+// TestRelate: where the folders of -r lie below the output.
+func TestRelate(t *testing.T) {
+	for names, want := range map[string]string{
+		"card":                    "",
+		"card ./card":             "|",
+		"/one/DCIM /two/DCIM":     "one/DCIM|two/DCIM",
+		"cards/one cards/two":     "one|two",
+		"cards cards/two":         "|two",
+		"card card2 ../card":      "", // set below: the current directory's name is not known
+		"a/b/c a/b/d a/e":         "b/c|b/d|e",
+		"/ /a":                    "|a",
+		"cards/one cards/one/../": "one|",
+	} {
+		folders := map[string]string{}
+		for _, name := range strings.Fields(names) {
+			folders[name] = ""
+		}
+		if err := relate(folders); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, name := range strings.Fields(names) {
+			got = append(got, folders[name])
+		}
+		if names == "card card2 ../card" {
+			if here := strings.TrimSuffix(got[0], "card"); got[2] != "card" || len(here) < 2 || got[1] != here+"card2" {
+				t.Errorf("%s: %q", names, got)
+			}
+			continue
+		}
+		if text := strings.Join(got, "|"); text != want {
+			t.Errorf("%s: %q, want %q", names, text, want)
+		}
+	}
+}

@@ -21,15 +21,32 @@ func runInspect(c *call) error {
 	if len(c.args) != 1 {
 		return usagef("inspect: want one photo")
 	}
-	f, err := raw.Inspect(c.args[0], raw.Options{LibRaw: c.another(readArgument)})
+	name, f, err := c.inspect(c.args[0])
 	if err != nil {
-		err = &pipeline.FileError{Path: c.args[0], Err: err}
+		if !errors.As(err, new(*pipeline.FileError)) {
+			err = &pipeline.FileError{Path: name, Err: err}
+		}
 		if c.json {
-			err = errors.Join(err, c.writeJSON(inspectFailure{c.args[0], strings.TrimPrefix(message(err, ""), "enhance: ")}))
+			err = errors.Join(err, c.writeJSON(inspectFailure{name, strings.TrimPrefix(message(err, ""), "enhance: ")}))
 		}
 		return err
 	}
-	return c.report(f, func(w io.Writer) error { return writeFacts(w, c.args[0], f) })
+	return c.report(f, func(w io.Writer) error { return writeFacts(w, name, f) })
+}
+
+// inspect opens a photo, or standard input for "-".
+func (c *call) inspect(path string) (name string, f *raw.Facts, err error) {
+	opt := raw.Options{LibRaw: c.another(readArgument)}
+	if path != "-" {
+		f, err = raw.Inspect(path, opt)
+		return path, f, err
+	}
+	p, err := openStdin(0)
+	if err != nil {
+		return stdinName, nil, err
+	}
+	defer p.close()
+	return stdinName, raw.InspectReader(p, p.size, opt), nil
 }
 
 // inspectFailure is the report of a file that cannot be opened.

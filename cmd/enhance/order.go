@@ -168,10 +168,5 @@ func (o *order) openStdinPhoto() (done func(), err error) {
 	if o.inputs[0].path != "-" {
 		return func() {}, nil
 	}
-	p, err := openStdin(2 * int64(o.job.Raw.Width) * int64(o.job.Raw.Height))
-	if err != nil {
-		return nil, err
-	}
-	o.job.Reader, o.job.Size = p, p.size
-	return p.close, nil
+	return fromStdin(&o.job)
 }

@@ -22,13 +22,14 @@ With --measure, enhance develops the photo within each budget and prints the tim
 without preparation and compilation. A first run does not count.`}
 
 func runPlanTable(c *call) error {
-	w, h, photo, err := c.photoOrSize()
+	w, h, photo, done, err := c.photoOrSize()
 	switch {
 	case err != nil:
 		return err
 	case c.size != "" && c.measure:
 		return usagef("plan-table: --measure needs a photo, not --size")
 	}
+	defer done()
 	c.set.PlanOnly = c.set.Profile != "" && c.device == "" && !c.measure
 	c.tellNotices(false)
 	c.compileApart()

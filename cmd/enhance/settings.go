@@ -161,22 +161,25 @@ func (c *call) parseDenoise() (*float64, error) {
 
 // photoOrSize is what a command about plans is asked about: the one photo among the
 // arguments, or the columns and rows of --size.
-func (c *call) photoOrSize() (w, h int, photo pipeline.Job, err error) {
+func (c *call) photoOrSize() (w, h int, photo pipeline.Job, done func(), err error) {
+	done = func() {}
 	switch {
 	case (len(c.args) == 1) == (c.size != "") || len(c.args) > 1:
-		return 0, 0, photo, usagef("%s: want one photo, or --size WxH: see %s --help", c.cmd.name, c.cmd.called())
+		return 0, 0, photo, done, usagef("%s: want one photo, or --size WxH: see %s --help", c.cmd.name, c.cmd.called())
 	case c.size != "":
 		for _, name := range rawFlags {
 			if c.given[name] {
-				return 0, 0, photo, usagef("%s: --%s describes a photo, and --size stands in place of one: leave one of them out", c.cmd.name, name)
+				return 0, 0, photo, done, usagef("%s: --%s describes a photo, and --size stands in place of one: leave one of them out", c.cmd.name, name)
 			}
 		}
 		w, h, err = tensorfile.ParseSize(c.size)
-		return w, h, photo, err
+		return w, h, photo, done, err
 	}
 	photo.Input = c.args[0]
-	photo.Raw, err = c.rawOptions()
-	return 0, 0, photo, err
+	if photo.Raw, err = c.rawOptions(); err == nil && photo.Input == "-" {
+		done, err = fromStdin(&photo)
+	}
+	return 0, 0, photo, done, err
 }
 
 // wantNoArguments refuses arguments of a command that takes flags only.

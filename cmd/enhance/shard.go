@@ -36,7 +36,7 @@ func (s shard) holds(name string) bool {
 // it was given.
 func (in *input) nameForShard() string {
 	if in.found {
-		return filepath.ToSlash(in.name)
+		return strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(in.name, in.top)), "/")
 	}
 	return strings.TrimPrefix(filepath.ToSlash(in.path), "./")
 }

@@ -22,11 +22,24 @@ type stdinPhoto struct {
 	file *os.File // the temporary one; nil: none
 }
 
+// stdinName is how messages and reports name the photo.
+const stdinName = "standard input"
+
+// fromStdin makes standard input the photo of a job.
+func fromStdin(j *pipeline.Job) (done func(), err error) {
+	p, err := openStdin(2 * int64(j.Raw.Width) * int64(j.Raw.Height))
+	if err != nil {
+		return func() {}, err
+	}
+	j.Input, j.Reader, j.Size = stdinName, p, p.size
+	return p.close, nil
+}
+
 // openStdin takes standard input to its end. limit, unless 0, is the size of the photo: no
 // more than a byte more is read.
 func openStdin(limit int64) (*stdinPhoto, error) {
 	fail := func(err error) (*stdinPhoto, error) {
-		return nil, &pipeline.FileError{Path: "standard input", Err: err}
+		return nil, &pipeline.FileError{Path: stdinName, Err: err}
 	}
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		return nil, usagef("standard input is a terminal: redirect a photo to it, as in enhance - -o photo.png < photo.dng")
@@ -46,7 +59,7 @@ func openStdin(limit int64) (*stdinPhoto, error) {
 		return &stdinPhoto{ReaderAt: io.NewSectionReader(os.Stdin, at, info.Size()-at), size: max(0, info.Size()-at)}, nil
 	}
 	if info.IsDir() {
-		return fail(&fs.PathError{Op: "read", Path: "standard input", Err: syscall.EISDIR})
+		return fail(&fs.PathError{Op: "read", Path: stdinName, Err: syscall.EISDIR})
 	}
 	f, err := os.CreateTemp("", "photo-")
 	if err != nil {
@@ -57,7 +70,7 @@ func openStdin(limit int64) (*stdinPhoto, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	if p.size, err = io.Copy(f, photoFrom(os.Stdin, limit)); err != nil {
-		return nil, errors.Join(&pipeline.FileError{Path: "standard input", Err: err}, f.Close())
+		return nil, errors.Join(&pipeline.FileError{Path: stdinName, Err: err}, f.Close())
 	}
 	return p, nil
 }

@@ -72,7 +72,7 @@ func nameOutputs(photos []input, dir, ext string) ([]target, error) {
 		}
 		out := filepath.Join(dir, name+ext)
 		if other := from[out]; other != nil {
-			return nil, usagef("%s and %s would both become %s: develop them in two runs", other.path, in.path, out)
+			return nil, usagef("%s and %s would both become %s: develop them in two runs, or give their folders with -r", other.path, in.path, out)
 		}
 		from[out] = in
 		ts = append(ts, target{input: *in, out: out})
