@@ -27,9 +27,10 @@ import (
 	"enhance/raw/libraw"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"enhance": main})
-}
+// programs are what scripts and tests can run.
+var programs = map[string]func(){"enhance": main}
+
+func TestMain(m *testing.M) { testscript.Main(m, programs) }
 
 // passed are the variables that decide which OpenCL there is.
 var passed = []string{"OCL_ICD_VENDORS", "LD_LIBRARY_PATH", "ENHANCE_OPENCL_LIB", "POCL_CACHE_DIR", "POCL_DEVICES"}
