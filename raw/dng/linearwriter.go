@@ -42,8 +42,8 @@ const (
 	LinearWhite = 65535
 )
 
-// LinearPredictor is the predictor of lossless JPEG: see docs/dng.md for the sizes that
-// each gives.
+// LinearPredictor is the predictor of lossless JPEG. Predictor 4 makes files that are 9 to 24 %
+// smaller, but darktable 4.2 fails on them (docs/dng.md).
 const LinearPredictor = 1
 
 // maxTilesInFlight bounds the tiles that are compressed at a time.
