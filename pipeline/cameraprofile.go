@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -131,7 +132,7 @@ func profileFits(p *mosaic.Profile, m *raw.Meta, rep *Report) error {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
-		if plainName(name) == plainName(p.Camera) {
+		if sameCamera(name, p.Camera) {
 			return nil
 		}
 		names = append(names, name)
@@ -143,14 +144,22 @@ func profileFits(p *mosaic.Profile, m *raw.Meta, rep *Report) error {
 	return optionErrorf("dcp", "the profile is for %s, and the photo was taken by %s", p.Camera, names[0])
 }
 
-// plainName is a camera's name without case, spaces and marks, which its writers vary.
-func plainName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, s)
+// sameCamera compares names without case and marks, which their writers vary; one of them may
+// leave out the maker before the model.
+func sameCamera(a, b string) bool {
+	x, y := plainWords(a), plainWords(b)
+	if len(x) < len(y) {
+		x, y = y, x
+	}
+	if strings.Join(x, "") == strings.Join(y, "") {
+		return true
+	}
+	return len(y) > 0 && slices.Equal(x[len(x)-len(y):], y) && strings.ContainsAny(y[len(y)-1], "0123456789")
+}
+
+// plainWords are a name's words of letters and digits.
+func plainWords(s string) []string {
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 func tableOf(t *mosaic.HueSatMap) *colour.HueSatTable {

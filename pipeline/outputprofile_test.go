@@ -121,3 +121,32 @@ func TestOutputProfilesRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestGreysStayGrey: grey surfaces under every light are grey in every picture: their chroma in
+// CIELAB is far below one.
+func TestGreysStayGrey(t *testing.T) {
+	s := session(t, pipeline.Settings{Device: pipeline.HostDevice})
+	for _, neutral := range [][3]float64{{0.4, 1, 0.7}, {0.8, 1, 0.35}, {1, 0.6, 0.9}} {
+		spec := profiled(nil)
+		spec.Meta.ForwardMatrix1, spec.Meta.ForwardMatrix2, spec.Meta.AsShot = nil, nil, &neutral
+		for i := range spec.Samples {
+			level := 60000 * math.Pow(0.5, float64(i/3%spec.Width/16)) // six greys, from white to black
+			spec.Samples[i] = uint16(level * neutral[i%3])
+		}
+		for _, tone := range []pipeline.Tone{pipeline.ToneLinear, pipeline.ToneNatural} {
+			var out bytes.Buffer
+			j := linearJob(t, spec, &out)
+			j.Tone = tone
+			im, _ := develop(t, s, j)
+			for i := 0; i < len(im.Pix); i += 3 {
+				var light [3]float64
+				for c := range light {
+					light[c] = colour.SRGBDecode(float64(im.Pix[i+c]) / 65535)
+				}
+				if lab := colour.Lab(light); math.Hypot(lab[1], lab[2]) > 0.3 {
+					t.Fatalf("neutral %v, %v: %v has the chroma %.3f", neutral, tone, im.Pix[i:i+3], math.Hypot(lab[1], lab[2]))
+				}
+			}
+		}
+	}
+}

@@ -1,15 +1,17 @@
 // Colorchecker measures the 24 patches of the chart in testdata/raw/colorchart.dng in
 // pictures that programs made of it:
 //
-//	go run ./scripts/colorchecker PICTURE.png ...
+//	go run ./scripts/colorchecker [-against OTHER.png] PICTURE.png ...
 //
 // It prints the mean and largest CIEDE2000 difference to the chart's published sRGB values
 // after one factor for all light, which removes the exposure; the mean difference of hue
 // alone (in CIELAB, over the 18 coloured patches), which a tone curve leaves; and the
-// largest chroma of the six greys.
+// largest chroma of the six greys. With -against it prints how the patches differ from those
+// of another picture, as they are.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -35,12 +37,37 @@ const (
 )
 
 func main() {
-	for _, path := range os.Args[1:] {
-		if err := measure(path); err != nil {
+	against := flag.String("against", "", "picture whose patches are compared with")
+	flag.Parse()
+	for _, path := range flag.Args() {
+		err := measure(path)
+		if err == nil && *against != "" {
+			err = compare(path, *against)
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "colorchecker:", err)
 			os.Exit(1)
 		}
 	}
+}
+
+// compare prints the differences of two pictures' patches.
+func compare(path, other string) error {
+	a, err := imgio.ReadRGB16(path)
+	if err != nil {
+		return err
+	}
+	b, err := imgio.ReadRGB16(other)
+	if err != nil {
+		return err
+	}
+	sum, worst := 0.0, 0.0
+	for i := range 24 {
+		d := colour.DeltaE2000(colour.Lab(patch(a, i)), colour.Lab(patch(b, i)))
+		sum, worst = sum+d/24, math.Max(worst, d)
+	}
+	fmt.Printf("%s beside %s: dE2000 mean %.2f, worst %.2f\n", path, other, sum, worst)
+	return nil
 }
 
 func measure(path string) error {
