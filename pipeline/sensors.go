@@ -70,9 +70,10 @@ func (s *Session) beside(sensor model.Sensors) (*Session, error) {
 	return s.other, nil
 }
 
-// DefaultModel is the model that develops mosaics of a filter array if none is asked for.
-func DefaultModel(p mosaic.Pattern) (string, error) {
-	sensor := model.SensorOf(p)
+// DefaultModel is the model that develops mosaics of a filter array if none is asked for,
+// or that removes noise from demosaiced photos.
+func DefaultModel(p mosaic.Pattern, demosaiced bool) (string, error) {
+	sensor := sensorOf(&raw.Meta{CFA: p, Linear: demosaiced})
 	if sensor == model.BayerSensor {
 		return model.Default, nil
 	}

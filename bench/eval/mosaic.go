@@ -18,6 +18,9 @@ import (
 // Mosaic says how photos become mosaics. The zero value of CFA is RGGB.
 type Mosaic struct {
 	CFA mosaic.Pattern
+	// FullColour leaves all colours at each place, as in demosaiced photos: only noise is
+	// to be removed, and CFA is not used.
+	FullColour bool
 	// Sigma is the standard deviation of Gaussian noise in 8-bit codes, in the sRGB
 	// domain. It must be 0 if Sensor is set.
 	Sigma float64
@@ -67,7 +70,7 @@ func (s *Sensor) check() error {
 }
 
 func (m *Mosaic) check() error {
-	if m.CFA == (mosaic.Pattern{}) {
+	if m.CFA == (mosaic.Pattern{}) || m.FullColour {
 		m.CFA = mosaic.RGGB
 	}
 	switch {
@@ -105,7 +108,7 @@ type shot struct {
 	name  string // base name of the photo
 	truth *imgio.RGB16
 	// samples are the mosaic's, row by row: sRGB codes of 0..1 with noise, or
-	// integers as the sensor stored them.
+	// integers as the sensor stored them; three at each place if the mosaic is none.
 	samples []float32
 	mosaic  *Mosaic
 }
@@ -115,16 +118,27 @@ func (m *Mosaic) take(name string, truth *imgio.RGB16) *shot {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	rng := rand.New(rand.NewPCG(m.Seed, h.Sum64()))
-	s := &shot{name: name, truth: truth, mosaic: m, samples: make([]float32, truth.Width*truth.Height)}
+	s := &shot{name: name, truth: truth, mosaic: m, samples: make([]float32, 0, truth.Width*truth.Height)}
 	for y := range truth.Height {
 		row := truth.Row(y)
 		for x := range truth.Width {
-			c := int(m.CFA.At(y, x))
-			v := float64(row[3*x+c]) / 65535
-			s.samples[y*truth.Width+x] = float32(m.sample(v, c, rng))
+			for c := range 3 {
+				if m.FullColour || int(m.CFA.At(y, x)) == c {
+					v := float64(row[3*x+c]) / 65535
+					s.samples = append(s.samples, float32(m.sample(v, c, rng)))
+				}
+			}
 		}
 	}
 	return s
+}
+
+// array names what the samples are behind.
+func (m *Mosaic) array() string {
+	if m.FullColour {
+		return "rgb"
+	}
+	return m.CFA.String()
 }
 
 // sample is one sample of the mosaic for a code of 0..1.
@@ -171,6 +185,6 @@ func (s *shot) dng(forLibRaw bool) ([]byte, error) {
 		stored[i] = uint16(min(max(v*scale, 0), 65535) + 0.5)
 	}
 	var b bytes.Buffer
-	err := dng.Write(&b, dng.Spec{Width: s.truth.Width, Height: s.truth.Height, Samples: stored, Meta: meta})
+	err := dng.Write(&b, dng.Spec{Width: s.truth.Width, Height: s.truth.Height, Samples: stored, Linear: s.mosaic.FullColour, Meta: meta})
 	return b.Bytes(), err
 }

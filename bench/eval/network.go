@@ -41,7 +41,10 @@ func (n *network) check(o *Options) error {
 	if c.Output != model.OutputCameraGamma || !c.SubtractBlack || c.ScaleNum != 2 || c.ScaleDen != 1 {
 		return &OptionError{fmt.Sprintf("model %s renders pictures in a way of its own or in another size: there is nothing to compare them with", name)}
 	}
-	if p := o.Mosaic.CFA; p.Valid() && !c.Takes(model.SensorOf(p)) {
+	if o.Mosaic.FullColour && !c.Takes(model.FullColour) {
+		return &OptionError{fmt.Sprintf("model %s is for %v, not demosaiced photos", name, c.Sensors)}
+	}
+	if p := o.Mosaic.CFA; !o.Mosaic.FullColour && p.Valid() && !c.Takes(model.SensorOf(p)) {
 		return &OptionError{fmt.Sprintf("model %s is for %v, not %s ones: leave it out, and what suits them is measured", name, c.Sensors, p.Kind())}
 	}
 	if c.NoisePlanes == 0 && (o.Denoise != nil || o.Noise.Mode != pipeline.NoiseDefault) {
@@ -140,11 +143,20 @@ func (n *network) packMasked(s *shot) *pipeline.Tensor {
 	for y := range 2 * ph {
 		for x := range 2 * pw {
 			from, at := fuse.Reflect(y, h), fuse.Reflect(x, w)
-			k := model.MaskedPlane(int(s.mosaic.CFA.At(from, at)), y%2, x%2)
 			place := y/2*pw + x/2
-			in.Data[k*ph*pw+place] = s.samples[from*w+at]
-			if c.NoisePlanes > 0 {
-				in.Data[(samples+k)*ph*pw+place] = noise
+			put := func(colour int, v float32) {
+				k := model.MaskedPlane(colour, y%2, x%2)
+				in.Data[k*ph*pw+place] = v
+				if c.NoisePlanes > 0 {
+					in.Data[(samples+k)*ph*pw+place] = noise
+				}
+			}
+			if !s.mosaic.FullColour {
+				put(int(s.mosaic.CFA.At(from, at)), s.samples[from*w+at])
+				continue
+			}
+			for colour, v := range s.samples[3*(from*w+at):][:3] {
+				put(colour, v)
 			}
 		}
 	}
@@ -158,8 +170,12 @@ func (n *network) develop(ctx context.Context, s *shot) (*picture, error) {
 	if err != nil {
 		return nil, err
 	}
+	denoise := n.denoise
+	if one := 1.0; s.mosaic.FullColour && denoise == nil { // or no network would be run
+		denoise = &one
+	}
 	var out bytes.Buffer
-	job := pipeline.Job{Input: s.name, Reader: bytes.NewReader(file), Size: int64(len(file)), Look: pipeline.Look{Tone: pipeline.ToneLinear, Defects: pipeline.Defects{Mode: pipeline.DefectsOff}, Noise: n.noise, Denoise: n.denoise}, Output: pipeline.Output{Writer: &out, Format: pipeline.PNG, Bits: 16}}
+	job := pipeline.Job{Input: s.name, Reader: bytes.NewReader(file), Size: int64(len(file)), Look: pipeline.Look{Tone: pipeline.ToneLinear, Defects: pipeline.Defects{Mode: pipeline.DefectsOff}, Noise: n.noise, Denoise: denoise}, Output: pipeline.Output{Writer: &out, Format: pipeline.PNG, Bits: 16}}
 	rep, err := n.session.Enhance(ctx, job)
 	if rep != nil {
 		n.device = rep.Device

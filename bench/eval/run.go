@@ -110,7 +110,7 @@ func Run(ctx context.Context, o Options) (rep *Report, err error) {
 		return nil, err
 	}
 	rep = &Report{Photos: len(o.Photos), Domain: o.Mosaic.Domain(), Sigma: o.Mosaic.Sigma, Sensor: o.Mosaic.Sensor,
-		CFA: o.Mosaic.CFA.String(), Border: o.Border, Seed: o.Mosaic.Seed, Compared: quality.Domain8.String(), Denoise: o.Denoise}
+		CFA: o.Mosaic.array(), Border: o.Border, Seed: o.Mosaic.Seed, Compared: quality.Domain8.String(), Denoise: o.Denoise}
 	for _, m := range all {
 		r, err := o.measure(ctx, m)
 		if err = errors.Join(err, m.close()); err != nil { // the next one wants the memory
@@ -135,6 +135,9 @@ func (o *Options) methods() (all []method, err error) {
 		all = append(all, n)
 	}
 	if o.Classical {
+		if o.Mosaic.FullColour {
+			return all, &OptionError{"demosaiced photos have nothing for another demosaicer to do"}
+		}
 		c, err := newClassical(o.Mosaic.CFA)
 		if err != nil {
 			return all, err
@@ -142,6 +145,9 @@ func (o *Options) methods() (all []method, err error) {
 		all = append(all, c)
 	}
 	if o.LibRaw {
+		if o.Mosaic.FullColour {
+			return all, &OptionError{"demosaiced photos have nothing for LibRaw's demosaicers to do"}
+		}
 		theirs, err := newLibRaws(o.Mosaic.CFA)
 		return append(all, theirs...), err
 	}

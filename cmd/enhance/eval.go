@@ -54,8 +54,10 @@ func (o *evalOrder) readOptions() (err error) {
 	if o.Photos, err = eval.Files(o.args); err != nil {
 		return err
 	}
-	if o.Mosaic.CFA, err = parsePattern("cfa", o.cfa); err != nil {
-		return err
+	if o.Mosaic.FullColour = o.cfa == "rgb"; !o.Mosaic.FullColour {
+		if o.Mosaic.CFA, err = parsePattern("cfa", o.cfa); err != nil {
+			return err
+		}
 	}
 	if o.sensor != "" {
 		if o.Mosaic.Sensor, err = eval.ParseSensor(o.sensor); err != nil {
@@ -79,7 +81,7 @@ func (o *evalOrder) readOptions() (err error) {
 		return err
 	}
 	if len(o.models) == 0 { // what a photo would get
-		m, err := pipeline.DefaultModel(o.Mosaic.CFA)
+		m, err := pipeline.DefaultModel(o.Mosaic.CFA, o.Mosaic.FullColour)
 		if err != nil {
 			return err
 		}
