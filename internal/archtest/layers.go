@@ -16,7 +16,7 @@ var layers = [][]string{
 		"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
 	{"farm/queue",
 		"internal/fusetest", "internal/onnxtest", "memplan", "internal/planar", "raw"},
-	{"farm/work",
+	{"farm/sim", "farm/work",
 		"conv", "internal/plantest", "internal/tensorfile", "pipeline/facts"},
 	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
 	{"bench/im2col", "internal/exec"},
@@ -27,7 +27,7 @@ var layers = [][]string{
 
 // tools are programs for maintainers. They may import anything, and nothing
 // imports them.
-var tools = []string{"scripts/before-after", "scripts/colorchecker", "scripts/hostile", "scripts/implementations", "scripts/opencl-devices", "scripts/quality-crops", "scripts/whitebalance", "winograd/internal/points"}
+var tools = []string{"scripts/before-after", "scripts/colorchecker", "scripts/farm-simulation", "scripts/hostile", "scripts/implementations", "scripts/opencl-devices", "scripts/quality-crops", "scripts/whitebalance", "winograd/internal/points"}
 
 // external says which packages may import a module from outside.
 var external = map[string][]string{
@@ -50,7 +50,7 @@ var external = map[string][]string{
 // hostOnly lists packages that must not reach OpenCL, however indirectly: they
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
-	"farm", "farm/queue", "farm/store", "farm/work",
+	"farm", "farm/queue", "farm/sim", "farm/store", "farm/work",
 	"internal/htmlreport", "internal/sidebyside",
 	"internal/icc",
 	"raw/dcp",
