@@ -67,10 +67,10 @@ const (
 	messagesTake      = 2  // request, task
 	messagesPhoto     = 10 // attempts read twice and written, acknowledgement, attempts forgotten
 	messagesHeartbeat = 1
-	messagesReport    = 4           // state and pace
-	reportPeriod      = 5.0         // seconds
-	window            = 256         // of a submitter
-	taskBytes         = 512         // with its bookkeeping
+	messagesReport    = 4   // state and pace
+	reportPeriod      = 5.0 // seconds
+	window            = 256 // of a submitter
+	taskBytes         = 512 // with its bookkeeping
 )
 
 // what an event is about.

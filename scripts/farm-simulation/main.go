@@ -17,7 +17,7 @@ import (
 
 func main() {
 	photos := flag.Int("photos", 10_000_000, "photos of the largest farm")
-	message := flag.Float64("message", 15e-6, "seconds that the queue's server needs for a message")
+	message := flag.Float64("message", 40e-6, "seconds that the queue's server needs for a message")
 	store := flag.Float64("store", 10e9, "bytes a second of the store of photos and results")
 	publish := flag.Float64("publish", 0.01, "seconds of a publication besides the bytes")
 	flag.Parse()
