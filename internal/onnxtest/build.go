@@ -2,7 +2,9 @@ package onnxtest
 
 import (
 	"encoding/binary"
+	"maps"
 	"math"
+	"slices"
 )
 
 // Net is a small ONNX file for tests, written without a protobuf library.
@@ -78,7 +80,8 @@ func (n *Node) encode() (b []byte) {
 		b = text(b, 2, s)
 	}
 	b = text(text(text(b, 3, n.Name), 4, n.Op), 7, n.Domain)
-	for name, v := range n.Attrs {
+	for _, name := range slices.Sorted(maps.Keys(n.Attrs)) {
+		v := n.Attrs[name]
 		a := text(nil, 1, name)
 		switch v := v.(type) {
 		case int:
