@@ -14,8 +14,8 @@ import (
 // Commands that take a flag, where several flags have the same ones.
 var (
 	takePhotos   = []string{develop, "explain", "plan-table"}
-	takeNetworks = []string{develop, "apply", "model info", "model run", "explain", "plan-table", "tune", "selftest", "bench net"}
-	runNetworks  = []string{develop, "apply", "model run", "explain", "plan-table", "bench net", "eval"}
+	takeNetworks = []string{develop, "apply", "classify", "model info", "model run", "explain", "plan-table", "tune", "selftest", "bench net"}
+	runNetworks  = []string{develop, "apply", "classify", "model run", "explain", "plan-table", "bench net", "eval"}
 	makeFiles    = []string{develop, "apply", "compare", "model import", "model run", "bench net", "bench conv", "bench gemm"}
 	runSuites    = []string{"bench conv", "bench gemm"}
 	benchmarks   = []string{"bench net", "bench conv", "bench gemm", "bench ladder"}
@@ -157,7 +157,7 @@ var flagTable = []flag{
 		help: "index, platform:device, part of a name, or host",
 		more: "Several photos share several devices: -g 0,1 or -g all. host computes in Go, without OpenCL. Without -g, enhance takes a GPU, else a CPU device, else host.",
 		to:   func(o *options) any { return &o.device }},
-	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: []string{"apply", "model run", "eval", "selftest"}, words: words("host", "0"),
+	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: []string{"apply", "classify", "model run", "eval", "selftest"}, words: words("host", "0"),
 		help: "index, platform:device, part of a name, or host",
 		to:   func(o *options) any { return &o.device }},
 	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: append([]string{"explain", "plan-table", "tune"}, benchmarks...), words: words("0"),
@@ -167,7 +167,7 @@ var flagTable = []flag{
 		help: "list the devices that -g takes",
 		more: "With --json, also their profiles for --device-profile.",
 		to:   func(o *options) any { return &o.listDevices }},
-	{name: "mem", arg: "SIZE", group: groupDevice, commands: []string{develop, "apply", "model run", "explain", "tune", "bench net", "eval"}, basic: true,
+	{name: "mem", arg: "SIZE", group: groupDevice, commands: []string{develop, "apply", "classify", "model run", "explain", "tune", "bench net", "eval"}, basic: true,
 		help: "device memory budget: 256M, 2G; 0 for all there is",
 		more: "The default is 80 % of a GPU's memory, or half of the available memory on a CPU device. If the budget is too small, enhance exits with status 6 and prints the smallest that works.",
 		to:   func(o *options) any { return &o.mem }},
@@ -206,7 +206,7 @@ var flagTable = []flag{
 		help: "print the plan and stop",
 		more: "A dry run refuses what the run would refuse before it begins. It computes nothing but, with --precision auto, the patch that decides, and writes nothing but --plan-svg.",
 		to:   func(o *options) any { return &o.dryRun }},
-	{name: "json", group: groupReport, commands: []string{develop, "apply", "compare", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
+	{name: "json", group: groupReport, commands: []string{develop, "apply", "classify", "compare", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
 		help: "print the report as one JSON object",
 		to:   func(o *options) any { return &o.json }},
 	{name: "verbose", short: "v", group: groupReport, commands: []string{develop}, basic: true,
@@ -218,13 +218,13 @@ var flagTable = []flag{
 	{name: "verbose", short: "v", group: groupReport, commands: []string{"eval"},
 		help: "print the figures of every photo as they come",
 		to:   func(o *options) any { return &o.verbose }},
-	{name: "quiet", short: "q", group: groupReport, commands: append([]string{develop, "apply", "compare", "model run", "tune"}, benchmarks...), basic: true,
+	{name: "quiet", short: "q", group: groupReport, commands: append([]string{develop, "apply", "classify", "compare", "model run", "tune"}, benchmarks...), basic: true,
 		help: "print errors only",
 		to:   func(o *options) any { return &o.quiet }},
 	{name: "version", group: groupReport, commands: []string{develop}, basic: true,
 		help: "print the version",
 		to:   func(o *options) any { return &o.version }},
-	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "apply", "compare", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
+	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "apply", "classify", "compare", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
 		help: "print this help",
 		to:   func(o *options) any { return &o.help }},
 }

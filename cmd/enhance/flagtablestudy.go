@@ -61,6 +61,20 @@ var studyFlags = []flag{
 		help: "what the network takes: order of colours and range",
 		more: "rgb or bgr, and 01 (0 to 1), 255 (0 to 255) or -11 (-1 to 1), such as bgr255. The result has the same.",
 		to:   func(o *options) any { return &o.samples }},
+	{name: "input", short: "i", arg: "KIND", group: groupPhoto, commands: []string{"classify"}, words: viewNames,
+		help: "what the network takes: order of colours and range",
+		more: "imagenet is 0 to 1 with ImageNet's mean subtracted and its spread divided out, and the default for networks of 3 channels. The others are as for apply.",
+		to:   func(o *options) any { return &o.view }},
+	{name: "short-side", arg: "N", group: groupPhoto, commands: []string{"classify"},
+		help: "resize the picture's short side to N before the middle is taken",
+		more: "The default is 256/224 of the network's side, and that side itself if it is less than 128.",
+		to:   func(o *options) any { return &o.shortSide }},
+	{name: "labels", arg: "FILE", group: groupPhoto, commands: []string{"classify"}, files: true,
+		help: "names of the classes, one a line",
+		to:   func(o *options) any { return &o.labels }},
+	{name: "top", arg: "N", def: "5", group: groupReport, commands: []string{"classify"},
+		help: "print the N likeliest classes",
+		to:   func(o *options) any { return &o.top }},
 	{name: "output", short: "o", arg: "FILE", group: groupOutput, commands: []string{"model run"}, files: true,
 		help: "file for the result's samples, - for standard output",
 		to:   func(o *options) any { return &o.output }},
@@ -140,3 +154,5 @@ var studyFlags = []flag{
 }
 
 func sampleNames() []string { return pipeline.SampleNames }
+
+func viewNames() []string { return pipeline.ViewNames }

@@ -37,6 +37,8 @@ type options struct {
 	// model run
 	tensors        []string
 	shape, samples string // samples is of apply
+	labels, view   string // of classify
+	top, shortSide int    // of classify
 	dumps          []string
 
 	// bench and tune

@@ -16,11 +16,41 @@ func cmdMkonnx(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	kinds := map[string]*onnxtest.Net{"smoother": onnxtest.Smoother(3), "grey": onnxtest.Smoother(1), "planes": onnxtest.Smoother(4), "raw": onnxtest.RAW(), "twice": onnxtest.Enlarger(3, 2),
 		"fixed": onnxtest.Fixed(3), "difference": onnxtest.Difference(2), "halver": onnxtest.Halver(3)}
+	if args[0] == "digits" {
+		d, err := onnxtest.ReadDigits()
+		check(ts, err)
+		check(ts, os.WriteFile(ts.MkAbs(args[1]), d.Nets["conv"], 0o644))
+		return
+	}
+	kinds["mobilenet"] = onnxtest.WholeNet("mobilenet", 32, 1)
 	n := kinds[args[0]]
 	if n == nil {
 		ts.Fatalf("mkonnx: no kind %q", args[0])
 	}
 	check(ts, os.WriteFile(ts.MkAbs(args[1]), n.Encode(), 0o644))
+}
+
+// cmdMkdigit writes a drawn digit as a PNG: mkdigit N FILE.
+func cmdMkdigit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mkdigit N FILE")
+	}
+	d, err := onnxtest.ReadDigits()
+	check(ts, err)
+	f, err := os.Create(ts.MkAbs(args[1]))
+	check(ts, err)
+	defer f.Close()
+	p, err := imgio.NewPNG(f, imgio.Header{Width: 28, Height: 28, Bits: 8})
+	check(ts, err)
+	codes := d.Codes[atoi(ts, args[0])]
+	for y := range 28 {
+		var row []uint16
+		for _, v := range codes[28*y : 28*y+28] {
+			row = append(row, uint16(v)*257, uint16(v)*257, uint16(v)*257)
+		}
+		check(ts, p.WriteRow(row))
+	}
+	check(ts, p.Close())
 }
 
 // cmdMkpicture writes a PNG with colours: mkpicture FILE W H.

@@ -87,9 +87,9 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":        cmdExits,
-			"mkonnx":       cmdMkonnx,
-			"mkpicture":    cmdMkpicture,
+			"exits":     cmdExits,
+			"mkonnx":    cmdMkonnx,
+			"mkpicture": cmdMkpicture, "mkdigit": cmdMkdigit,
 			"mkraw":        cmdMkraw,
 			"mkdcp":        cmdMkdcp,
 			"mkdng":        cmdMkdng,

@@ -48,7 +48,7 @@ var families = []family{
 		return append([]conv.Algo{algo}, mma.Candidates(matrixPrecision(a), c, s)...)
 	}},
 	{"fewer multiplications", func(c conv.Caps, s conv.Shape, a conv.Arithmetic) (conv.Algo, conv.Impl) {
-		if !c.Plain && (wide(s) || waits(c, s)) && (!c.CPU || s.FLOPs() >= worthCompiling && roomy(s)) {
+		if !c.Plain && (wide(s) || waits(c, s) || c.CPU && shallow(s)) && (!c.CPU || s.FLOPs() >= worthCompiling && roomy(s)) {
 			return winograd.Choose(c, s, a.Precision)
 		}
 		return nil, nil
@@ -205,7 +205,7 @@ func Candidates(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
 				continue
 			}
 			impl, err := of[rank].New(c, s, a.Precision)
-			if err == nil && (wide(s) || impl.Granule() <= 1 && impl.Scratch(s.H) == 0) {
+			if err == nil && (wide(s) || c.CPU && shallow(s) || impl.Granule() <= 1 && impl.Scratch(s.H) == 0) {
 				seen[of[rank].Name()] = true
 				list = append(list, of[rank])
 			}
@@ -231,6 +231,12 @@ func wide(s conv.Shape) bool {
 	}
 	return s.InC() >= 32 && s.OutC >= 32 && s.InC()*s.OutC >= least
 }
+
+// shallow reports whether a layer is of a network that was imported, which pad with zeros, and has
+// the channels that make Winograd worth its price there: such layers mostly lie at the picture's
+// own size, where a row more is no more than that. DnCNN takes 1.15 processor seconds for 512×512
+// in place of 1.6, with 33 MB in place of 25.
+func shallow(s conv.Shape) bool { return s.Pad == model.PadZero && s.InC() >= 64 && s.OutC >= 48 }
 
 // waits reports whether a layer's whole plane is waited for under any plan, so that
 // tiles cost nothing: without an activation of its own it has an instance norm

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"testing"
 )
 
 // This file writes whole networks from papers with weights from a seed, in place of trained ones.
@@ -292,4 +293,26 @@ func Summarise(v []float32) Summary {
 		s.Most = max(s.Most, math.Abs(float64(x)))
 	}
 	return s
+}
+
+// Compare holds a result to a summary: 1e-4 of the largest sample, for sums times the root of
+// their number.
+func (want Summary) Compare(t testing.TB, input int, v []float32) {
+	t.Helper()
+	got, one := Summarise(v), 1e-4*want.Most
+	all := one * math.Sqrt(float64(len(v)))
+	for i, w := range want.First {
+		if d := math.Abs(float64(got.First[i] - w)); !(d <= one) {
+			t.Errorf("input %d, sample %d: %v, onnxruntime makes %v", input, i, got.First[i], w)
+		}
+	}
+	if d := math.Abs(got.Sum - want.Sum); !(d <= all) {
+		t.Errorf("input %d: sum %v, onnxruntime's %v", input, got.Sum, want.Sum)
+	}
+	if d := math.Abs(got.Weight - want.Weight); !(d <= 3*all) {
+		t.Errorf("input %d: weighted sum %v, onnxruntime's %v", input, got.Weight, want.Weight)
+	}
+	if d := math.Abs(got.Most - want.Most); !(d <= one) {
+		t.Errorf("input %d: largest magnitude %v, onnxruntime's %v", input, got.Most, want.Most)
+	}
 }

@@ -163,3 +163,20 @@ func Median(v []float64) float64 {
 	n := len(v)
 	return (v[(n-1)/2] + v[n/2]) / 2
 }
+
+// ClassifyReport is what a classifier says of a picture.
+type ClassifyReport struct {
+	Input   string        `json:"input"`
+	Picture [2]int        `json:"picture"` // rows and columns
+	Softmax bool          `json:"softmax"` // the network has none, so probabilities were made here
+	Classes []Class       `json:"classes"` // the likeliest first
+	Run     *TensorReport `json:"run,omitempty"`
+}
+
+// Class is one of a classifier's classes.
+type Class struct {
+	Index       int     `json:"index"`
+	Label       string  `json:"label,omitempty"`
+	Probability float64 `json:"probability"`
+	Value       float64 `json:"value"` // what the network makes
+}

@@ -1,0 +1,85 @@
+package exec_test
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"enhance/internal/convtest"
+	"enhance/internal/exec"
+	"enhance/internal/onnxtest"
+	"enhance/memplan"
+	"enhance/model"
+	"enhance/model/onnx"
+	"enhance/model/onnximport"
+)
+
+// imported reads a network for inputs of side×side.
+func imported(t *testing.T, file []byte, side int) *model.Model {
+	t.Helper()
+	f, err := onnx.Parse(file, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := onnximport.Import(f, onnximport.Options{H: side, W: side})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net.Model
+}
+
+// TestWholeNets is onnxtest's test of networks of papers, on the device.
+func TestWholeNets(t *testing.T) {
+	info := convtest.Device(t).Info()
+	golden := map[string][]onnxtest.Summary{}
+	text, err := os.ReadFile("../onnxtest/testdata/nets.json")
+	if err == nil {
+		err = json.Unmarshal(text, &golden)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"srvgg", "mobilenetv2"}
+	if !testing.Short() {
+		names = []string{"alexnet", "mobilenet", "mobilenetv2", "resnet34", "srvgg", "vgg16"}
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			side := onnxtest.Whole[name]
+			m := imported(t, onnxtest.WholeNet(name, 8, 1).Encode(), side)
+			job, err := exec.Prepare(m, side, side, info, exec.Options{Budget: memplan.Unlimited(), Poison: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, want := range golden[name] {
+				want.Compare(t, k, runJob(t, job, &tensor{c: 3, h: side, w: side, v: onnxtest.PseudoPicture(uint64(k), 3*side*side)}).v)
+			}
+		})
+	}
+}
+
+// TestDigits classifies drawn digits on the device as PyTorch does.
+func TestDigits(t *testing.T) {
+	info := convtest.Device(t).Info()
+	d, err := onnxtest.ReadDigits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range d.Nets {
+		job, err := exec.Prepare(imported(t, file, 28), 28, 28, info, exec.Options{Budget: memplan.Unlimited()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, want := range d.Logits[name] {
+			if k%10 != 0 && testing.Short() {
+				continue
+			}
+			got := runJob(t, job, &tensor{c: 1, h: 28, w: 28, v: d.Pictures[k]}).v
+			onnxtest.Summarise(want).Compare(t, k, got)
+			if slices.Index(got, slices.Max(got)) != slices.Index(want, slices.Max(want)) {
+				t.Errorf("%s, picture %d: %v, PyTorch makes %v", name, k, got, want)
+			}
+		}
+	}
+}
