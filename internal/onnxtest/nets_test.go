@@ -13,7 +13,7 @@ import (
 )
 
 // TestWholeNets compares the networks of papers, with an eighth of their channels, with what
-// onnxruntime makes of three inputs. scripts/onnxnets says how to write testdata/nets.json again.
+// onnxruntime makes of three inputs. TestNetFiles says how to write testdata/nets.json again.
 func TestWholeNets(t *testing.T) {
 	golden := map[string][]Summary{}
 	text, err := os.ReadFile("testdata/nets.json")
