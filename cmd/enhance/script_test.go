@@ -93,6 +93,7 @@ func TestScripts(t *testing.T) {
 			"mkraw":        cmdMkraw,
 			"mkdcp":        cmdMkdcp,
 			"mkdng":        cmdMkdng,
+			"mkphoto":      cmdMkphoto,
 			"croprgb":      cmdCroprgb,
 			"head":         cmdHead,
 			"size":         cmdSize,
