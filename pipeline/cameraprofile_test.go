@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -229,6 +230,29 @@ func TestProfilesRefused(t *testing.T) {
 		_, err := s.Enhance(context.Background(), j)
 		if pipeline.Classify(err) != pipeline.ClassOption || !strings.Contains(err.Error(), tt.want) || out.Len() > 0 {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+// TestLookAnyPlan: the bytes of a picture with a look and another output profile depend on
+// neither strips, budget nor cores.
+func TestLookAnyPlan(t *testing.T) {
+	needOpenCL(t)
+	look := &mosaic.Profile{HueSat1: constant(6, 3, 1, 12, 0.8, 1), Look: constant(4, 2, 2, 5, 0.9, 1), ToneCurve: [][2]float64{{0, 0}, {0.25, 0.375}, {1, 1}}}
+	made := func(set pipeline.Settings, procs int) []byte {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+		set.Model = "pynet-m-random:x,size=tiny"
+		var out bytes.Buffer
+		meta := mosaic.Meta{Profile: look, ColorMatrix1: profiled(nil).Meta.ColorMatrix1, Illuminant1: 21}
+		j := nikon(t).crop(300, 200, 150, 130).asDNG(t, &out, meta)
+		j.Tone, j.ProfileLook, j.Output.Profile = pipeline.ToneNatural, pipeline.LookProfile, "p3"
+		develop(t, session(t, set), j)
+		return out.Bytes()
+	}
+	want := made(pipeline.Settings{}, runtime.GOMAXPROCS(0))
+	for i, set := range []pipeline.Settings{{PlanOptions: pipeline.PlanOptions{StripRows: 4}}, {PlanOptions: pipeline.PlanOptions{WholePlanes: true}}, {Memory: pipeline.Limit(2 << 20)}} {
+		if !bytes.Equal(made(set, 1+i%2), want) {
+			t.Errorf("settings %+v change the picture", set)
 		}
 	}
 }
