@@ -2,9 +2,7 @@ package pipeline
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"unicode"
 
 	"enhance/internal/colour"
 	"enhance/raw"
@@ -142,24 +140,6 @@ func profileFits(p *mosaic.Profile, m *raw.Meta, rep *Report) error {
 		return nil
 	}
 	return optionErrorf("dcp", "the profile is for %s, and the photo was taken by %s", p.Camera, names[0])
-}
-
-// sameCamera compares names without case and marks, which their writers vary; one of them may
-// leave out the maker before the model.
-func sameCamera(a, b string) bool {
-	x, y := plainWords(a), plainWords(b)
-	if len(x) < len(y) {
-		x, y = y, x
-	}
-	if strings.Join(x, "") == strings.Join(y, "") {
-		return true
-	}
-	return len(y) > 0 && slices.Equal(x[len(x)-len(y):], y) && strings.ContainsAny(y[len(y)-1], "0123456789")
-}
-
-// plainWords are a name's words of letters and digits.
-func plainWords(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 func tableOf(t *mosaic.HueSatMap) *colour.HueSatTable {
