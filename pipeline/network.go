@@ -207,6 +207,9 @@ func ModelInfo(spec string, level, rows, cols int) (*model.Info, error) {
 // fitPicture makes the session's model that for a picture of so many rows and columns, and gives its padded sides, if the
 // network is one for pictures.
 func (s *Session) fitPicture(rows, cols int) (h, w int, ok bool, err error) {
+	if err := s.hasNetwork(); err != nil {
+		return 0, 0, false, err
+	}
 	if s.imported == nil || forRAW(s.model, s.modelName) == nil {
 		return 0, 0, false, nil
 	}

@@ -14,6 +14,14 @@ import (
 // Classical is the model that is none: photos are developed by the classical demosaicer.
 const Classical = "classical"
 
+// hasNetwork refuses what is about a network where there is none.
+func (s *Session) hasNetwork() error {
+	if s.set.Model == Classical {
+		return optionErrorf("model", "%s develops photos without a network: name one", Classical)
+	}
+	return nil
+}
+
 // sensorOf is what kind of photo a network would have to take, 0 if there is none for it.
 func sensorOf(m *raw.Meta) model.Sensors {
 	if m.Linear {

@@ -111,6 +111,9 @@ type tensorRun struct {
 // newTensorRun checks the input. Its result has a report even if there is an error.
 func (s *Session) newTensorRun(ctx context.Context, j *TensorJob) (*tensorRun, error) {
 	r := &tensorRun{session: s, job: j, report: s.newTensorReport(j)}
+	if err := s.hasNetwork(); err != nil {
+		return r, err
+	}
 	in, whole := &j.Input, s.model
 	if s.imported != nil && in.H > 0 && in.W > 0 {
 		net, err := s.imported.At(in.H, in.W)

@@ -149,6 +149,9 @@ func outcomeText(o *tune.Outcome) string {
 // before are replaced.
 func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration) (*facts.TuneReport, error) {
 	start := time.Now()
+	if err := s.hasNetwork(); err != nil {
+		return nil, err
+	}
 	if s.device.info == nil || s.device.choice.Device == nil || s.device.profile != nil {
 		return nil, optionErrorf("device", "tuning measures on an OpenCL device itself: choose one that is here, without a profile")
 	}
