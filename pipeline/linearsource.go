@@ -15,7 +15,7 @@ import (
 type linearSource struct {
 	photo  *raw.Photo
 	geo    geometry
-	levels *levels
+	levels *linearLevels
 	cols   [2][]int32
 	blocks map[int][]float32 // decoded ones, by number from the region's first row
 	lines  buffers.Slices[float32]
@@ -29,7 +29,7 @@ type linearSource struct {
 const linearBlocks = 6
 
 func newLinearSource(p *raw.Photo, g geometry, l *levels) *linearSource {
-	return &linearSource{photo: p, geo: g, levels: l, cols: [2][]int32{g.sampleColumns(0), g.sampleColumns(1)}, blocks: map[int][]float32{}}
+	return &linearSource{photo: p, geo: g, levels: newLinearLevels(l), cols: [2][]int32{g.sampleColumns(0), g.sampleColumns(1)}, blocks: map[int][]float32{}}
 }
 
 func (s *linearSource) failure() error { return s.err }
@@ -87,17 +87,21 @@ type linearRows struct {
 
 func (s *linearRows) Row(y int, planes [][]float32) {
 	region, stride := s.geo.region, s.photo.Meta().Width
-	line, noise := s.lines.Get(region.Width()), s.lines.Get(region.Width())
+	line := s.lines.Get(region.Width())
+	var noise []float32
+	if s.levels.noise[0] != nil {
+		noise = s.lines.Get(region.Width())
+	}
 	for r := range 2 {
 		at := s.geo.sampleRow(y, r)
 		block := s.held[at/blockRows-s.first]
 		for c := range 3 {
 			light := block[(3*(at%blockRows)+c)*stride+region.X0:][:region.Width()]
-			s.levels.linear(raw.Colour(c), light, line, noise)
+			s.levels.row(raw.Colour(c), light, line, noise)
 			for j, cols := range s.cols {
 				k := model.MaskedPlane(c, r, j)
 				gather(planes[k], line, cols)
-				if s.levels.noise != nil {
+				if noise != nil {
 					gather(planes[3*4+k], noise, cols)
 				}
 			}
@@ -110,18 +114,6 @@ func (s *linearRows) Row(y int, planes [][]float32) {
 func (s *linearRows) End() error {
 	s.busy.end()
 	return nil
-}
-
-// linear makes network samples, and those of their noise plane, of a demosaiced photo's light.
-func (l *levels) linear(c raw.Colour, light, dst, noise []float32) {
-	gain := l.gains[c]
-	for i, v := range light {
-		x := l.conv.Limit(float64(v) * gain)
-		dst[i] = float32(l.conv.Encode(x))
-		if l.noise != nil {
-			noise[i] = l.strength(x, c)
-		}
-	}
 }
 
 // linearBytes is what a linearSource holds.

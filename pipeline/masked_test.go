@@ -22,7 +22,7 @@ var maskedConvention = model.Convention{Samples: model.SamplesMasked, Sensors: m
 func light(y, x, c int) float64 { return float64((31*y+17*x+57*c)%97)/90 - 0.05 }
 
 // opened is a DNG of light behind a filter array, or of all colours if there is none.
-func opened(t *testing.T, p mosaic.Pattern, w, h int, crop mosaic.Rect) *raw.Photo {
+func opened(t testing.TB, p mosaic.Pattern, w, h int, crop mosaic.Rect) *raw.Photo {
 	t.Helper()
 	s := dng.Spec{Width: w, Height: h, Bits: 16}
 	s.Meta.CFA, s.Meta.Crop = p, crop
