@@ -229,7 +229,7 @@ var flagTable = []flag{
 		to:   func(o *options) any { return &o.help }},
 }
 
-func init() { flagTable = withFarm(slices.Concat(flagTable, studyFlags, reportFlags)) }
+func init() { flagTable = withWatch(withFarm(slices.Concat(flagTable, studyFlags, reportFlags))) }
 
 // words makes a completion of fixed words.
 func words(all ...string) func() []string { return func() []string { return all } }

@@ -12,6 +12,7 @@
 //	develop.go, order.go, conflicts.go               developing photos
 //	inputs.go, filelist.go, stdinphoto.go            which photos
 //	targets.go, shard.go                             what becomes of each
+//	watch.go                                         photos that come into a folder
 //	report.go, lines.go, summary.go, ordered.go      what is printed about photos
 //	meter.go, notices.go                             progress, and news of a session
 //	model*.go, bench*.go, eval.go, explain.go, ...   the other commands

@@ -26,6 +26,9 @@ type options struct {
 	// pages to look at
 	pageFile string
 
+	// watch
+	poll float64
+
 	// colour and noise
 	resize, lens, wb, tone, dcp, look, exposure, sharpen, denoise, noise, defects string
 

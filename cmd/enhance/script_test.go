@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", data)
+			e.Setenv("CONTRIB", filepath.Join(filepath.Dir(data), "contrib"))
 			e.Setenv("LIBRAW", os.Getenv(libraw.LibraryEnv))
 			if program, err := exec.LookPath("enhance"); err == nil { // for scripts that change PATH
 				e.Setenv("ENHANCE", program)
@@ -112,6 +113,7 @@ func TestScripts(t *testing.T) {
 			"faultydriver": cmdFaultydriver,
 			"cutall":       cmdCutall,
 			"atmost":       cmdAtmost,
+			"await":        cmdAwait,
 		},
 	})
 }

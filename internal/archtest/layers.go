@@ -4,7 +4,7 @@ package archtest
 // imports only packages of lower layers. ARCHITECTURE.md has the same list; the
 // test compares them.
 var layers = [][]string{
-	{"farm",
+	{"farm", "internal/arrivals",
 		"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/boundtest", "internal/buffers", "internal/bytesize", "internal/highlights", "internal/hostmemory", "internal/jpegbits", "internal/printable", "internal/regularfile", "internal/sharpen", "internal/suggest", "internal/usage", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
 	{"farm/store",
 		"internal/icc",
@@ -33,7 +33,8 @@ var tools = []string{"scripts/before-after", "scripts/colorchecker", "scripts/fa
 var external = map[string][]string{
 	"github.com/disintegration/imaging": {"scripts/before-after"},
 	"github.com/ebitengine/purego":      {"clrt", "raw/libraw"}, // there in a process of its own: what LibRaw breaks is not this one
-	"github.com/klauspost/compress":     {"internal/imgio"},     // Huffman codes 1.6 times as fast as the standard library's
+	"github.com/fsnotify/fsnotify":      {"internal/arrivals"},
+	"github.com/klauspost/compress":     {"internal/imgio"}, // Huffman codes 1.6 times as fast as the standard library's
 	"github.com/nats-io/nats-server":    {"farm/queue"},
 	"github.com/nats-io/nats.go":        {"farm/queue", "farm/store"},
 	"github.com/nats-io/nkeys":          {"farm/queue"},
@@ -51,7 +52,7 @@ var external = map[string][]string{
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
 	"farm", "farm/queue", "farm/sim", "farm/store", "farm/work",
-	"internal/htmlreport", "internal/sidebyside",
+	"internal/arrivals", "internal/htmlreport", "internal/sidebyside",
 	"internal/icc",
 	"raw/dcp",
 	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/highlights", "internal/hostmemory", "internal/sharpen", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/onnx", "model/onnximport", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
