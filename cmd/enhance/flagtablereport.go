@@ -24,7 +24,7 @@ var reportFlags = []flag{
 }
 
 // watchTakes are flags of the main command that watch takes beside the settings of pictures.
-var watchTakes = []string{"recursive", "quiet", "help", "device", "mem", "host-mem", "jobs", "no-tune", "strip"}
+var watchTakes = []string{"recursive", "quiet", "help", "device", "mem", "host-mem", "jobs", "no-tune"}
 
 // withWatch has watch take flags of the main command.
 func withWatch(table []flag) []flag {
