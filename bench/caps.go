@@ -6,8 +6,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/mma"
-	"enhance/conv/wgmma"
+	"enhance/internal/exec"
 	"enhance/internal/peak"
 )
 
@@ -18,9 +17,7 @@ func Caps(dev *clrt.Device) (conv.Caps, error) {
 	if err != nil {
 		return c, err
 	}
-	if c.Matrix, err = mma.Probe(cl); err == nil && c.Matrix {
-		c.Warpgroup, err = wgmma.Probe(cl)
-	}
+	c.Matrix, c.Warpgroup, err = exec.ProbeUnits(cl)
 	return c, errors.Join(err, cl.Close())
 }
 

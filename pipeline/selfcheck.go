@@ -221,23 +221,10 @@ func (s *Session) tryPrecision(ctx context.Context, p Precision) (out []float32,
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	shape, planes := job.Program.Tensors[job.Program.Output].Shape, s.model.Graph.Nodes[0].C
-	patch := &Tensor{model.Shape{C: planes, H: h, W: w}, s.patchSamples(planes, h, w)}
-	t := &Tensor{Shape: shape, Data: make([]float32, shape.Elems())}
-	return t.Data, e.Run(ctx, tensorSource{patch}, tensorSink{t}, nil)
+	patch := &exec.Planes{Shape: model.Shape{C: planes, H: h, W: w}, Data: s.patchSamples(planes, h, w)}
+	t := &exec.Planes{Shape: shape, Data: make([]float32, shape.Elems())}
+	return t.Data, e.Run(ctx, exec.PlanesSource{Planes: patch}, exec.PlanesSink{Planes: t}, nil)
 }
-
-// tensorSource is an exec.Source of a tensor.
-type tensorSource struct{ *Tensor }
-
-func (s tensorSource) Rows(int, int) (exec.Rows, error) { return s, nil }
-
-func (s tensorSource) Row(y int, planes [][]float32) {
-	for c, line := range planes {
-		copy(line, s.Data[(c*s.H+y)*s.W:][:s.W])
-	}
-}
-
-func (s tensorSource) End() error { return nil }
 
 // patchSamples is a scene of planes in 0..1: a ramp from black to white with
 // blocks, thin lines and noise on it; planes after the fourth are those of a

@@ -62,7 +62,7 @@ func (s *Session) RunTensor(ctx context.Context, j TensorJob) (*Tensor, *facts.T
 		return nil, r.report, errPlanOnly
 	}
 	r.out.Data = make([]float32, r.out.Elems())
-	err = r.network.compute(r, tensorSink{r.out}, func() error { return nil }, nil)
+	err = r.network.compute(r, exec.PlanesSink{Planes: (*exec.Planes)(r.out)}, func() error { return nil }, nil)
 	err = errors.Join(err, r.session.runner.closeEngine())
 	if ctx.Err() != nil {
 		err = ctx.Err()
@@ -178,23 +178,6 @@ func (r *tensorRun) Row(y int, planes [][]float32) {
 
 // End implements exec.Rows.
 func (r *tensorRun) End() error { return nil }
-
-// tensorSink keeps what the crop of the result needs.
-type tensorSink struct{ out *Tensor }
-
-// Rows implements exec.Sink.
-func (s tensorSink) Rows(int, int) (exec.Rows, error) { return s, nil }
-
-func (s tensorSink) Row(y int, planes [][]float32) {
-	if y >= s.out.H {
-		return
-	}
-	for c, line := range planes {
-		copy(s.out.Data[(c*s.out.H+y)*s.out.W:][:s.out.W], line)
-	}
-}
-
-func (s tensorSink) End() error { return nil }
 
 // nonFinite finds the first sample that is not finite.
 func (r *tensorRun) nonFinite() error {

@@ -61,7 +61,7 @@ func timeRuns(r *facts.Timing, ctx context.Context, dev *clrt.Device, m *model.M
 	}
 	defer e.Close()
 	r.Prepare = time.Since(start).Seconds()
-	in := formulaSource{r.Input, model.FormulaTensor("bench", "input", int(r.Input.Elems()))}
+	in := PlanesSource{&Planes{r.Input, model.FormulaTensor("bench", "input", int(r.Input.Elems()))}}
 	for i := range n {
 		if opt.Profiler != nil && i == n-1 {
 			opt.Profiler.Pause(false)
@@ -81,22 +81,6 @@ func timeRuns(r *facts.Timing, ctx context.Context, dev *clrt.Device, m *model.M
 	_, r.PeakResident = usage.Process()
 	return job, took, cpu, nil
 }
-
-type formulaSource struct {
-	model.Shape
-	data []float32
-}
-
-// Rows implements Source.
-func (s formulaSource) Rows(int, int) (Rows, error) { return s, nil }
-
-func (s formulaSource) Row(y int, planes [][]float32) {
-	for c, line := range planes {
-		copy(line, s.data[(c*s.H+y)*s.W:][:s.W])
-	}
-}
-
-func (s formulaSource) End() error { return nil }
 
 // finiteSink counts rows and samples that are not finite.
 type finiteSink struct{ rows, bad atomic.Int64 }

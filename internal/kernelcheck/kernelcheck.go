@@ -10,8 +10,6 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/conv/mma"
-	"enhance/conv/wgmma"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
 	"enhance/memplan"
@@ -116,14 +114,8 @@ func open(d *clrt.Device) (*tester, error) {
 		return nil, err
 	}
 	t := &tester{info: d.Info(), ctx: c}
-	if t.info.Type == clrt.GPU {
-		if t.matrix, err = mma.Probe(c); err == nil && t.matrix {
-			t.warpgroup, err = wgmma.Probe(c)
-		}
-		if err != nil {
-			c.Close()
-			return nil, err
-		}
+	if t.matrix, t.warpgroup, err = exec.ProbeUnits(c); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return t, nil
 }
@@ -307,36 +299,14 @@ func (t *tester) once(ctx context.Context, c *testCase, m *model.Model, in []flo
 	}
 	start = time.Now()
 	shape := job.Program.Tensors[job.Program.Output].Shape
-	to := &samples{Shape: shape, v: slices.Repeat([]float32{float32(math.NaN())}, int(shape.Elems()))}
-	from := &samples{Shape: model.Shape{C: c.graph.Nodes[0].C, H: c.h, W: c.w}, v: in, source: true}
-	if err := e.Run(ctx, from, to, nil); err != nil {
+	to := &exec.Planes{Shape: shape, Data: slices.Repeat([]float32{float32(math.NaN())}, int(shape.Elems()))}
+	from := &exec.Planes{Shape: model.Shape{C: c.graph.Nodes[0].C, H: c.h, W: c.w}, Data: in}
+	if err := e.Run(ctx, exec.PlanesSource{Planes: from}, exec.PlanesSink{Planes: to}, nil); err != nil {
 		return nil, err
 	}
 	k.Running = time.Since(start).Seconds()
 	if e.Peak() != job.Plan.Peak {
 		return nil, fmt.Errorf("the device held %d bytes, and the plan says %d", e.Peak(), job.Plan.Peak)
 	}
-	return to.v, nil
+	return to.Data, nil
 }
-
-// samples are an exec.Source or an exec.Sink in memory: sample (c,y,x) at (c·H+y)·W+x.
-type samples struct {
-	model.Shape
-	v      []float32
-	source bool
-}
-
-func (s *samples) Rows(int, int) (exec.Rows, error) { return s, nil }
-
-func (s *samples) Row(y int, planes [][]float32) {
-	for c, line := range planes {
-		own := s.v[(c*s.H+y)*s.W:][:s.W]
-		if s.source {
-			copy(line, own)
-		} else {
-			copy(own, line)
-		}
-	}
-}
-
-func (s *samples) End() error { return nil }
