@@ -1,6 +1,7 @@
 package onnximport
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -58,8 +59,51 @@ const (
 )
 
 // Import makes a model of f. It returns an *Error, an onnx.FormatError, or the error of reading external data.
+//
+// Which of an input's dimensions are channels, rows and columns is as most networks have it. Where
+// the network cannot run so, the others are tried (see layouts): what a layout computes is always
+// what ONNX says. The error is that of the first.
 func Import(f *onnx.File, o Options) (*Network, error) {
-	im := &importer{f: f, o: o, opset: f.Opsets[""], values: map[string]*value{}, uses: map[string]int{},
+	net, err := importAs(f, o, nil)
+	if refused := new(Error); !errors.As(err, &refused) {
+		return net, err
+	}
+	for _, layout := range layouts[rankOf(f, o)] {
+		if net, other := importAs(f, o, &layout); other == nil {
+			return net, nil
+		}
+	}
+	return nil, err
+}
+
+// layouts are the axes of channels, rows and columns that are tried, by the number of dimensions.
+var layouts = map[int][][3]int{
+	2: {{1, -1, 0}, {0, -1, 1}},
+	3: {{0, 1, 2}, {2, 0, 1}, {1, 0, 2}},
+	4: {{3, 1, 2}},
+}
+
+// rankOf is the number of dimensions of a file's only input without constants, 0 if there are
+// several or it does not say, and for long graphs, whose layout is no question.
+func rankOf(f *onnx.File, o Options) (rank int) {
+	if len(f.Graph.Nodes) > 256 {
+		return 0
+	}
+	for _, v := range f.Graph.Inputs {
+		if f.Graph.Initializers[v.Name] != nil || o.Constants[v.Name] != nil {
+			continue
+		}
+		if rank > 0 && rank != len(v.Dims) || !v.Ranked {
+			return 0
+		}
+		rank = len(v.Dims)
+	}
+	return rank
+}
+
+// importAs imports with inputs of that layout; nil: the usual one.
+func importAs(f *onnx.File, o Options, layout *[3]int) (*Network, error) {
+	im := &importer{f: f, o: o, layout: layout, opset: f.Opsets[""], values: map[string]*value{}, uses: map[string]int{},
 		params: map[string]*model.Tensor{}, from: map[string]string{}, room: max(1<<24, f.Size())}
 	if im.opset < minOpset || im.opset > maxOpset {
 		return nil, refuse("the file uses opset %d of ONNX's operations: %d to %d are understood; convert it with onnx.version_converter", im.opset, minOpset, maxOpset)
@@ -97,6 +141,7 @@ func Import(f *onnx.File, o Options) (*Network, error) {
 type importer struct {
 	f      *onnx.File
 	o      Options
+	layout *[3]int // of inputs; nil: the usual one
 	opset  int64
 	grow   *model.Grower
 	values map[string]*value

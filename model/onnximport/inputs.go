@@ -78,6 +78,8 @@ func (im *importer) port(v *onnx.Value, nodes []*onnx.Node) (Port, model.Shape, 
 	}
 	p.Axes = standard(rank)
 	switch {
+	case im.layout != nil:
+		p.Axes = *im.layout
 	case rank == 3 && !batched(nodes) && !(im.opset < 7 && slopes(nodes)):
 		p.Axes = [3]int{0, 1, 2}
 	case rank == 2 && !batched(nodes) && !rows(nodes):
