@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"math"
+	"sync"
 	"time"
 
 	"enhance/internal/buffers"
@@ -17,19 +18,27 @@ type linearSource struct {
 	geo    geometry
 	levels *linearLevels
 	cols   [2][]int32
-	blocks map[int][]float32 // decoded ones, by number from the region's first row
+	mu     sync.Mutex
+	blocks map[int]*linearBlock // decoded ones, by number from the region's first row
+	pool   buffers.Slices[float32]
 	lines  buffers.Slices[float32]
 	busy   busyTime
 	decode time.Duration
 	err    error
 }
 
+// linearBlock is a block of decoded rows.
+type linearBlock struct {
+	rows  []float32
+	users int // ranges that are being made of it, and 1 while it is among the decoded ones
+}
+
 // linearBlocks is how many blocks of blockRows rows are held at most: those of a chunk of
 // the network's input, of the next, and those that the bottom reflects.
-const linearBlocks = 6
+const linearBlocks = 8
 
 func newLinearSource(p *raw.Photo, g geometry, l *levels) *linearSource {
-	return &linearSource{photo: p, geo: g, levels: newLinearLevels(l), cols: [2][]int32{g.sampleColumns(0), g.sampleColumns(1)}, blocks: map[int][]float32{}}
+	return &linearSource{photo: p, geo: g, levels: newLinearLevels(l), cols: [2][]int32{g.sampleColumns(0), g.sampleColumns(1)}, blocks: map[int]*linearBlock{}}
 }
 
 func (s *linearSource) failure() error { return s.err }
@@ -43,9 +52,12 @@ func (s *linearSource) Rows(y0, y1 int) (exec.Rows, error) {
 	first, last := s.geo.sampleRows(y0, y1)
 	first, last = first/blockRows, last/blockRows
 	start := time.Now()
-	for n := range s.blocks {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n, b := range s.blocks {
 		if n < first-1 || n > last { // what the bottom reflects may be in the block before
 			delete(s.blocks, n)
+			s.release(b)
 		}
 	}
 	r := &linearRows{linearSource: s, first: first}
@@ -55,6 +67,7 @@ func (s *linearSource) Rows(y0, y1 int) (exec.Rows, error) {
 			s.err = err
 			return nil, err
 		}
+		b.users++
 		r.held = append(r.held, b)
 	}
 	s.decode += time.Since(start)
@@ -62,16 +75,23 @@ func (s *linearSource) Rows(y0, y1 int) (exec.Rows, error) {
 	return r, nil
 }
 
-// block is block n of the region, decoded.
-func (s *linearSource) block(n int) ([]float32, error) {
+// release takes a user from a block. mu is held.
+func (s *linearSource) release(b *linearBlock) {
+	if b.users--; b.users == 0 {
+		s.pool.Put(b.rows)
+	}
+}
+
+// block is block n of the region, decoded. mu is held.
+func (s *linearSource) block(n int) (*linearBlock, error) {
 	if b := s.blocks[n]; b != nil {
 		return b, nil
 	}
 	region, w := s.geo.region, s.photo.Meta().Width
 	y := n * blockRows
 	rows := min(blockRows, region.Height()-y)
-	b := make([]float32, 3*rows*w)
-	if err := s.photo.ReadLinear(region.Y0+y, rows, b); err != nil {
+	b := &linearBlock{rows: s.pool.Get(3 * min(blockRows, region.Height()) * w), users: 1}
+	if err := s.photo.ReadLinear(region.Y0+y, rows, b.rows); err != nil {
 		return nil, err
 	}
 	s.blocks[n] = b
@@ -82,7 +102,7 @@ func (s *linearSource) block(n int) ([]float32, error) {
 type linearRows struct {
 	*linearSource
 	first int
-	held  [][]float32 // blocks from it on
+	held  []*linearBlock // from it on
 }
 
 func (s *linearRows) Row(y int, planes [][]float32) {
@@ -94,7 +114,7 @@ func (s *linearRows) Row(y int, planes [][]float32) {
 	}
 	for r := range 2 {
 		at := s.geo.sampleRow(y, r)
-		block := s.held[at/blockRows-s.first]
+		block := s.held[at/blockRows-s.first].rows
 		for c := range 3 {
 			light := block[(3*(at%blockRows)+c)*stride+region.X0:][:region.Width()]
 			s.levels.row(raw.Colour(c), light, line, noise)
@@ -113,6 +133,11 @@ func (s *linearRows) Row(y int, planes [][]float32) {
 
 func (s *linearRows) End() error {
 	s.busy.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.held {
+		s.release(b)
+	}
 	return nil
 }
 
