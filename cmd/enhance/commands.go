@@ -41,7 +41,7 @@ func init() {
 		benchNetCommand, benchConvCommand, benchGEMMCommand, benchLadderCommand,
 		evalCommand,
 		{name: "farm", summary: "develop an archive on many machines"},
-		farmRunCommand, farmServeCommand, farmSubmitCommand, farmWorkCommand, farmStatusCommand, farmRetryCommand, farmCancelCommand, farmVerifyCommand, farmKeysCommand, farmMakeCommand,
+		farmRunCommand, farmServeCommand, farmSubmitCommand, farmWorkCommand, farmStatusCommand, farmRetryCommand, farmCancelCommand, farmFetchCommand, farmVerifyCommand, farmKeysCommand, farmMakeCommand,
 		helpCommand, versionCommand, completionCommand, manCommand, completeCommand,
 	}
 }

@@ -115,7 +115,7 @@ func (f *submission) done(t *farm.Task) bool {
 }
 
 // sized finds the size classes of photos, several at a time, in the order of tasks.
-func (f *submission) sized(tasks iter.Seq[*farm.Task]) iter.Seq[queue.Sized] {
+func (f *submission) sized(ctx context.Context, tasks iter.Seq[*farm.Task]) iter.Seq[queue.Sized] {
 	return func(yield func(queue.Sized) bool) {
 		type found struct {
 			task  *farm.Task
@@ -125,12 +125,19 @@ func (f *submission) sized(tasks iter.Seq[*farm.Task]) iter.Seq[queue.Sized] {
 		give := func() bool {
 			first := ahead[0]
 			ahead = ahead[1:]
-			return yield(queue.Sized{Task: first.task, Class: <-first.class})
+			class := <-first.class
+			f.mu.Lock()
+			failed := f.failed != nil
+			f.mu.Unlock()
+			return !failed && yield(queue.Sized{Task: first.task, Class: class})
 		}
 		for t := range tasks {
 			next := found{t, make(chan int, 1)}
 			ahead = append(ahead, next)
-			go func() { next.class <- f.classOf(t) }()
+			go func() {
+				f.send(ctx, t)
+				next.class <- f.classOf(t)
+			}()
 			if len(ahead) > runtime.GOMAXPROCS(0) && !give() {
 				return
 			}
@@ -155,4 +162,20 @@ func (f *submission) classOf(t *farm.Task) int {
 	defer p.Close()
 	m := p.Meta()
 	return farm.SizeClass(m.Width, m.Height)
+}
+
+// send sends the photo itself, if workers do not share its folder. A photo that cannot be
+// read is submitted anyway: a worker names it.
+func (f *submission) send(ctx context.Context, t *farm.Task) {
+	if f.objects == nil {
+		return
+	}
+	sum, err := f.objects.Put(ctx, filepath.Join(f.path, filepath.FromSlash(t.Photo)))
+	if t.Content = sum; err != nil && sum != "" {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.failed == nil {
+			f.failed = err
+		}
+	}
 }

@@ -6,10 +6,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"enhance/farm"
 	"enhance/farm/queue"
 	"enhance/farm/store"
+	"enhance/farm/work"
 )
 
 var farmSubmitCommand = &command{name: "farm submit", summary: "give photos to a farm", usage: []string{"farm submit DIR|PHOTO... [--photos DIR] [SETTINGS]"}, run: runFarmSubmit, files: true,
@@ -27,16 +29,8 @@ func runFarmSubmit(c *call) error {
 		return err
 	}
 	defer f.root.Close()
-	if c.skipExisting {
-		if c.results == "" {
-			return usagef("--skip-existing needs --results: the folder that has the pictures")
-		}
-		d, err := openStore(c.results)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		f.store = d
+	if c.skipExisting && c.results == "" {
+		return usagef("--skip-existing needs --results: the folder that has the pictures, or nats:")
 	}
 	ctx, stop := interruptible(c.env, func() {})
 	defer stop()
@@ -45,6 +39,25 @@ func runFarmSubmit(c *call) error {
 		return err
 	}
 	defer q.Close()
+	if c.photosRoot == objectsURL {
+		if f.objects, err = work.OpenObjects(ctx, q.JetStream(), ""); err != nil {
+			return err
+		}
+	}
+	switch c.results {
+	case "":
+	case objectsURL:
+		if f.store, err = store.OpenObjects(ctx, q.JetStream(), ""); err != nil {
+			return err
+		}
+	default:
+		d, err := openStore(c.results)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		f.store = d
+	}
 	if err := f.submit(ctx, q); err != nil {
 		return err
 	}
@@ -61,8 +74,12 @@ type submission struct {
 	root      *os.Root
 	farmOrder *farm.Order
 	files     map[string]*farm.File
-	store     store.Store // knows what is done; nil: skip nothing
-	result    submitted
+	store     store.Store   // knows what is done; nil: skip nothing
+	objects   *work.Objects // takes the photos themselves; nil: workers share the folder
+
+	mu     sync.Mutex
+	failed error // the first failure to send a photo
+	result submitted
 }
 
 // submitted is what became of it.
@@ -92,7 +109,7 @@ func (c *call) newSubmission() (*submission, error) {
 	if len(c.args) == 0 && c.from == "" {
 		return nil, usagef("%s: no photo given: name a folder", c.cmd.name)
 	}
-	if f.path = c.photosRoot; f.path == "" {
+	if f.path = c.photosRoot; f.path == "" || f.path == objectsURL {
 		if len(c.args) != 1 || c.from != "" || !isDir(c.args[0]) {
 			return nil, usagef("%s: give --photos, the folder that the names of photos are below, or one folder to submit", c.cmd.name)
 		}
@@ -119,12 +136,15 @@ func (f *submission) submit(ctx context.Context, q *queue.Queue) error {
 	if err != nil {
 		return err
 	}
-	s, err := q.Submit(ctx, f.result.Order, f.sized(f.tasks(append(names, f.args...))), func(queue.Submitted) {
+	s, err := q.Submit(ctx, f.result.Order, f.sized(ctx, f.tasks(append(names, f.args...))), func(queue.Submitted) {
 		if f.result.Photos%1024 == 0 {
 			q.SetTotal(ctx, f.result.Order, f.result.Photos)
 		}
 	})
 	f.result.Submitted = s
+	if err == nil {
+		err = f.failed
+	}
 	if err != nil {
 		return err
 	}

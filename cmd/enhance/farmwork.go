@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"enhance/farm/queue"
+	"enhance/farm/store"
 	"enhance/farm/work"
 )
 
@@ -29,15 +30,6 @@ func runFarmWork(c *call) error {
 	if err != nil {
 		return err
 	}
-	results, err := openStore(c.results)
-	if err != nil {
-		return err
-	}
-	defer results.Close()
-	photos, err := work.OpenFolder(c.photosRoot)
-	if err != nil {
-		return err
-	}
 	name := c.workerName
 	if name == "" {
 		name = newWorkerName()
@@ -49,7 +41,42 @@ func runFarmWork(c *call) error {
 		return err
 	}
 	defer q.Close()
+	spool, err := os.MkdirTemp("", "enhance-photos-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(spool)
+	photos, results, err := c.places(ctx, q, spool)
+	if err != nil {
+		return err
+	}
 	return c.runWorkers(ctx, name, devices, q, func(o *work.Options) { o.Store, o.Photos, o.UntilIdle = results, photos, c.untilIdle })
+}
+
+// objectsURL stands for the farm's own store of objects in place of a shared folder.
+const objectsURL = "nats:"
+
+// places opens where photos come from and where results go. spool is a folder for files on
+// their way.
+func (c *call) places(ctx context.Context, q *queue.Queue, spool string) (photos work.Photos, results store.Store, err error) {
+	if c.photosRoot == objectsURL {
+		photos, err = work.OpenObjects(ctx, q.JetStream(), spool)
+	} else {
+		photos, err = work.OpenFolder(c.photosRoot)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.results == objectsURL {
+		results, err = store.OpenObjects(ctx, q.JetStream(), spool)
+		return photos, results, err
+	}
+	d, err := openStore(c.results)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, err = d.Clean()
+	return photos, d, err
 }
 
 // runWorkers runs a worker for each device until ctx ends.

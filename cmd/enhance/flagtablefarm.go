@@ -18,9 +18,9 @@ type farmOptions struct {
 var (
 	farmSubmitters = []string{"farm run", "farm submit"}
 	farmComputers  = []string{"farm run", "farm work", "farm verify"}
-	farmClients    = []string{"farm serve", "farm submit", "farm work", "farm status", "farm retry", "farm cancel"}
+	farmClients    = []string{"farm serve", "farm submit", "farm work", "farm status", "farm retry", "farm cancel", "farm fetch"}
 	farmServers    = []string{"farm run", "farm serve"}
-	farmCommands   = []string{"farm run", "farm serve", "farm submit", "farm work", "farm status", "farm retry", "farm cancel", "farm verify", "farm keys"}
+	farmCommands   = []string{"farm run", "farm serve", "farm submit", "farm work", "farm status", "farm retry", "farm cancel", "farm fetch", "farm verify", "farm keys"}
 )
 
 // farmMake is the command of the process that computes for a worker.
@@ -59,8 +59,8 @@ func settingFlag(name string) *flag {
 // main one.
 func withFarm(table []flag) []flag {
 	with := map[string][]string{
-		"overwrite": farmSubmitters, "skip-existing": farmSubmitters, "from": farmSubmitters,
-		"quiet": {"farm run", "farm serve", "farm submit", "farm work", "farm verify"}, "json": {"farm run", "farm status", "farm submit", "farm verify"}, "help": farmCommands,
+		"overwrite": {"farm run", "farm submit", "farm fetch"}, "skip-existing": farmSubmitters, "from": farmSubmitters,
+		"quiet": {"farm run", "farm serve", "farm submit", "farm work", "farm verify"}, "json": {"farm run", "farm status", "farm submit", "farm fetch", "farm verify"}, "help": farmCommands,
 	}
 	for _, name := range []string{"device", "mem", "host-mem", "jobs"} {
 		with[name] = append([]string{farmMake}, farmComputers...)
@@ -81,16 +81,16 @@ func withFarm(table []flag) []flag {
 
 // farmFlags are those of the farm's commands alone.
 var farmFlags = []flag{
-	{name: "output", short: "o", arg: "DIR", group: groupOutput, commands: []string{"farm run"}, files: true,
+	{name: "output", short: "o", arg: "DIR", group: groupOutput, commands: []string{"farm run", "farm fetch"}, files: true,
 		help: "directory for the pictures; it is made",
 		to:   func(o *options) any { return &o.output }},
 	{name: "photos", arg: "DIR", group: groupPhoto, commands: []string{"farm submit", "farm work", "farm verify"}, files: true,
 		help: "the shared folder that names of photos are below",
-		more: "Each machine gives its own path of the folder. A submitter leaves it out if it submits the whole folder. nats: takes photos as objects out of the farm's store.",
+		more: "Each machine gives its own path of the folder. A submitter leaves it out if it submits the whole folder. nats: sends photos through the farm's own store of objects.",
 		to:   func(o *options) any { return &o.photosRoot }},
 	{name: "results", arg: "DIR", group: groupOutput, commands: []string{"farm submit", "farm work"}, files: true,
 		help: "the shared folder for pictures; or nats:",
-		more: "Each machine gives its own path of the folder. A submitter needs it for --skip-existing only. nats: keeps results as objects in the farm's store.",
+		more: "Each machine gives its own path of the folder. A submitter needs it for --skip-existing only. nats: keeps results in the farm's own store of objects, from where farm fetch copies them.",
 		to:   func(o *options) any { return &o.results }},
 	{name: "nats", arg: "URL", group: groupFarm, commands: farmClients,
 		help: "where the farm is (default nats://127.0.0.1:4222)",

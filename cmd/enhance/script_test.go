@@ -114,6 +114,10 @@ func TestScripts(t *testing.T) {
 			"cutall":       cmdCutall,
 			"atmost":       cmdAtmost,
 			"await":        cmdAwait,
+			"freeport":     cmdFreeport,
+			"waitport":     cmdWaitport,
+			"get":          cmdGet,
+			"setjson":      cmdSetjson,
 		},
 	})
 }

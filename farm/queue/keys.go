@@ -10,6 +10,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"enhance/farm/store"
 )
 
 // Role is what a user of a farm may do.
@@ -48,9 +50,12 @@ func (r Role) permissions() *server.Permissions {
 	for _, bucket := range []string{ordersBucket, begunBucket, workersBucket} {
 		may = append(may, read("KV_"+bucket)...)
 	}
-	files, orders := "OBJ_"+filesBucket, "KV_"+ordersBucket
-	may = append(may, read(files)...)
-	for _, stream := range []string{files, orders} { // to be told what is in them, as it comes
+	files, photos, results := "OBJ_"+filesBucket, "OBJ_"+store.PhotosBucket, "OBJ_"+store.ResultsBucket
+	for _, stream := range []string{files, photos, results, "KV_" + store.ReceiptsBucket, "KV_" + store.NamesBucket} {
+		may = append(may, read(stream)...)
+	}
+	may = append(may, "$O."+store.ResultsBucket+".>", "$KV."+store.ReceiptsBucket+".>", "$KV."+store.NamesBucket+".>")
+	for _, stream := range []string{files, photos, results, "KV_" + ordersBucket} { // to be told what is in them, as it comes
 		may = append(may, "$JS.API.CONSUMER.CREATE."+stream+".>", "$JS.API.CONSUMER.DELETE."+stream+".>", "$JS.API.CONSUMER.INFO."+stream+".>", "$JS.FC."+stream+".>")
 	}
 	return &server.Permissions{

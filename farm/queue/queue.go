@@ -10,6 +10,9 @@
 //	bucket farm_workers  what workers say of themselves; gone when they say nothing
 //	objects farm_files   files that settings name, by their SHA-256
 //
+// Beside them are the buckets of a store of objects (store.Objects), for machines that share
+// no folder.
+//
 // A task is acknowledged after its result is published, and twice, so that the worker
 // knows. Losing any of these streams loses no result: submitting again makes what is missing.
 package queue
@@ -26,6 +29,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"enhance/farm"
+	"enhance/farm/store"
 )
 
 const (
@@ -149,6 +153,9 @@ func (q *Queue) make(ctx context.Context, p farm.Policy) error {
 		}
 	}
 	if _, err := q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: filesBucket, MaxBytes: maxFileBytes}); err != nil {
+		return err
+	}
+	if err := store.MakeObjects(ctx, q.js); err != nil {
 		return err
 	}
 	kv, err := q.js.KeyValue(ctx, ordersBucket)

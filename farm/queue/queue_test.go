@@ -352,9 +352,9 @@ func TestFiles(t *testing.T) {
 		t.Errorf("%d bytes came back", len(got))
 	}
 	os.Remove(to)
-	f.Bytes++
+	f.SHA256 = farm.Hash("another")
 	if err := q.GetFile(t.Context(), f, to); err == nil {
-		t.Error("a file of another size is taken")
+		t.Error("a file that nobody sent is there")
 	}
 	if _, err := os.Stat(to); err == nil {
 		t.Error("it is left there")

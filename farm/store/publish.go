@@ -56,6 +56,25 @@ func (d *Dir) Publish(ctx context.Context, file string, r *farm.Receipt) (first 
 	return false, nil
 }
 
+// Adopt is Publish of a file from elsewhere, which it copies.
+func (d *Dir) Adopt(ctx context.Context, file string, r *farm.Receipt) (first bool, err error) {
+	from, err := os.Open(file)
+	if err != nil {
+		return false, err
+	}
+	defer from.Close()
+	scratch := makingDir + "/" + unique() + r.Extension
+	to, err := d.root.OpenFile(scratch, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return false, d.explain(err)
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
+		return false, errors.Join(d.explain(err), d.root.Remove(scratch))
+	}
+	return d.Publish(ctx, scratch, r)
+}
+
 // sameAs holds a picture that another worker left against a receipt's.
 func (d *Dir) sameAs(name string, r *farm.Receipt) error {
 	f, err := d.root.Open(name)

@@ -34,9 +34,9 @@ var external = map[string][]string{
 	"github.com/disintegration/imaging": {"scripts/before-after"},
 	"github.com/ebitengine/purego":      {"clrt", "raw/libraw"}, // there in a process of its own: what LibRaw breaks is not this one
 	"github.com/fsnotify/fsnotify":      {"internal/arrivals"},
-	"github.com/klauspost/compress":     {"internal/imgio"}, // Huffman codes 1.6 times as fast as the standard library's
-	"github.com/nats-io/nats-server":    {"farm/queue"},
-	"github.com/nats-io/nats.go":        {"farm/queue", "farm/store"},
+	"github.com/klauspost/compress":     {"internal/imgio"},           // Huffman codes 1.6 times as fast as the standard library's
+	"github.com/nats-io/nats-server":    {"farm/queue", "farm/store"}, // there: tests
+	"github.com/nats-io/nats.go":        {"farm/queue", "farm/store", "farm/work"},
 	"github.com/nats-io/nkeys":          {"farm/queue"},
 	"github.com/rogpeppe/go-internal":   {"cmd/enhance"}, // tests
 	"github.com/schollz/progressbar/v3": {"cmd/enhance"},
