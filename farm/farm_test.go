@@ -176,6 +176,11 @@ func TestDead(t *testing.T) {
 	if f := (Attempts{crashed, crashed, crashed}).Dead(&p); !strings.Contains(f.Log, "last words") {
 		t.Errorf("the log is lost: %+v", f)
 	}
+	for kind, blames := range map[Kind]bool{Hopeless: true, Passing: true, Crashed: true, Full: false, Stopped: false, Cut: false} {
+		if kind.Blames() != blames {
+			t.Errorf("%s blames the photo: %v", kind, !blames)
+		}
+	}
 	if got := Tail(strings.Repeat("line\n", MaxLog)); len(got) > MaxLog || !strings.HasPrefix(got, "line\n") {
 		t.Errorf("the tail begins with %q", got[:8])
 	}

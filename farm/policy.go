@@ -56,7 +56,13 @@ const (
 	Full Kind = "full"
 	// Stopped: the worker was told to end. The photo is not to blame.
 	Stopped Kind = "stopped"
+	// Cut: the queue could not be asked, or another worker has the photo meanwhile. The
+	// photo is not to blame.
+	Cut Kind = "cut"
 )
+
+// Blames reports whether such a failure counts as an attempt.
+func (k Kind) Blames() bool { return k != Full && k != Stopped && k != Cut }
 
 // Failure is why a photo has no result.
 type Failure struct {

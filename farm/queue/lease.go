@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -178,21 +179,9 @@ func (l *Lease) Fail(ctx context.Context, worker string, f *farm.Failure) (dead 
 	if err := l.readAttempts(ctx); err != nil { // another worker may have begun it meanwhile
 		return false, errors.Join(err, l.msg.Nak())
 	}
-	own := -1
-	for i := range l.attempts {
-		if l.attempts[i].Worker == worker && l.attempts[i].Failure == nil {
-			own = i
-		}
-	}
-	if own < 0 {
-		l.attempts = append(l.attempts, farm.Attempt{Worker: worker})
-		own = len(l.attempts) - 1
-	}
-	switch f.Kind {
-	case farm.Full, farm.Stopped: // the photo is not to blame
-		l.attempts = append(l.attempts[:own], l.attempts[own+1:]...)
-	default:
-		l.attempts[own].Failure = f
+	l.attempts = slices.DeleteFunc(l.attempts, func(a farm.Attempt) bool { return a.Worker == worker && a.Failure == nil })
+	if f.Kind.Blames() {
+		l.attempts = append(l.attempts, farm.Attempt{Worker: worker, Failure: f})
 	}
 	if given := l.attempts.Dead(&l.queue.policy); given != nil {
 		return true, l.giveUp(ctx, given)
@@ -207,7 +196,7 @@ func (l *Lease) Fail(ctx context.Context, worker string, f *farm.Failure) (dead 
 		l.queue.wake()
 		return false, err
 	}
-	return false, errors.Join(err, l.msg.NakWithDelay(farm.Wait(len(l.attempts))))
+	return false, errors.Join(err, l.msg.NakWithDelay(farm.Wait(max(1, len(l.attempts)))))
 }
 
 // Release gives the task back at once, as if it had not been taken.

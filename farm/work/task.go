@@ -84,6 +84,7 @@ func (w *worker) failure(ctx context.Context, err error) *farm.Failure {
 	var f *farm.Failure
 	var conflict *store.ConflictError
 	var taken *store.TakenError
+	var unreached *queue.Error
 	switch {
 	case ctx.Err() != nil:
 		return &farm.Failure{Kind: farm.Stopped, Reason: "the worker was told to end"}
@@ -94,6 +95,8 @@ func (w *worker) failure(ctx context.Context, err error) *farm.Failure {
 			return w.noteFull(f.Reason)
 		}
 		return f
+	case errors.As(err, &unreached):
+		return &farm.Failure{Kind: farm.Cut, Reason: err.Error()}
 	case errors.As(err, &conflict), errors.As(err, &taken):
 		return &farm.Failure{Kind: farm.Hopeless, Reason: err.Error()}
 	}
