@@ -64,58 +64,25 @@ type decisions struct {
 // refused before the device is touched. From makePlan until the network has run it
 // is this run's turn, and nobody else's, to use the session's state and device;
 // photos before it may still be encoded then, photos behind it be decoded.
-func (r *run) do() (err error) {
+func (r *run) do() error {
 	w, h, uw, uh := r.writtenSize()
 	r.report.Output.Width, r.report.Output.Height = uw, uh
-	var out *target
-	if r.job.DryRun {
-		if err = r.job.Output.check(r.reads()); err != nil {
-			return err
-		}
-	} else {
-		if r.session.set.PlanOnly {
-			return errPlanOnly
-		}
-		if out, err = openTarget(r.ctx, &r.job.Output, r.reads()); err != nil {
-			return err
-		}
-		r.session.outputs.add(out)
-		defer func() {
-			out.abort() // nothing after commit
-			r.session.outputs.drop(out)
-		}()
+	out, closeOutput, err := r.openOutput()
+	if err != nil {
+		return err
 	}
+	defer closeOutput()
 	if r.job.Reference != "" {
-		if err = checkReference(r.job.Reference, uw, uh); err != nil {
+		if err := checkReference(r.job.Reference, uw, uh); err != nil {
 			return err
 		}
 	}
 	if r.classical {
 		return r.withoutNetwork(out, w, h)
 	}
-	if !r.meta.Linear && (r.holds.whole || blocksOf(r.geo.region) <= aheadBlocks) {
-		r.decodeAhead() // all of it, once, whatever reads it
-	}
 	defer r.endDecoding()
-	if r.turn.free() { // what no budget allows is refused before the photo is read for its statistics
-		if err = r.planWithin(); err != nil {
-			return err
-		}
-	}
-	if r.report.Noise, err = r.decideNoise(); err != nil {
-		return r.photoError(err)
-	}
-	if r.meta.Linear {
-		r.report.Warn("the photo is demosaiced already: a network takes its noise, which may be coarser than a sensor's; --denoise 0 leaves it, less than 1 keeps some")
-	} else {
-		r.decodeAhead()
-	}
-	display := r.session.model.Convention.Output == model.OutputDisplaySRGB
-	if err = r.decideLight(r.statistics(), display); err != nil {
-		return r.photoError(err)
-	}
-	if err = r.decideRendering(&r.session.model.Convention); err != nil {
-		return r.photoError(err)
+	if err := r.lookAtPhoto(); err != nil {
+		return err
 	}
 	if err := r.awaitTurn(); err != nil {
 		return err
@@ -140,6 +107,53 @@ func (r *run) do() (err error) {
 	}
 	noteHostPeak(r.report, r.photo)
 	return err
+}
+
+// openOutput opens the picture's file, nil in a dry run, which only looks whether it could be
+// made. The file is gone after close, unless it was committed.
+func (r *run) openOutput() (out *target, close func(), err error) {
+	if r.job.DryRun {
+		return nil, func() {}, r.job.Output.check(r.reads())
+	}
+	if r.session.set.PlanOnly {
+		return nil, nil, errPlanOnly
+	}
+	if out, err = openTarget(r.ctx, &r.job.Output, r.reads()); err != nil {
+		return nil, nil, err
+	}
+	r.session.outputs.add(out)
+	return out, func() {
+		out.abort() // nothing after commit
+		r.session.outputs.drop(out)
+	}, nil
+}
+
+// lookAtPhoto makes the decisions that rest on the photo, while others have the device.
+func (r *run) lookAtPhoto() (err error) {
+	if !r.meta.Linear && (r.holds.whole || blocksOf(r.geo.region) <= aheadBlocks) {
+		r.decodeAhead() // all of it, once, whatever reads it
+	}
+	if r.turn.free() { // what no budget allows is refused before the photo is read for its statistics
+		if err = r.planWithin(); err != nil {
+			return err
+		}
+	}
+	if r.report.Noise, err = r.decideNoise(); err != nil {
+		return r.photoError(err)
+	}
+	if r.meta.Linear {
+		r.report.Warn("the photo is demosaiced already: a network takes its noise, which may be coarser than a sensor's; --denoise 0 leaves it, less than 1 keeps some")
+	} else {
+		r.decodeAhead()
+	}
+	c := &r.session.model.Convention
+	if err = r.decideLight(r.statistics(), c.Output == model.OutputDisplaySRGB); err == nil {
+		err = r.decideRendering(c)
+	}
+	if err != nil {
+		return r.photoError(err)
+	}
+	return nil
 }
 
 // statistics are those of the photo, made from the rows that are decoded ahead, if any are.
