@@ -102,6 +102,9 @@ func (s *Session) Apply(ctx context.Context, j ApplyJob) (*facts.ApplyReport, er
 		if err := j.Output.complete(); err != nil {
 			return nil, err
 		}
+		if j.Output.Bits == 32 {
+			return nil, optionErrorf("bits", "apply makes pictures of 8 or 16 bits")
+		}
 		if j.Output.Format == DNG {
 			return nil, optionErrorf("format", "a DNG file has a camera's light, which a picture has not: choose png, tiff or jpeg")
 		}

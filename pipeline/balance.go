@@ -25,6 +25,7 @@ type balance struct {
 	curve   colour.Curve
 	sharpen *sharpen.Settings
 	linear  bool // ToneLinear was asked for
+	floats  bool // codes are floats
 	camera  bool // the output has the camera's light, and neutral for its white balance
 	neutral [3]float64
 	amount  float64 // of sharpening that was asked for
@@ -51,7 +52,7 @@ type statistics struct {
 // decideBalance settles white balance, exposure, the camera matrix and the tone, and
 // writes to the report what was decided and why.
 func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Report) (*balance, error) {
-	b := &balance{gains: [3]float64{1, 1, 1}, matrix: colour.Identity(), headroom: 1, output: j.Output.Profile.encoding()}
+	b := &balance{gains: [3]float64{1, 1, 1}, matrix: colour.Identity(), headroom: 1, output: j.Output.Profile.encoding(), floats: j.Output.Bits == 32}
 	tone, err := j.tone(display, rep)
 	if err != nil {
 		return nil, err

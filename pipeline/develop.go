@@ -54,6 +54,7 @@ type developer struct {
 type encoding struct {
 	next   imgio.RowWriter
 	w, h   int // pixels of a row, and rows
+	stride int // numbers of a row of codes
 	stages *trace.Stages
 	pool   *buffers.Slices[uint16]
 	room   chan struct{} // one for each batch that may still be begun
@@ -73,6 +74,7 @@ type batchOfRows struct {
 // caller must finish or abandon it.
 func newDeveloper(g geometry, stages *rendering, next imgio.RowWriter, batches int, pool *buffers.Slices[uint16], timeline *trace.Stages) *developer {
 	d := &developer{out: g.out, frame: stages.frame, rendering: stages, light: stages.light()}
+	d.stride = 3 * g.out.Width() * stages.numbers
 	d.next, d.w, d.h, d.pool, d.stages, d.ended = next, g.out.Width(), g.out.Height(), pool, timeline, make(chan struct{})
 	d.queue, d.room = make(chan batchOfRows, batches), make(chan struct{}, batches)
 	for range batches {
@@ -136,7 +138,7 @@ func (noRows) End() error           { return nil }
 // codesOf is room for the codes of n rows. It waits for the encoder.
 func (e *encoding) codesOf(n int) []uint16 {
 	<-e.room
-	return e.pool.Get(3 * e.w * max(n, min(outRows, e.h)))
+	return e.pool.Get(e.stride * max(n, min(outRows, e.h)))
 }
 
 // giveBack takes back what codesOf gave.
@@ -190,7 +192,7 @@ func (r *directRows) Row(y int, planes [][]float32) {
 	if r.first <= y && y < r.last {
 		row := r.pixels.Get(3 * r.w)
 		if r.begun(y, planes, row) {
-			r.code(components(row, r.w), r.codes[3*r.w*(y-r.first):][:3*r.w])
+			r.code(components(row, r.w), r.codes[r.stride*(y-r.first):][:r.stride])
 		}
 		r.pixels.Put(row)
 	}
@@ -286,7 +288,7 @@ func (e *encoding) put(b batchOfRows) {
 	defer func() { e.encode += time.Since(start) }()
 	defer e.stages.Begin("encode")()
 	for i := range b.rows {
-		if err := e.next.WriteRow(b.codes[3*e.w*i:][:3*e.w]); err != nil {
+		if err := e.next.WriteRow(b.codes[e.stride*i:][:e.stride]); err != nil {
 			e.fail(err)
 			return
 		}

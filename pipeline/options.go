@@ -184,7 +184,7 @@ type Output struct {
 	Resize Resize // the zero value is the photo's size
 
 	Format  Format // AnyFormat takes it from Path's extension
-	Bits    int    // 8 or 16 a sample; 0 is 16 of a DNG file, else 8
+	Bits    int    // 8 or 16 a sample, or 32 of a TIFF's floats; 0 is 16 of a DNG file, else 8
 	Strip   bool   // leave out all that is said of the photo but colours
 	Quality int    // of JPEG, 1 to 100; 0 is 92
 	// Subsampling is of JPEG's chroma; "" is 4:4:4 above a quality of 90, else 4:2:0.
@@ -261,10 +261,14 @@ func (o *Output) complete() error {
 		o.Quality = 92
 	}
 	switch {
-	case o.Bits != 8 && o.Bits != 16:
-		return optionErrorf("bits", "%d: want 8 or 16", o.Bits)
+	case o.Bits != 8 && o.Bits != 16 && o.Bits != 32:
+		return optionErrorf("bits", "%d: want 8, 16 or 32", o.Bits)
 	case o.Format == DNG && o.Bits != 16:
 		return optionErrorf("bits", "a DNG file has 16 bits: leave it out")
+	case o.Bits == 32 && o.Format != TIFF:
+		return optionErrorf("bits", "only TIFF holds floats of 32 bits: choose tiff, or 16 bits")
+	case o.Bits == 32 && o.Resize != (Resize{}):
+		return optionErrorf("resize", "pictures of 32 bits keep the photo's size: leave it out, or choose 16 bits")
 	case o.Format == JPEG && o.Bits == 16:
 		return optionErrorf("bits", "JPEG holds 8 bits: choose png or tiff for 16")
 	case o.Quality < 1 || o.Quality > 100:

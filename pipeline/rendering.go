@@ -28,6 +28,7 @@ type rendering struct {
 	changes []pixelChange // of the network's rows
 	windows []*windowed
 	tables  int64 // bytes of what the stages look up
+	numbers int   // of a sample's code
 	// code makes the picture's codes of a row of the last stage.
 	code func(light [3][]float32, codes []uint16)
 }
@@ -94,7 +95,10 @@ func (s *rendering) then(change pixelChange) {
 
 // newRendering lists the stages of a picture. b says what was decided about colour.
 func newRendering(g geometry, c *model.Convention, b *balance, l *lens) *rendering {
-	s := &rendering{frame: g.out, light: b.light(c)}
+	s := &rendering{frame: g.out, light: b.light(c), numbers: 1}
+	if b.floats {
+		s.numbers = 2
+	}
 	if l.warps() {
 		s.frame = g.view
 	}
@@ -118,9 +122,7 @@ func newRendering(g geometry, c *model.Convention, b *balance, l *lens) *renderi
 			sharp.Measure(row)
 		})
 		s.add(sharp, w, sharp.Extra())
-		s.code = func(light [3][]float32, codes []uint16) {
-			b.output.Transfer.EncodeLight(codes, light[0], light[1], light[2])
-		}
+		s.code = b.encode
 	}
 	return s
 }
@@ -147,12 +149,14 @@ func (b *balance) code(c *model.Convention) func(light [3][]float32, codes []uin
 	gain := float64(exposureGain(b.ev))
 	matrix := colour.Convert(colour.SRGB, b.output.Space) // of light that a network has rendered
 	switch {
+	case b.codesStay(c) && b.floats:
+		return sameFloats
 	case b.codesStay(c):
 		return sameCodes
 	case b.tone != nil:
 		return func(light [3][]float32, codes []uint16) {
 			b.tone.Row(light[0], light[1], light[2])
-			b.output.Transfer.EncodeLight(codes, light[0], light[1], light[2])
+			b.encode(light, codes)
 		}
 	case c.Output == model.OutputCameraGamma:
 		matrix = b.matrix
@@ -164,6 +168,9 @@ func (b *balance) code(c *model.Convention) func(light [3][]float32, codes []uin
 		for j := range matrix[i] {
 			matrix[i][j] *= gain
 		}
+	}
+	if b.floats {
+		return func(light [3][]float32, codes []uint16) { b.encodeFloats(light, &matrix, codes) }
 	}
 	return func(light [3][]float32, codes []uint16) {
 		b.output.Transfer.EncodePlanes(codes, light[0], light[1], light[2], &matrix)
@@ -266,7 +273,7 @@ func (d *developer) toEncoder(w *windowed, first, n int) error {
 		row := d.pixels.Get(3 * d.w)
 		defer d.pixels.Put(row)
 		if errs[k] = w.make(first+k, row, d.w); errs[k] == nil {
-			d.code(components(row, d.w), codes[3*d.w*k:][:3*d.w])
+			d.code(components(row, d.w), codes[d.stride*k:][:d.stride])
 		}
 	})
 	if err := firstError(errs); err != nil {

@@ -58,6 +58,9 @@ func (r *run) resized(enc imgio.RowWriter, err error) (imgio.RowWriter, error) {
 	if err != nil || ow == w && oh == h {
 		return enc, err
 	}
+	if r.job.Output.Bits == 32 {
+		return nil, optionErrorf("bits", "the photo's pixels are not square, and floats are not resized: choose 16 bits")
+	}
 	return resize.New(enc, r.job.Output.Profile.encoding().Transfer, w, h, ow, oh)
 }
 

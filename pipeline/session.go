@@ -169,6 +169,9 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 		if err := j.refuseDNG(); err != nil {
 			return nil, err
 		}
+		if err := j.refuseFloats(); err != nil {
+			return nil, err
+		}
 	}
 	if j.Reference != "" && j.Output.Profile.encoding() != colour.SRGBEncoding {
 		return nil, optionErrorf("reference", "a reference is compared as sRGB, which the output profile %s is not: leave one of them out", j.Output.Profile)
@@ -236,6 +239,9 @@ func (s *Session) newReport(j *Job, m *raw.Meta) *Report {
 		rep.Warnings = append(slices.Clone(rep.Warnings), fmt.Sprintf("%s becomes a %s file, as --format says, whatever its name", o.Path, strings.ToUpper(fmt.Sprint(o.Format))))
 	}
 	rep.Output = facts.Output{Path: o.Path, Format: string(o.Format), Bits: o.Bits, Profile: string(o.Profile)}
+	if o.Format == DNG {
+		rep.Output.Profile = "camera"
+	}
 	if note := o.profileNote(); note != "" {
 		rep.Warnings = append(slices.Clone(rep.Warnings), note)
 	}

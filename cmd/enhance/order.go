@@ -53,7 +53,7 @@ func (o *order) readJob() (err error) {
 	j.Reference, j.MinPSNR, j.PlanDrawing, j.DryRun = o.reference, o.minPSNR, o.planSVG, o.dryRun
 	switch { // 0 would be taken for the default
 	case o.bits == 0:
-		return usagef("--bits: 0: want 8 or 16")
+		return usagef("--bits: 0: want 8, 16 or 32")
 	case o.quality == 0:
 		return usagef("--quality: 0: want 1 to 100")
 	}

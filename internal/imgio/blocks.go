@@ -53,7 +53,7 @@ var deflaters = buffers.Values[deflater]{New: func() *deflater {
 // room for about n bytes that come out. Who is done with it gives it back to deflaters.
 func borrowDeflater(bits, n int) *deflater {
 	d := deflaters.Get()
-	d.search, d.out = plainShare[bits/16], slices.Grow(d.out[:0], n)
+	d.search, d.out = plainShare[min(bits/16, 1)], slices.Grow(d.out[:0], n)
 	return d
 }
 

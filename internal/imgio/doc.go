@@ -4,7 +4,7 @@
 // [RowWriter]:
 //
 //   - [NewPNG]: 8 or 16 bits, streaming; png.go, filter.go
-//   - [NewTIFF]: 8 or 16 bits, plain (streaming) or deflate (needs a seeker); tiff.go
+//   - [NewTIFF]: 8 or 16 bits or floats, plain (streaming) or deflate (needs a seeker); tiff.go
 //   - [NewJPEG]: 8 bits, of any chroma subsampling, streaming; jpeg.go
 //     (file), jpegencoder.go (pixels to units), jpegblocks.go (blocks to bits)
 //   - [Oriented] wraps any of them and turns the picture upright; orient.go

@@ -21,7 +21,7 @@ func OrientedSize(w, h, orientation int) (int, int) {
 // hold the picture in 3·Width·Height·Bits/8 bytes and write it all in Close.
 // Close also closes w.
 func Oriented(w RowWriter, stored Header, orientation int) (RowWriter, error) {
-	if err := stored.validate("picture"); err != nil {
+	if err := stored.validate(anyFormat); err != nil {
 		return nil, err
 	}
 	p := progress{format: "picture", h: stored}
@@ -29,7 +29,7 @@ func Oriented(w RowWriter, stored Header, orientation int) (RowWriter, error) {
 	case orientation == 1:
 		return w, nil
 	case orientation == 2:
-		return &mirrored{progress: p, w: w, row: make([]uint16, 3*stored.Width)}, nil
+		return &mirrored{progress: p, w: w, row: make([]uint16, stored.pixel()*stored.Width)}, nil
 	case orientation >= 3 && orientation <= 8:
 		size := stored.rowBytes() * int64(stored.Height)
 		if size/int64(stored.Height) != stored.rowBytes() || int64(int(size)) != size {
@@ -51,8 +51,9 @@ func (m *mirrored) WriteRow(rgb []uint16) error {
 	if err := m.next(rgb); err != nil {
 		return err
 	}
-	for i := 0; i < len(rgb); i += 3 {
-		copy(m.row[len(rgb)-3-i:][:3], rgb[i:i+3])
+	n := m.h.pixel()
+	for i := 0; i < len(rgb); i += n {
+		copy(m.row[len(rgb)-n-i:][:n], rgb[i:i+n])
 	}
 	if err := m.w.WriteRow(m.row); err != nil {
 		m.err = err
@@ -117,16 +118,17 @@ func (t *turned) Close() error {
 	defer func() { t.data = nil }()
 	width, height := OrientedSize(t.h.Width, t.h.Height, t.orientation)
 	start, right, down := t.source()
-	rows := make([]uint16, turnRows*3*width)
+	size := t.h.pixel()
+	rows := make([]uint16, turnRows*size*width)
 	for y := 0; y < height; y += turnRows {
 		n := min(turnRows, height-y)
 		for x := range width {
 			for k := range n {
-				t.pixel(rows[3*(k*width+x):][:3], start+x*right+(y+k)*down)
+				t.pixel(rows[size*(k*width+x):][:size], start+x*right+(y+k)*down)
 			}
 		}
 		for k := range n {
-			if err := t.w.WriteRow(rows[3*k*width:][:3*width]); err != nil {
+			if err := t.w.WriteRow(rows[size*k*width:][:size*width]); err != nil {
 				return err
 			}
 		}
@@ -141,6 +143,8 @@ func (t *turned) pixel(dst []uint16, i int) {
 		dst[0], dst[1], dst[2] = uint16(s[0])*257, uint16(s[1])*257, uint16(s[2])*257
 		return
 	}
-	s := t.data[6*i:][:6]
-	dst[0], dst[1], dst[2] = uint16(s[0])<<8|uint16(s[1]), uint16(s[2])<<8|uint16(s[3]), uint16(s[4])<<8|uint16(s[5])
+	s := t.data[2*len(dst)*i:][:2*len(dst)]
+	for k := range dst {
+		dst[k] = uint16(s[2*k])<<8 | uint16(s[2*k+1])
+	}
 }

@@ -23,6 +23,7 @@ const (
 	tagDateTime        = 306
 	tagArtist          = 315
 	tagPredictor       = 317
+	tagSampleFormat    = 339
 	tagXMP             = 700
 	tagRating          = 18246
 	tagRatingPercent   = 18249

@@ -64,7 +64,7 @@ const (
 	maxDeflate = 1032
 )
 
-// NewTIFF starts a TIFF of 8 or 16 bits per sample and writes everything that
+// NewTIFF starts a TIFF of 8 or 16 bits per sample, or of 32-bit floats, and writes everything that
 // precedes the samples: baseline RGB tags, orientation 1, the profile, and
 // the EXIF block and description of h. Samples of 16 bits stand in the byte
 // order of the EXIF block, little-endian without one.
@@ -72,7 +72,7 @@ const (
 // A picture that cannot fit 4 GiB is refused with ErrTooLarge: at once if
 // uncompressed, else when its strips pass the limit. Memory is as for NewPNG.
 func NewTIFF(w io.Writer, h Header, c TIFFCompression) (RowWriter, error) {
-	if err := h.validate("TIFF"); err != nil {
+	if err := h.validate(formatTIFF); err != nil {
 		return nil, err
 	}
 	if _, ok := w.(io.WriteSeeker); !ok && c == TIFFDeflate {
@@ -136,7 +136,10 @@ func (t *tiffWriter) tags(exif *exifBlock) *tiff.Dir {
 	d.Shorts(tagPlanar, 1) // interleaved
 	d.Shorts(tagResolutionUnit, 2)
 	if t.compression == TIFFDeflate {
-		d.Shorts(tagPredictor, 2)
+		d.Shorts(tagPredictor, t.predictor())
+	}
+	if t.h.Bits == 32 {
+		d.Shorts(tagSampleFormat, 3, 3, 3) // IEEE floats
 	}
 	if len(t.h.XMP) > 0 {
 		d.Bytes(tagXMP, t.h.XMP...)
@@ -219,6 +222,10 @@ func (t *tiffWriter) WriteRow(rgb []uint16) error {
 // pack stores a row, as differences if it is going to be compressed.
 func (t *tiffWriter) pack(dst []byte, rgb []uint16) {
 	differ := t.compression == TIFFDeflate
+	if t.h.Bits == 32 {
+		t.packFloats(dst, rgb)
+		return
+	}
 	if t.h.Bits == 8 {
 		packRow(dst, rgb, 8)
 		for i := len(dst) - 1; differ && i >= 3; i-- {
@@ -231,6 +238,34 @@ func (t *tiffWriter) pack(dst []byte, rgb []uint16) {
 			v -= rgb[i-3]
 		}
 		t.order.PutUint16(dst[2*i:], v)
+	}
+}
+
+// predictor is what samples are before they are compressed: differences (2), or those of the
+// bytes of floats (3, Adobe Photoshop TIFF Technical Note 3).
+func (t *tiffWriter) predictor() uint16 {
+	if t.h.Bits == 32 {
+		return 3
+	}
+	return 2
+}
+
+// packFloats stores a row of floats; if it is going to be compressed, the first bytes of all
+// samples, then their second ones and so on, as differences from the pixel before.
+func (t *tiffWriter) packFloats(dst []byte, halves []uint16) {
+	n := len(halves) / 2
+	for i := range n {
+		v := uint32(halves[2*i])<<16 | uint32(halves[2*i+1])
+		if t.compression != TIFFDeflate {
+			t.order.PutUint32(dst[4*i:], v)
+			continue
+		}
+		for k := range 4 {
+			dst[k*n+i] = byte(v >> (24 - 8*k))
+		}
+	}
+	for i := len(dst) - 1; t.compression == TIFFDeflate && i >= 3; i-- {
+		dst[i] -= dst[i-3]
 	}
 }
 

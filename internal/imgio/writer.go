@@ -21,7 +21,8 @@ var (
 // RowWriter takes a picture from top to bottom.
 type RowWriter interface {
 	// WriteRow takes the next row: Width pixels of R, G, B, 65535 being full
-	// scale. The slice is not kept. After an error every call returns it.
+	// scale. With 32 bits each is two numbers: the upper and the lower half of a
+	// float32's bits. The slice is not kept. After an error every call returns it.
 	WriteRow(rgb []uint16) error
 	// Close completes the file; it does not close the underlying writer. It
 	// reports ErrRows if fewer rows came than the header declared. Until it returns,
@@ -33,8 +34,9 @@ type RowWriter interface {
 // Header describes the picture to be written.
 type Header struct {
 	Width, Height int // pixels, at least 1
-	// Bits is the depth of the stored samples, 8 or 16. For 8 the 16-bit samples
-	// are rounded to the nearest of 256 levels, v·255/65535, without dither.
+	// Bits is the depth of the stored samples, 8 or 16, or 32 for floats, 1 being full
+	// scale, which TIFF has. For 8 the 16-bit samples are rounded to the nearest of 256
+	// levels, v·255/65535, without dither.
 	Bits int
 	// Exif is an EXIF block: a TIFF structure from its byte order mark on, without
 	// the "Exif\0\0" of JPEG. Empty for none. Its orientation is written as 1
@@ -57,11 +59,18 @@ func (h Header) validate(format string) error {
 	if h.Width < 1 || h.Height < 1 || h.Width > maxSide || h.Height > maxSide {
 		return fmt.Errorf("%s of %dx%d pixels: %w: sides must be 1..%d", format, h.Width, h.Height, ErrHeader, maxSide)
 	}
-	if h.Bits != 8 && h.Bits != 16 {
-		return fmt.Errorf("%s of %d bits: %w: bits must be 8 or 16", format, h.Bits, ErrHeader)
+	floats := h.Bits == 32 && (format == formatTIFF || format == anyFormat)
+	if h.Bits != 8 && h.Bits != 16 && !floats {
+		return fmt.Errorf("%s of %d bits: %w: bits must be 8 or 16, or 32 in TIFF", format, h.Bits, ErrHeader)
 	}
 	return nil
 }
+
+// Names of formats that have 32 bits.
+const (
+	formatTIFF = "TIFF"
+	anyFormat  = "picture"
+)
 
 // encoding is what the samples mean.
 func (h Header) encoding() colour.Encoding {
@@ -73,6 +82,9 @@ func (h Header) encoding() colour.Encoding {
 
 // rowBytes is the size of a packed row.
 func (h Header) rowBytes() int64 { return int64(h.Width) * 3 * int64(h.Bits/8) }
+
+// pixel is how many numbers a pixel of a row has.
+func (h Header) pixel() int { return 3 * max(1, h.Bits/16) }
 
 // progress holds a writer to its contract: the declared rows, then Close, and
 // nothing after a failure.
@@ -89,8 +101,8 @@ func (p *progress) next(rgb []uint16) error {
 	case p.err != nil:
 	case p.rows == p.h.Height:
 		p.err = fmt.Errorf("%s: %w: more than the %d declared", p.format, ErrRows, p.h.Height)
-	case len(rgb) != 3*p.h.Width:
-		p.err = fmt.Errorf("%s: %w: row %d has %d samples, not 3·%d", p.format, ErrRows, p.rows, len(rgb), p.h.Width)
+	case len(rgb) != p.h.pixel()*p.h.Width:
+		p.err = fmt.Errorf("%s: %w: row %d has %d samples, not %d·%d", p.format, ErrRows, p.rows, len(rgb), p.h.pixel(), p.h.Width)
 	default:
 		p.rows++
 	}
@@ -123,7 +135,7 @@ func (p *progress) fail(err error) error {
 // quotient is never a half, for 65535 is odd.
 func to8(v uint16) byte { return byte((uint32(v)*255 + 32767) / 65535) }
 
-// packRow stores a row with 8-bit samples or 16-bit big-endian ones.
+// packRow stores a row with 8-bit samples or big-endian ones of more.
 func packRow(dst []byte, rgb []uint16, bits int) {
 	if bits == 8 {
 		dst = dst[:len(rgb)]
