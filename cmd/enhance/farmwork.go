@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"enhance/farm/queue"
 	"enhance/farm/store"
@@ -36,7 +37,7 @@ func runFarmWork(c *call) error {
 	}
 	ctx, stop := interruptible(c.env, func() {})
 	defer stop()
-	q, err := c.connect(ctx, queue.Computing)
+	q, err := c.join(ctx)
 	if err != nil {
 		return err
 	}
@@ -51,6 +52,25 @@ func runFarmWork(c *call) error {
 		return err
 	}
 	return c.runWorkers(ctx, name, devices, q, func(o *work.Options) { o.Store, o.Photos, o.UntilIdle = results, photos, c.untilIdle })
+}
+
+// join joins the farm as a worker. It waits for a server that is away, for workers may start
+// before it.
+func (c *call) join(ctx context.Context) (*queue.Queue, error) {
+	for told := false; ; told = true {
+		q, err := c.connect(ctx, queue.Computing)
+		if err == nil || !queue.Away(err) {
+			return q, err
+		}
+		if !told {
+			c.note("%v: the worker waits for it", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(2 * time.Second):
+		}
+	}
 }
 
 // objectsURL stands for the farm's own store of objects in place of a shared folder.

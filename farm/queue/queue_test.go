@@ -424,10 +424,17 @@ func TestKeys(t *testing.T) {
 	defer s.Close()
 	url := "nats://" + s.Address()
 	for _, o := range []Options{{URL: url}, {URL: url, KeyFile: file["stranger"]}, {URL: url, KeyFile: filepath.Join(dir, "none")}} {
-		if q, err := Connect(ctx, o); err == nil {
+		q, err := Connect(ctx, o)
+		if err == nil {
 			q.Close()
 			t.Errorf("%+v is let in", o)
 		}
+		if Away(err) {
+			t.Errorf("a refusal is taken for a server that is away: %v", err)
+		}
+	}
+	if _, err := Connect(ctx, Options{URL: "nats://" + freePort(t)}); !Away(err) {
+		t.Errorf("where no server is: %v", err)
 	}
 	admin := join(t, Options{URL: url, KeyFile: file[Admin], Role: Admin})
 	o := putOrder(t, admin)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strconv"
@@ -260,4 +261,12 @@ func connect(ctx context.Context, o Options, make *farm.Policy) (*Queue, error) 
 		return nil, err
 	}
 	return q, nil
+}
+
+// Away reports whether an error of Connect says that no server answers now. Refusals are
+// others.
+func Away(err error) bool {
+	var refused *tls.CertificateVerificationError
+	var network net.Error
+	return !errors.As(err, &refused) && (errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout))
 }
