@@ -20,7 +20,7 @@ type CompareJob struct {
 	// CropSide pixels; see package sidebyside.
 	Side, Crops, CropSide int
 	// Difference, if not nil, takes a PNG picture of the colour differences: black is 0, white
-	// [DifferenceTop] or more.
+	// 10 or more.
 	Difference io.Writer
 	MinPSNR    float64 // as in [Check]
 }
@@ -43,8 +43,8 @@ func (e *UnequalError) Error() string {
 		e.Before, e.BeforeSize.Width, e.BeforeSize.Height, e.After, e.AfterSize.Width, e.AfterSize.Height)
 }
 
-// DifferenceTop is the colour difference (CIEDE2000) that is white in pictures of differences.
-const DifferenceTop = 10
+// differenceTop is the colour difference (CIEDE2000) that is white in pictures of differences.
+const differenceTop = 10
 
 // Compare compares two pictures. The report is not nil with a [*QualityError].
 func Compare(ctx context.Context, j CompareJob) (*CompareReport, error) {
@@ -132,14 +132,14 @@ func newDifference(w, h, side int, to io.Writer) (d *difference, err error) {
 	if d.small, err = sidebyside.NewSmall(w, h, side); err != nil || to == nil {
 		return d, err
 	}
-	text := fmt.Sprintf("CIEDE2000 differences: black is 0, white %d and more", DifferenceTop)
+	text := fmt.Sprintf("CIEDE2000 differences: black is 0, white %d and more", differenceTop)
 	d.whole, err = imgio.NewPNG(to, imgio.Header{Width: w, Height: h, Bits: 8, Description: text})
 	return d, err
 }
 
 func (d *difference) add(deltaE []float32) error {
 	for x, v := range deltaE {
-		*(*[3]uint16)(d.row[3*x:]) = heat(float64(v) / DifferenceTop)
+		*(*[3]uint16)(d.row[3*x:]) = heat(float64(v) / differenceTop)
 	}
 	if d.whole != nil {
 		if err := d.whole.WriteRow(d.row); err != nil {

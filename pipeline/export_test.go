@@ -22,3 +22,6 @@ func HostHas(s *Session, bytes int64) { s.host.available = func() (int64, bool) 
 
 // TableRows is how many rows a table of plans has: one for each budget and one for the smallest.
 var TableRows = len(tableBudgets) + 1
+
+// Generation and Software are what results of this build are known by.
+var Generation, Software = generation, software

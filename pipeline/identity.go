@@ -20,9 +20,9 @@ import (
 // pictures.
 const pictureGeneration = "1"
 
-// Generation names what of this build decides the bytes of pictures: the kernels, and the
+// generation names what of this build decides the bytes of pictures: the kernels, and the
 // code around them.
-var Generation = sync.OnceValue(func() string { return exec.KernelHash() + "-" + pictureGeneration })
+var generation = sync.OnceValue(func() string { return exec.KernelHash() + "-" + pictureGeneration })
 
 // Identity is what decides the bytes of a session's pictures, besides photo and settings.
 type Identity struct {
@@ -36,7 +36,7 @@ type Identity struct {
 // Identity says what the session's pictures depend on.
 func (s *Session) Identity() Identity {
 	network := sha256.Sum256(fmt.Appendf(nil, "%s %+v %v", modelHash(s.model), s.model.Convention, s.set.Model == Classical))
-	id := Identity{Model: hex.EncodeToString(network[:]), Generation: Generation(), Class: "host/" + runtime.GOARCH}
+	id := Identity{Model: hex.EncodeToString(network[:]), Generation: generation(), Class: "host/" + runtime.GOARCH}
 	_, d := s.facts()
 	id.Device = d.Name
 	if i := s.device.info; i != nil {

@@ -193,7 +193,7 @@ func (d *dngEncoder) abandon() {
 // linearSpec describes the file.
 func (r *run) linearSpec(crop raw.Rect) (dng.LinearSpec, error) {
 	s := dng.LinearSpec{Width: r.geo.out.Width(), Height: r.geo.out.Height(), Planes: dngPlanes(r.meta),
-		Meta: *r.meta, Carried: r.photo.Carried(), Software: Software()}
+		Meta: *r.meta, Carried: r.photo.Carried(), Software: software()}
 	m, b := &s.Meta, r.decisions.balance
 	m.Crop, m.AsShotWhiteXY = crop, nil
 	m.BaselineExposure += r.job.Exposure.EV

@@ -11,9 +11,9 @@ import (
 	"enhance/raw/tiff"
 )
 
-// Software is the program's name and version as files say what made them. Builds that are no
+// software is the program's name and version as files say what made them. Builds that are no
 // release have no version there, so that their files do not differ.
-func Software() string {
+func software() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok && release.MatchString(info.Main.Version) {
 		return "enhance " + info.Main.Version
@@ -30,7 +30,7 @@ func (r *run) header(w, h int) imgio.Header {
 	if o.Strip {
 		return head
 	}
-	p := metadata.Picture{Width: w, Height: h, SRGB: head.Encoding == colour.SRGBEncoding, YCbCr: o.Format == JPEG, Software: Software()}
+	p := metadata.Picture{Width: w, Height: h, SRGB: head.Encoding == colour.SRGBEncoding, YCbCr: o.Format == JPEG, Software: software()}
 	if o.Format == TIFF {
 		p.Width, p.Height = 0, 0
 	}
