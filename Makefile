@@ -19,7 +19,7 @@ SAMPLE = testdata/raw/colorchart.dng
 RESULT = out/colorchart.png
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test train-test test-race test-long fuzz bench lint oclgrind pictures measure compare-cpu hostile clean check-go opencl libraw
+.PHONY: help build run test train-test test-race test-long fuzz bench lint oclgrind pictures measure compare-cpu hostile dist clean check-go opencl libraw
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ compare-cpu: build opencl ## time whole networks beside PyTorch (PYTHON=/usr/bin
 
 hostile: build ## run the program on damaged files and in failing surroundings (TIME=10m CASES=n SEED=n)
 	@nice -n 10 $(GO) run ./scripts/hostile -time $(TIME) $(if $(CASES),-cases $(CASES)) $(if $(SEED),-seed $(SEED))
+
+dist: check-go ## build and pack enhance for five systems in out/dist
+	@$(GO) run ./scripts/dist
 
 clean: ## remove what the other targets made
 	@rm -rf bin out

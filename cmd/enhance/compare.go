@@ -15,7 +15,7 @@ import (
 	"enhance/pipeline/facts"
 )
 
-var compareCommand = &command{name: "compare", summary: "compare two pictures: PSNR, SSIM, colour difference, a page",
+var compareCommand = &command{name: "compare", minor: true, summary: "compare two pictures: PSNR, SSIM, colour difference, a page",
 	usage: []string{"compare A B [-o PAGE.html|DIFFERENCE.png] [--min-psnr DB]"}, run: runCompare, files: true,
 	about: `Compares two PNG, TIFF or JPEG pictures of one size: CPSNR and SSIM of the stored samples,
 and CIEDE2000 colour differences, for which samples are taken for sRGB. -o PAGE.html shows

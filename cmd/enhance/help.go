@@ -78,7 +78,7 @@ func (c *call) printHelp(cmd *command) error {
 		}
 		writeFlags(&b, flagsOf(develop), true)
 		writeCommands(&b, "Commands", slices.DeleteFunc(slices.Clone(commands), func(c *command) bool { return c.minor }))
-		b.WriteString("\nenhance help all explains every flag and the exit statuses; enhance help COMMAND\nexplains a command. More: " + strings.Join(minorCommands(), ", ") + ".\n")
+		b.WriteString("\nenhance help all explains every flag; enhance help COMMAND explains a command.\nMore commands: " + strings.Join(minorCommands(), ", ") + ".\n")
 	case cmd.run == nil:
 		fmt.Fprintf(&b, "%s: %s.\n", cmd.called(), cmd.summary)
 		writeCommands(&b, "Commands", family(cmd.name))

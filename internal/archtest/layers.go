@@ -27,7 +27,7 @@ var layers = [][]string{
 
 // tools are programs for maintainers. They may import anything, and nothing
 // imports them.
-var tools = []string{"scripts/before-after", "scripts/colorchecker", "scripts/farm-simulation", "scripts/hostile", "scripts/implementations", "scripts/opencl-devices", "scripts/quality-crops", "scripts/whitebalance", "winograd/internal/points"}
+var tools = []string{"scripts/before-after", "scripts/colorchecker", "scripts/dist", "scripts/farm-simulation", "scripts/hostile", "scripts/implementations", "scripts/opencl-devices", "scripts/quality-crops", "scripts/whitebalance", "winograd/internal/points"}
 
 // external says which packages may import a module from outside.
 var external = map[string][]string{
