@@ -17,7 +17,7 @@ const noiseAware = "pynet-m-random:denoise"
 func TestNoiseAwareBytes(t *testing.T) {
 	needOpenCL(t)
 	c := nikon(t).crop(201, 100, 301, 203)
-	profile := mosaic.Meta{NoiseProfile: &[3][2]float64{{3e-5, 2e-8}, {2e-5, 2e-8}, {4e-5, 3e-8}}}
+	profile := mosaic.Meta{NoiseProfile: &[3][2]float64{{2e-5, 2e-8}, {1.5e-5, 1e-8}, {2e-5, 2e-8}}}
 	for name, meta := range map[string]mosaic.Meta{"estimated": {}, "file": profile} {
 		var want []byte
 		for i, set := range []pipeline.Settings{{PlanOptions: pipeline.PlanOptions{WholePlanes: true}}, {Memory: pipeline.Unlimited()}, {PlanOptions: pipeline.PlanOptions{StripRows: 2}}, {PlanOptions: pipeline.PlanOptions{StripRows: 22}}, {Memory: pipeline.Limit(3 << 20)}} {
@@ -43,7 +43,7 @@ func TestNoiseAwareBytes(t *testing.T) {
 func TestNoiseOptions(t *testing.T) {
 	s := session(t, pipeline.Settings{Model: noiseAware, Device: pipeline.HostDevice})
 	c := nikon(t).crop(300, 200, 128, 96)
-	profile := mosaic.Meta{NoiseProfile: &[3][2]float64{{3e-5, 2e-8}, {2e-5, 2e-8}, {4e-5, 3e-8}}}
+	profile := mosaic.Meta{NoiseProfile: &[3][2]float64{{2e-5, 2e-8}, {1.5e-5, 1e-8}, {2e-5, 2e-8}}}
 	var given pipeline.Noise
 	if err := given.UnmarshalText([]byte("1e-3,1e-5")); err != nil {
 		t.Fatal(err)
@@ -57,9 +57,9 @@ func TestNoiseOptions(t *testing.T) {
 		source  string
 		s       float64
 	}{
-		"file":           {profile, pipeline.Noise{}, nil, "file", 2e-5},
-		"file, one":      {profile, pipeline.Noise{}, &one, "file", 2e-5},
-		"file, half":     {profile, pipeline.Noise{}, &half, "file", 2e-5},
+		"file":           {profile, pipeline.Noise{}, nil, "file", 1.5e-5},
+		"file, one":      {profile, pipeline.Noise{}, &one, "file", 1.5e-5},
+		"file, half":     {profile, pipeline.Noise{}, &half, "file", 1.5e-5},
 		"none":           {profile, pipeline.Noise{}, &zero, "none", 0},
 		"none, given":    {profile, given, &zero, "none", 0},
 		"given":          {profile, given, nil, "given", 1e-3},

@@ -93,7 +93,7 @@ func hills(y, x int, c mosaic.Colour) float64 {
 // sample in 10,000 is changed.
 func TestNoise(t *testing.T) {
 	const side = 400
-	for _, v := range []float64{0, 0.001, 0.004, 0.02, 0.1, 0.4} {
+	for _, v := range []float64{0, 0.001, 0.004, 0.02, 0.07, 0.085, 0.1, 0.4} {
 		for _, gain := range []float64{2e-5, 4e-4, 4e-3} {
 			s := expose(side, side, func(int, int, mosaic.Colour) float64 { return v }, gain, gain/200, 5)
 			_, found := s.repaired(t, nil)

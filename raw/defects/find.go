@@ -19,7 +19,15 @@ const (
 	// The same for a sample that is black or saturated alone.
 	improbableAlone = 4.5
 	companyAlone    = 1.0
-	peersAlone      = 0.5
+	companyDark     = 2.0 // of a black one: no star is dark
+	peersAlone      = 0.25
+
+	// A dark sample's error in light is held against the noise around too. Detail may make up
+	// for less: where light is lit of the range, no sensitivity that is in use makes noise
+	// that reaches black.
+	improbableDark = 6.6
+	improbableLit  = 2.5
+	lit            = 0.08
 
 	blackAlone = 0.12 // of the darkest neighbour's light
 	saturated  = 0.97 // of the range
@@ -173,7 +181,10 @@ func (f *finder) look(w *window, y, x int) (s sight, ok bool) {
 	if s.excess < activity*f.activity(w, y, x) {
 		return s, false
 	}
-	if s.alone {
+	switch {
+	case s.alone && s.sign < 0:
+		return s, with*s.sign < companyDark*s.excess
+	case s.alone:
 		return s, with*s.sign < companyAlone*s.excess
 	}
 	return s, with*s.sign < company*s.excess
@@ -205,11 +216,22 @@ func (f *finder) judge(w *window, y, x int, p *patch) (repaired uint16, bad bool
 	}
 	if s.sign < 0 { // in darkness noise is skewed in roots
 		p.square()
-		if l, ok := p.predict(f.green[y&1][x&1]); !ok || l.value-p.v[reach][reach] < improbable*l.rms {
+		l, ok := p.predict(f.green[y&1][x&1])
+		if !ok || l.value-p.v[reach][reach] < f.leastDark(s, l, y, x) {
 			return 0, false
 		}
 	}
 	return f.sample(q.value, y, x), true
+}
+
+// leastDark is how far below its prediction in light a sample is dark by defect.
+func (f *finder) leastDark(s sight, l prediction, y, x int) float64 {
+	pad := f.pad[y&1][x&1]
+	detail := improbableLit * l.rms
+	if s.alone && l.value-pad > lit*100*pad {
+		return detail
+	}
+	return min(improbable*l.rms, max(improbableDark*l.noise, detail))
 }
 
 // activity is the mean difference of neighbours among the samples of a sample's filter

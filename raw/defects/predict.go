@@ -1,6 +1,9 @@
 package defects
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // pair is two opposite neighbours, named by the offset of one of them.
 type pair struct{ dy, dx int }
@@ -36,6 +39,7 @@ const (
 type prediction struct {
 	value float64
 	rms   float64 // error of the prediction of the samples around
+	noise float64 // what it would be if detail were not counted, see errors
 }
 
 // fit is the least-squares problem of one prediction. Products are rounded before they
@@ -70,7 +74,8 @@ func (p *patch) predict(green bool) (prediction, bool) {
 	if !ok {
 		return prediction{}, false
 	}
-	q := prediction{value: f.mean[features], rms: f.rms(&w)}
+	q := prediction{value: f.mean[features]}
+	q.rms, q.noise = f.errors(&w)
 	for j, x := range own[:features] {
 		q.value += float64(w[j] * (x - f.mean[j]))
 	}
@@ -209,17 +214,23 @@ func solve(a *[features][features + 1]float64) (w [features]float64, ok bool) {
 	return w, true
 }
 
-// rms is the error of the weights on the samples that they were fitted to.
-func (f *fit) rms(w *[features]float64) float64 {
+// errors are those of the weights on the samples that they were fitted to: their root mean
+// square, and what that would be if all were distributed like the least third, which
+// detail spares: those of a normal distribution that lie within middle deviations.
+func (f *fit) errors(w *[features]float64) (rms, noise float64) {
+	const middle = 0.4307
 	sum := 0.0
+	var off [maxRows]float64
 	for i := range f.count {
 		e := f.rows[i][features]
 		for j, x := range f.rows[i][:features] {
 			e -= float64(w[j] * x)
 		}
 		sum += float64(f.weight[i] * float64(e*e))
+		off[i] = math.Abs(e)
 	}
-	return math.Sqrt(sum / f.total)
+	slices.Sort(off[:f.count])
+	return math.Sqrt(sum / f.total), off[f.count/3] / middle
 }
 
 // repair is the repaired value of the middle, which lies at row y, column x: the

@@ -125,12 +125,30 @@ func quietest(all []spectrum) point {
 
 // Weights of the fit. A misfit is the logarithm of measured over fitted variance.
 const (
-	misfit       = 0.1    // that is expected of a point of minBlocks
-	above        = 0.1    // weight of a point above the line: detail lifts it
-	boundOnly    = 0.0005 // that of one whose blocks show texture: it is an upper bound
-	electrons    = 20.0   // usual read noise, squared
-	electronsOff = 1.5    // usual misfit of that, as a logarithm
+	misfit       = 0.1  // that is expected of a point of minBlocks
+	above        = 0.1  // weight of a point above the line: detail lifts it
+	electrons    = 50.0 // usual read noise, squared
+	electronsOff = 1.5  // usual misfit of that, as a logarithm
+
+	// A point whose blocks show texture is an upper bound. A lower one, of weight belowLeast
+	// and with little say where the line is more than wrongLeast misfits below it, is what is left without
+	// the least that texture has at high frequencies: fineDetail of what it has at middle ones.
+	// flatMiddle is the energy at middle frequencies, in times of that at high ones, of the
+	// chosen blocks of white noise.
+	belowLeast = 0.03
+	wrongLeast = 1.0
+	fineDetail = 0.25
+	flatMiddle = 0.62
+	leastShare = 0.05 // of a point is noise
 )
+
+// least is the least variance that a point's blocks can have of noise.
+func (p *point) least() float64 {
+	if p.mid <= flatMiddle {
+		return p.v
+	}
+	return p.v * max((1-fineDetail*p.mid)/(1-fineDetail*flatMiddle), leastShare)
+}
 
 // line is v = S·x + S²·e for samples x of 0 to 1, so that 1/S electrons saturate the
 // sensor and the read noise is √e electrons; logarithms of both.
@@ -146,17 +164,24 @@ func (l line) gainRead() (gain, read float64) {
 func (l line) cost(ps []point) float64 {
 	gain, read := l.gainRead()
 	q := (l.e - math.Log(electrons)) / electronsOff
-	sum := q * q / (1 + q*q/8)
+	sum := float64(q*q) / (1 + float64(q*q)/8)
 	for _, p := range ps {
-		d := math.Log(p.v/(float64(gain*p.x)+read)) / misfit
-		w := math.Sqrt(p.n / minBlocks)
-		if d > 0 {
-			w *= above
-			if p.mid > textured {
-				w *= boundOnly / above
-			}
+		v, w := float64(gain*p.x)+read, math.Sqrt(p.n/minBlocks)
+		off := func(of float64) float64 {
+			d := math.Log(of/v) / misfit
+			return float64(d * d)
 		}
-		sum += float64(w * float64(d*d))
+		switch {
+		case p.v < v:
+			sum += float64(w * off(p.v))
+			continue
+		case p.mid <= textured:
+			sum += float64(w * above * off(p.v))
+		}
+		if least := p.least(); least > v {
+			d := off(least)
+			sum += float64(w*belowLeast*d) / (1 + d/wrongLeast)
+		}
 	}
 	return sum
 }

@@ -114,7 +114,7 @@ type limits struct {
 
 // TestPhotos holds the estimate against the truth on photos behind Bayer's array.
 func TestPhotos(t *testing.T) {
-	testPhotos(t, mosaic.GRBG, limits{0.75, 1.3, 0.05, 40})
+	testPhotos(t, mosaic.GRBG, limits{0.85, 1.25, 0.035, 44})
 }
 
 // TestPhotosOfOtherSensors: blocks of arrays that repeat later are larger, and fewer of them flat.
@@ -126,8 +126,8 @@ func TestPhotosOfOtherSensors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("X-Trans", func(t *testing.T) { testPhotos(t, mosaic.XTrans.Shift(1, 4), limits{0.6, 1.45, 0.062, 35}) })
-	t.Run("quad-Bayer", func(t *testing.T) { testPhotos(t, quad, limits{0.6, 1.6, 0.067, 34}) })
+	t.Run("X-Trans", func(t *testing.T) { testPhotos(t, mosaic.XTrans.Shift(1, 4), limits{0.8, 1.6, 0.045, 41}) })
+	t.Run("quad-Bayer", func(t *testing.T) { testPhotos(t, quad, limits{0.7, 1.35, 0.057, 39}) })
 }
 
 // testPhotos holds the estimate's deviation against the known one on 48 photos, each
