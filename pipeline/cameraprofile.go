@@ -77,7 +77,7 @@ func (b *balance) profileFacts(m *raw.Meta, j *Job, tone Tone, rep *Report) erro
 		}
 		b.facts.ColorMatrix1, b.facts.ColorMatrix2 = p.ColorMatrix1, p.ColorMatrix2
 		b.facts.ForwardMatrix1, b.facts.ForwardMatrix2 = p.ForwardMatrix1, p.ForwardMatrix2
-		b.facts.Illuminant1, b.facts.Illuminant2 = p.Illuminant1, p.Illuminant2
+		b.facts.Illuminant1, b.facts.Illuminant2, b.facts.IlluminantXY = p.Illuminant1, p.Illuminant2, p.IlluminantXY
 		b.facts.CameraCalibration1, b.facts.CameraCalibration2 = nil, nil
 		if p.Signature == m.CalibrationSignature {
 			b.facts.CameraCalibration1, b.facts.CameraCalibration2 = m.Calibrations[0], m.Calibrations[1]

@@ -17,6 +17,8 @@ type Facts struct {
 	CameraCalibration1, CameraCalibration2 *Matrix
 	// Illuminant is the EXIF LightSource code of each calibration.
 	Illuminant1, Illuminant2 int
+	// IlluminantXY are the chromaticities of illuminants with the code of other lights, 255.
+	IlluminantXY [2]*[2]float64
 	// AnalogBalance are the gains applied before digitisation; zeros mean ones.
 	AnalogBalance [3]float64
 	// Neutral is the camera RGB of a neutral surface as shot; zeros mean that the
@@ -131,7 +133,7 @@ func newCalibration(f Facts, info *Info) *calibration {
 		c.color[0], c.forward[0], c.camera[0] = c.color[1], c.forward[1], c.camera[1]
 		c.color[1] = nil
 	}
-	t1, t2 := LightSourceTemperature(f.Illuminant1), LightSourceTemperature(f.Illuminant2)
+	t1, t2 := illuminantTemperature(f.Illuminant1, f.IlluminantXY[0]), illuminantTemperature(f.Illuminant2, f.IlluminantXY[1])
 	switch {
 	case c.color[1] == nil:
 	case t1 == 0 || t2 == 0 || t1 == t2:
@@ -142,6 +144,15 @@ func newCalibration(f Facts, info *Info) *calibration {
 		c.mired = [2]float64{1e6 / t1, 1e6 / t2}
 	}
 	return c
+}
+
+// illuminantTemperature is that of a calibration's illuminant, 0 if it is unknown.
+func illuminantTemperature(code int, xy *[2]float64) float64 {
+	const other = 255
+	if code == other && xy != nil {
+		return Chromaticity{xy[0], xy[1]}.Temperature()
+	}
+	return LightSourceTemperature(code)
 }
 
 // weight1 is the share of the first set at a temperature.

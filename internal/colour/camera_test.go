@@ -204,6 +204,14 @@ func TestMissingFacts(t *testing.T) {
 	if info.Note == "" {
 		t.Error("unknown second illuminant goes unmentioned")
 	}
+	f := Facts{ColorMatrix1: &canon550D, ColorMatrix2: &canon550DTungsten, Illuminant1: 21, Illuminant2: 17, Neutral: n}
+	byCode, _ := convert(t, f, [3]float64{})
+	f.Illuminant2, f.IlluminantXY[1] = 255, &[2]float64{0.44757, 0.40745}
+	byLight, info := convert(t, f, [3]float64{})
+	near(t, "an illuminant by its chromaticity", byLight, byCode, 1e-3)
+	if info.Note != "" {
+		t.Error(info.Note)
+	}
 }
 
 func TestCameraErrors(t *testing.T) {

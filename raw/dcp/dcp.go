@@ -40,6 +40,8 @@ const (
 	tagHueSatEncoding    = 51107
 	tagLookEncoding      = 51108
 	tagExposureOffset    = 51109
+	tagIlluminantData1   = 52533
+	tagIlluminantData2   = 52534
 )
 
 // MaxFile is the largest file that is read. Those of cameras' makers have some 100 KiB;
@@ -133,7 +135,33 @@ func matrices(d *tiff.IFD, p *mosaic.Profile) (err error) {
 		}
 		*dst = int(min(v, math.MaxUint16))
 	}
-	return nil
+	p.IlluminantXY, err = IlluminantXY(d)
+	return err
+}
+
+// IlluminantXY reads the CIE x, y of the two illuminants where the directory gives them so, which it
+// does for lights that no code names. Spectra are not read.
+func IlluminantXY(d *tiff.IFD) (xy [2]*[2]float64, err error) {
+	for i, tag := range []uint16{tagIlluminantData1, tagIlluminantData2} {
+		e, ok := d.Find(tag)
+		if !ok || e.Type != tiff.Undefined || e.Count != 18 { // a kind of 16 bits and two rationals
+			continue
+		}
+		b, err := d.Data(e)
+		if err != nil {
+			return xy, err
+		}
+		order := d.Order()
+		if order.Uint16(b) != 0 {
+			continue
+		}
+		v := [2]float64{float64(order.Uint32(b[2:])) / float64(order.Uint32(b[6:])), float64(order.Uint32(b[10:])) / float64(order.Uint32(b[14:]))}
+		if !(v[0] > 0 && v[1] > 0 && v[0]+v[1] < 1) {
+			return xy, rawerr.Formatf(where, "IlluminantData%d says x, y of %v, which is no light", i+1, v)
+		}
+		xy[i] = &v
+	}
+	return xy, nil
 }
 
 // numbers reads 1 to limit finite values of a tag.

@@ -28,7 +28,7 @@ func whole() *mosaic.Profile {
 	}
 	matrix := func(d float64) *[3][3]float64 { return &[3][3]float64{{d, 0.1, -0.2}, {0, 1, 0.25}, {0.5, 0, d}} }
 	return &mosaic.Profile{Name: "Test Standard", Copyright: "nobody", Camera: "Maker Model 1", Signature: "com.test",
-		ColorMatrix1: matrix(1), ColorMatrix2: matrix(0.75), ForwardMatrix1: matrix(0.5), ForwardMatrix2: matrix(0.25), Illuminant1: 17, Illuminant2: 21,
+		ColorMatrix1: matrix(1), ColorMatrix2: matrix(0.75), ForwardMatrix1: matrix(0.5), ForwardMatrix2: matrix(0.25), Illuminant1: 255, Illuminant2: 21, IlluminantXY: [2]*[2]float64{{0.4375, 0.40625}, nil},
 		HueSat1: table(6, 3, 2, true), HueSat2: table(6, 3, 2, true), Look: table(4, 2, 1, false),
 		ToneCurve: [][2]float64{{0, 0}, {0.25, 0.375}, {1, 1}}, ExposureOffset: -0.25}
 }

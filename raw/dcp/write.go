@@ -24,10 +24,26 @@ func Encode(p *mosaic.Profile, order tiff.Order) []byte {
 			d.Shorts(tag, uint16(v))
 		}
 	}
+	PutIlluminants(d, order, p.IlluminantXY)
 	PutTables(d, order, p)
 	b := d.EncodeFile()
 	order.PutUint16(b[2:], 0x4352)
 	return b
+}
+
+// PutIlluminants adds to a directory what IlluminantXY reads.
+func PutIlluminants(d *tiff.Dir, order tiff.Order, xy [2]*[2]float64) {
+	for i, v := range xy {
+		if v == nil {
+			continue
+		}
+		b := order.AppendUint16(nil, 0)
+		for _, x := range v {
+			b = order.AppendUint32(b, uint32(math.Round(1e6*x)))
+			b = order.AppendUint32(b, 1e6)
+		}
+		d.Raw(tagIlluminantData1+uint16(i), tiff.Undefined, len(b), b)
+	}
 }
 
 // PutTables adds to a directory what Tables reads.

@@ -21,6 +21,7 @@ var carriedTags = []uint16{
 	50941, 50942, // ProfileEmbedPolicy, ProfileCopyright
 	50981, 50982, // ProfileLookTableDims, ...Data
 	51107, 51108, 51109, 51110, // encodings of the tables, BaselineExposureOffset, DefaultBlackRender
+	52533, 52534, // IlluminantData1, ...2
 }
 
 // Colours are those without which the image's colours would be others.

@@ -118,6 +118,9 @@ func (s *source) colour(im *Image, _ *layout) error {
 	if err := s.profile(m); err != nil {
 		return err
 	}
+	if m.IlluminantXY, err = dcp.IlluminantXY(s.first); err != nil {
+		return err
+	}
 	for i, dst := range []*int{&m.Illuminant1, &m.Illuminant2} {
 		tag := uint16(tagIlluminant1 + i)
 		v, err := s.owner(tag).Uint(tag, 0)
@@ -268,7 +271,7 @@ func ColourFacts(m *mosaic.Meta) colour.Facts {
 		ColorMatrix1: m.ColorMatrix1, ColorMatrix2: m.ColorMatrix2,
 		ForwardMatrix1: m.ForwardMatrix1, ForwardMatrix2: m.ForwardMatrix2,
 		CameraCalibration1: m.CameraCalibration1, CameraCalibration2: m.CameraCalibration2,
-		Illuminant1: m.Illuminant1, Illuminant2: m.Illuminant2,
+		Illuminant1: m.Illuminant1, Illuminant2: m.Illuminant2, IlluminantXY: m.IlluminantXY,
 		AnalogBalance: m.AnalogBalance,
 	}
 	if m.AsShot != nil {

@@ -67,6 +67,7 @@ func (s *Spec) writeCamera(d *tiff.Dir) {
 	if m.CalibrationSignature != "" {
 		d.Text(tagCalibrationSignature, m.CalibrationSignature)
 	}
+	dcp.PutIlluminants(d, s.Order, m.IlluminantXY)
 	if m.Profile != nil {
 		dcp.PutTables(d, s.Order, m.Profile)
 	}

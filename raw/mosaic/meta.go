@@ -61,6 +61,8 @@ type Meta struct {
 	ForwardMatrix1, ForwardMatrix2         *[3][3]float64
 	CameraCalibration1, CameraCalibration2 *[3][3]float64
 	Illuminant1, Illuminant2               int // Exif LightSource codes; 0 if unknown
+	// IlluminantXY are the CIE x, y of illuminants whose code says only that they are others.
+	IlluminantXY [2]*[2]float64
 	// Calibrations are this camera's deviations from the reference camera. They go with a
 	// profile whose signature is CalibrationSignature, which the file's own may not be:
 	// CameraCalibration1 and 2 are nil then.

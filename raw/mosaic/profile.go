@@ -11,7 +11,8 @@ type Profile struct {
 	// Matrices of a profile in a file of its own; those of a photo's own profile are in Meta.
 	ColorMatrix1, ColorMatrix2     *[3][3]float64
 	ForwardMatrix1, ForwardMatrix2 *[3][3]float64
-	Illuminant1, Illuminant2       int // Exif LightSource codes; 0 if unknown
+	Illuminant1, Illuminant2       int            // Exif LightSource codes; 0 if unknown
+	IlluminantXY                   [2]*[2]float64 // of illuminants with the code of others
 
 	// HueSat1 and HueSat2 correct colours under the two illuminants; nil if absent. Their
 	// sizes are equal.

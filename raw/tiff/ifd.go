@@ -135,6 +135,9 @@ func (f *File) uint(b []byte) uint64 {
 	return f.order.Uint64(b)
 }
 
+// Order is the byte order of the directory's file.
+func (d *IFD) Order() Order { return d.f.order }
+
 // Find returns the entry of a tag; the first if the directory repeats it.
 func (d *IFD) Find(tag uint16) (Entry, bool) {
 	for _, e := range d.Entries {
