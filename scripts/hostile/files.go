@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"enhance/raw/dcp"
+	"enhance/raw/tiff"
 )
 
 // fileKinds are damaged files and names.
@@ -14,6 +18,7 @@ var fileKinds = []kind{
 		a.maybe("--exposure", "auto")
 		a.maybe("--wb", "auto")
 		a.maybe("--json")
+		a.maybe("--look", "profile")
 		return nil
 	}},
 	{name: "photo", weight: 4, make: func(c *campaign, a *attempt) error {
@@ -50,6 +55,23 @@ var fileKinds = []kind{
 		s := c.files.references[a.IntN(len(c.files.references))]
 		a.develop(a.headerless(c)...)
 		a.args = append(a.args, "--reference", a.file(s.name, a.damage(s)))
+		a.maybe("--dry-run")
+		return nil
+	}},
+	{name: "camera profile", weight: 3, make: func(c *campaign, a *attempt) error {
+		order := tiff.Order(binary.LittleEndian)
+		if a.IntN(2) == 0 {
+			order = binary.BigEndian
+		}
+		profile := a.file("camera.dcp", a.damage(seed{"camera.dcp", dcp.Encode(wholeProfile(), order)}))
+		photo := a.headerless(c)
+		if a.IntN(2) == 0 {
+			photo = []string{a.file("profiled.dng", c.files.profiled)}
+		}
+		a.develop(photo...)
+		a.args = append(a.args, "--dcp", profile)
+		a.maybe("--look", "profile")
+		a.maybe("--output-profile", "rec2020")
 		a.maybe("--dry-run")
 		return nil
 	}},

@@ -29,6 +29,7 @@ const photoW, photoH = 48, 32
 type seeds struct {
 	photos     []seed // told by their contents
 	headerless []byte
+	profiled   []byte // a DNG photo with a camera profile, among photos too
 	references []seed
 	weights    []seed
 	profiles   []seed
@@ -77,14 +78,18 @@ func (s *seeds) makePhotos() error {
 	}
 	linear.Linear, linear.Samples = true, samples(3*photoW*photoH)
 	deflated.Bits, deflated.Compression, deflated.Encode = 16, 8, deflate
-	xtrans, quad, mono := base, lossless, base
+	xtrans, quad, mono, profiled := base, lossless, base, linear
+	profiled.Meta.Profile = wholeProfile()
 	xtrans.Meta.CFA, quad.Meta.CFA, mono.Meta.CFA = mosaic.XTrans.Shift(1, 2), mustParse("quad-GBRG"), mosaic.Mono
-	for i, spec := range []dng.Spec{base, strips, packed, lossless, tiles, corrected, linear, deflated, xtrans, quad, mono} {
+	for i, spec := range []dng.Spec{base, strips, packed, lossless, tiles, corrected, linear, deflated, xtrans, quad, mono, profiled} {
 		var b bytes.Buffer
 		if err := dng.Write(&b, spec); err != nil {
 			return err
 		}
 		s.photos = append(s.photos, seed{string(rune('a'+i)) + ".dng", b.Bytes()})
+		if spec.Meta.Profile != nil {
+			s.profiled = b.Bytes()
+		}
 	}
 	grey := image.NewGray16(image.Rect(0, 0, photoW, photoH))
 	for i := range photoW * photoH {
@@ -99,6 +104,18 @@ func (s *seeds) makePhotos() error {
 	}
 	s.photos = append(s.photos, seed{"mosaic.png", p.Bytes()}, seed{"mosaic.tiff", t.Bytes()})
 	return nil
+}
+
+// wholeProfile is a camera profile that has everything.
+func wholeProfile() *mosaic.Profile {
+	table := &mosaic.HueSatMap{Hues: 6, Saturations: 3, Values: 2, SRGBValues: true}
+	for i := range 36 {
+		table.Deltas = append(table.Deltas, [3]float32{float32(i%7 - 3), 1 + float32(i%5)/16, 1})
+	}
+	eye := &[3][3]float64{{1}, {0, 1}, {0, 0, 1}}
+	return &mosaic.Profile{Name: "Profile", Camera: "Maker Model", Signature: "com.maker", HueSat1: table, HueSat2: table, Look: table,
+		ColorMatrix1: eye, ColorMatrix2: eye, ForwardMatrix1: eye, ForwardMatrix2: eye, Illuminant1: 17, Illuminant2: 255,
+		IlluminantXY: [2]*[2]float64{nil, {0.3127, 0.329}}, ToneCurve: [][2]float64{{0, 0}, {0.25, 0.375}, {1, 1}}, ExposureOffset: -0.5}
 }
 
 func mustParse(pattern string) mosaic.Pattern {
