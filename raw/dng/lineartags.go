@@ -37,7 +37,7 @@ func (d *LinearWriter) camera(first *tiff.Dir) {
 	s := &d.spec
 	version, backward := s.versions(d.big)
 	facts := Spec{Version: version, Meta: s.Meta}
-	facts.Meta.AsShotWhiteXY, facts.Meta.NoiseProfile = nil, nil                              // the neutral is written, and the profile beside the image
+	facts.Meta.AsShotWhiteXY, facts.Meta.NoiseProfile = nil, nil // the neutral is written, and the profile beside the image
 	facts.Meta.IlluminantXY = [2]*[2]float64{}
 	facts.Meta.UniqueModel, facts.Meta.CalibrationSignature, facts.Meta.Profile = "", "", nil // among what is carried
 	facts.writeCamera(first)
