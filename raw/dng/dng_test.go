@@ -115,6 +115,9 @@ func TestMeta(t *testing.T) {
 		CameraCalibration1: &[3][3]float64{{1, 0, 0}, {0, 1.5, 0}, {0, 0, 2}},
 		CameraCalibration2: &[3][3]float64{{1, 0, 0.5}, {0, 1, 0}, {0, 0, 2}},
 		Illuminant1:        17, Illuminant2: 21,
+		UniqueModel: "Maker One", CalibrationSignature: "signed",
+		IlluminantXY: [2]*[2]float64{{0.4375, 0.40625}, nil},
+		Profile:      &mosaic.Profile{Signature: "signed", ExposureOffset: 0.5},
 		NoiseProfile: &[3][2]float64{{1e-4, 2e-7}, {2e-4, 3e-7}, {3e-4, 0}},
 		BlackDeltaH:  make([]float32, 15), BlackDeltaV: make([]float32, 10),
 	}
@@ -130,6 +133,7 @@ func TestMeta(t *testing.T) {
 			t.Fatal(err)
 		}
 		exp := want
+		exp.Calibrations = [2]*[3][3]float64{want.CameraCalibration1, want.CameraCalibration2}
 		exp.Width, exp.Height, exp.BitDepth, exp.Format = 15, 10, 12, "DNG 1.4, uncompressed 12-bit"
 		got := im.Meta
 		got.Exif = nil
