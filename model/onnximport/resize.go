@@ -105,9 +105,6 @@ func (c *call) resizeMode(r *model.Resize) error {
 	if c.int("antialias", 0) != 0 {
 		return refuse("it smooths before it shrinks (antialias), which is not run")
 	}
-	if p := c.string("keep_aspect_ratio_policy", "stretch"); p != "stretch" {
-		return refuse("its keep_aspect_ratio_policy is %q", p)
-	}
 	return nil
 }
 
@@ -160,14 +157,45 @@ func (c *call) resizeTo(v *value) (scales []float64, sizes []int64, err error) {
 		return nil, nil, refuse("%d sizes for %d dimensions", len(list), len(given))
 	}
 	sizes = slices.Clone(v.dims)
+	resized := make([]int, len(given))
 	for i, a := range given {
 		d, err := axis(a, len(v.dims))
 		if err != nil {
 			return nil, nil, err
 		}
-		sizes[d] = list[i]
+		sizes[d], resized[i] = list[i], d
 	}
-	return nil, sizes, nil
+	return c.keepRatio(v, sizes, resized)
+}
+
+// keepRatio gives one factor for all dimensions that are resized, where the file asks for that, in
+// place of their sizes.
+func (c *call) keepRatio(v *value, sizes []int64, resized []int) ([]float64, []int64, error) {
+	policy := c.string("keep_aspect_ratio_policy", "stretch")
+	if policy == "stretch" {
+		return nil, sizes, nil
+	}
+	if policy != "not_larger" && policy != "not_smaller" || len(resized) == 0 {
+		return nil, nil, refuse("its keep_aspect_ratio_policy is %q", policy)
+	}
+	c.readsSize()
+	scales, one := make([]float64, len(sizes)), 0.0
+	for i, d := range resized {
+		s := float64(sizes[d]) / float64(v.dims[d])
+		if i == 0 || policy == "not_larger" && s < one || policy == "not_smaller" && s > one {
+			one = s
+		}
+	}
+	for d := range scales {
+		scales[d] = 1
+	}
+	for _, d := range resized {
+		n := one * float64(v.dims[d])
+		if scales[d] = one; math.Floor(n+0.5) != math.Floor(n+1e-6) {
+			return nil, nil, refuse("a side of %g is rounded up by its keep_aspect_ratio_policy", n)
+		}
+	}
+	return scales, nil, nil
 }
 
 // ratio is a factor as a fraction of small terms: that of the size that is asked for, or the nearest one to a

@@ -16,9 +16,6 @@ func (c *call) convTranspose() error {
 	if err != nil {
 		return err
 	}
-	if c.string("auto_pad", "NOTSET") != "NOTSET" || c.ints("output_shape") != nil {
-		return refuse("auto_pad and output_shape are not understood: export it with pads and output_padding")
-	}
 	w, err := c.window(v, kh, kw)
 	if err != nil {
 		return err
@@ -43,11 +40,54 @@ func (c *call) convTranspose() error {
 			more[2-len(list)+i] = int(p)
 		}
 	}
+	if err := c.outputPads(v, &w, &more); err != nil {
+		return err
+	}
 	t := transposed{w: w, in: int(in), groups: int(groups), perGroup: int(perGroup)}
 	if err := t.plan(more); err != nil {
 		return err
 	}
 	return c.result(c.emitTransposed(v, &t, weight, bias))
+}
+
+// outputPads sets the pads of a transposed convolution whose file says, in place of them, that its
+// result has the stride times the sides of its input (auto_pad) or output_shape.
+func (c *call) outputPads(v *value, w *model.Window, more *[2]int) error {
+	auto, shape, s := c.string("auto_pad", "NOTSET"), c.ints("output_shape"), c.shapeOf(v)
+	is := auto == "SAME_UPPER" || auto == "SAME_LOWER"
+	if !is && shape == nil {
+		return nil
+	}
+	if shape == nil {
+		shape = []int64{int64(s.H) * int64(w.StrideH), int64(s.W) * int64(w.StrideW)}[4-len(v.dims):]
+	} else {
+		c.readsSize()
+	}
+	if len(shape) != len(v.dims)-2 {
+		return refuse("its output_shape is %v", shape)
+	}
+	line := func(n, stride, k, dilation, more int, out int64, before, after *int) (int, error) {
+		total := int64(stride)*int64(n-1) + int64(more) + int64(k-1)*int64(dilation) + 1 - out
+		if out < 1 || total > 1<<16 || total < -1<<16 {
+			return 0, refuse("its result has a side of %d", out)
+		}
+		if total < 0 { // more than the input reaches
+			return more - int(total), nil
+		}
+		half := int(total) / 2
+		if *before, *after = half, int(total)-half; auto != "SAME_UPPER" {
+			*before, *after = *after, *before
+		}
+		return more, nil
+	}
+	var err error
+	if w.Top, w.Bottom, w.Left, w.Right = 0, 0, 0, 0; len(shape) == 2 {
+		if more[0], err = line(s.H, w.StrideH, w.KH, w.DilationH, more[0], shape[0], &w.Top, &w.Bottom); err != nil {
+			return err
+		}
+	}
+	more[1], err = line(s.W, w.StrideW, w.KW, w.DilationW, more[1], shape[len(shape)-1], &w.Left, &w.Right)
+	return err
 }
 
 // transposed is a transposed convolution and the convolution that it becomes.
