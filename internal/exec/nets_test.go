@@ -13,6 +13,7 @@ import (
 	"enhance/model"
 	"enhance/model/onnx"
 	"enhance/model/onnximport"
+	"enhance/model/ref"
 )
 
 // imported reads a network for inputs of side×side.
@@ -79,6 +80,41 @@ func TestDigits(t *testing.T) {
 			onnxtest.Summarise(want).Compare(t, k, got)
 			if slices.Index(got, slices.Max(got)) != slices.Index(want, slices.Max(want)) {
 				t.Errorf("%s, picture %d: %v, PyTorch makes %v", name, k, got, want)
+			}
+		}
+	}
+}
+
+// TestRandomNets runs random networks on the device, whose steps take along what they can, and
+// compares them with the host executor.
+func TestRandomNets(t *testing.T) {
+	info := convtest.Device(t).Info()
+	count := convtest.Cases(16)
+	if testing.Short() {
+		count = 4
+	}
+	for seed := range uint64(count) {
+		n, c, h, w := onnxtest.RandomNet(seed)
+		m := imported(t, n.Encode(), 0)
+		in := onnxtest.PseudoPicture(seed, c*h*w)
+		want, _, err := ref.Run(t.Context(), m, in, h, w, ref.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, err := exec.Prepare(m, h, w, info, exec.Options{Budget: memplan.Unlimited(), Poison: true})
+		if err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+			continue
+		}
+		got := runJob(t, job, &tensor{c: c, h: h, w: w, v: in}).v
+		most := float32(0)
+		for _, v := range want {
+			most = max(most, v, -v)
+		}
+		for i, v := range got {
+			if d := v - want[i]; !(max(d, -d) <= 1e-4*most+1e-6) {
+				t.Errorf("seed %d: sample %d is %v, on the host %v", seed, i, v, want[i])
+				break
 			}
 		}
 	}

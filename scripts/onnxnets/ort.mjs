@@ -8,7 +8,9 @@ const repeat = Number(process.env.REPEAT ?? 1)
 for (const file of readdirSync(dir).filter((f) => f.endsWith('.onnx')).sort()) {
   const name = file.slice(0, -5)
   if (only.length && !only.includes(name)) continue
-  const session = await ort.InferenceSession.create(`${dir}/${file}`, { intraOpNumThreads: 2, interOpNumThreads: 1 })
+  const options = { intraOpNumThreads: 2, interOpNumThreads: 1, logSeverityLevel: 3 }
+  const session = await ort.InferenceSession.create(`${dir}/${file}`, options).catch((e) => console.log(name, String(e.message).slice(0, 200)))
+  if (!session) continue
   for (const input of readdirSync(dir).filter((f) => f.startsWith(name + '.') && f.endsWith('.in.f32')).sort()) {
     const [, k, h, w] = input.slice(name.length).match(/^\.(\d+)\.(\d+)x(\d+)\.in\.f32$/)
     const raw = readFileSync(`${dir}/${input}`)
