@@ -48,10 +48,14 @@ def decode(path):
     return out
 
 
+def load_font(size):
+    return ImageFont.load_default(size=size)
+
+
 def can_draw():
     """Whether Pillow brings a font of any size."""
     try:
-        return bool(ImageFont.load_default(size=20))
+        return bool(load_font(20))
     except TypeError:
         return False
 
@@ -72,7 +76,7 @@ def page(seed, side=768, grain=3):
         ink = grey() if rng.rand() < 0.5 else colour()
         if rng.rand() < 0.7:
             text = "".join(letters[i] for i in rng.randint(0, len(letters), 400))
-            draw.text((0, y), text, fill=ink, font=ImageFont.load_default(size=height))
+            draw.text((0, y), text, fill=ink, font=load_font(height))
         else:
             gap = int(rng.randint(3, 12)) * grain
             for x in range(0, big, 2 * gap):

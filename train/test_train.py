@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
+import charts
 import evaluate
 import export
 import masked
@@ -289,6 +290,26 @@ class Files(unittest.TestCase):
         a, b = export.golden_input(), export.golden_input()
         self.assertTrue(torch.equal(a, b))
         self.assertEqual(tuple(a.shape), (1, 8, 96, 128))
+
+
+class Charts(unittest.TestCase):
+    def test_zone_plate_frequencies(self):
+        row = charts.zone()[charts.SIDE // 2] / 255.0
+        # Extremes come at the frequency of their place: count them between two places.
+        for share in (0.25, 0.5, 0.75):
+            at, reach = int(charts.SIDE / 2 * (1 + share)), 48
+            part = row[at - reach:at + reach] - 0.5
+            crossings = int((np.diff(np.sign(part)) != 0).sum())
+            self.assertAlmostEqual(crossings / 2 / (2 * reach), charts.HIGHEST * share, delta=0.012)
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "charts.py", folder], cwd=HERE, check=True)
+            across = np.asarray(Image.open(os.path.join(folder, "zone", "across.png")))
+            down = np.asarray(Image.open(os.path.join(folder, "zone", "down.png")))
+            self.assertEqual(across.shape, (48, charts.SIDE, 3))
+            self.assertTrue(np.array_equal(across, down.transpose(1, 0, 2)))
+            self.assertGreaterEqual(len(os.listdir(os.path.join(folder, "structure"))), 24)
 
 
 class Evaluation(unittest.TestCase):
