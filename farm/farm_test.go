@@ -194,7 +194,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(task.Encode())
 	f.Add(testOrder(f, Setting{Name: "tone", Value: "linear"}).Encode())
 	f.Add(r.Encode())
-	f.Add(NewNamed(task, r.Key).Encode())
+	f.Add(NewNamed(task, r).Encode())
 	f.Add(Attempts{{"w", &Failure{Crashed, "x", "y"}}}.Encode())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if task, err := ParseTask(data); err == nil {

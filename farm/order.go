@@ -91,6 +91,9 @@ func (o *Order) Look() string {
 	return string(look.Encode())
 }
 
+// LookID names what of the order decides a picture's bytes.
+func (o *Order) LookID() string { return Hash("look", o.Look())[:idLength] }
+
 // idLength is that of IDs of orders and tasks: 128 bits in hexadecimal digits.
 const idLength = 32
 

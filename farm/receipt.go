@@ -105,15 +105,15 @@ func (r *Receipt) Encode() []byte { return encode(r) }
 type Named struct {
 	Version  int    `json:"version"`
 	Key      Key    `json:"key"`
-	Order    string `json:"order"`
+	Look     string `json:"look"` // Order.LookID
 	Photo    string `json:"photo"`
 	Bytes    int64  `json:"bytes"`
 	Modified int64  `json:"modified"`
 }
 
-// NewNamed is the record of a task whose result is key.
-func NewNamed(t *Task, key Key) *Named {
-	return &Named{Version: formatVersion, Key: key, Order: t.Order, Photo: t.Photo, Bytes: t.Bytes, Modified: t.Modified}
+// NewNamed is the record of a task that has a result.
+func NewNamed(t *Task, r *Receipt) *Named {
+	return &Named{Version: formatVersion, Key: r.Key, Look: r.Order.LookID(), Photo: t.Photo, Bytes: t.Bytes, Modified: t.Modified}
 }
 
 // ParseNamed reads what Encode wrote.
@@ -122,7 +122,7 @@ func ParseNamed(data []byte) (*Named, error) {
 	if err := parse("record of a name", data, &n); err != nil {
 		return nil, err
 	}
-	if n.Version != formatVersion || !isHash(string(n.Key)) || !IsID(n.Order) || CheckName(n.Photo) != nil {
+	if n.Version != formatVersion || !isHash(string(n.Key)) || !IsID(n.Look) || CheckName(n.Photo) != nil {
 		return nil, &FormatError{"record of a name", "its version, key, order or photo is not one"}
 	}
 	return &n, nil
@@ -131,8 +131,8 @@ func ParseNamed(data []byte) (*Named, error) {
 // Encode is the record as JSON.
 func (n *Named) Encode() []byte { return encode(n) }
 
-// Of reports whether the record says that the task is done, as far as the photo's name,
-// size and time tell.
-func (n *Named) Of(t *Task) bool {
-	return n.Order == t.Order && n.Photo == t.Photo && n.Bytes == t.Bytes && n.Modified == t.Modified
+// Of reports whether the record says that the task is done with the order's settings, as
+// far as the photo's name, size and time tell.
+func (n *Named) Of(t *Task, o *Order) bool {
+	return n.Look == o.LookID() && n.Photo == t.Photo && n.Bytes == t.Bytes && n.Modified == t.Modified
 }

@@ -57,6 +57,10 @@ func runDevelop(c *call) error {
 		return err
 	}
 	b := &batch{order: o, makers: pb, targets: ts, many: len(ts) > 1 || o.batch(), results: make([]result, len(ts)), begun: make([]bool, len(ts))}
+	if b.receipts, err = o.openReceipts(); err != nil {
+		return err
+	}
+	defer b.receipts.close()
 	ctx, stop := interruptibleWith(c.env, b.abandon)
 	defer stop()
 	defer pb.Close()
@@ -92,6 +96,7 @@ type batch struct {
 	start    time.Time
 
 	mu       sync.Mutex // of the rest: an interrupt may end the program at any time
+	receipts *receipts  // of the directory of pictures
 	results  []result   // by photo
 	begun    []bool     // by photo
 	finished int        // photos whose result is there; they come in order
@@ -149,7 +154,7 @@ func (b *batch) run(ctx context.Context) int {
 // job is photo i's order; false passes over it.
 func (b *batch) job(i int) (pipeline.Job, bool) {
 	o, t := b.order, b.targets[i]
-	if o.skipExisting && t.out != "-" && exists(t.out) {
+	if o.skipExisting && t.out != "-" && exists(t.out) && b.receipts.knowsOf(o, &t) {
 		return pipeline.Job{}, false
 	}
 	b.mu.Lock()

@@ -107,5 +107,5 @@ func copyResult(ctx context.Context, from *store.Objects, to *store.Dir, output 
 		}
 		copied = true
 	}
-	return copied, to.Name(ctx, &farm.Task{Output: output, Order: n.Order, Photo: n.Photo, Bytes: n.Bytes, Modified: n.Modified}, r, replace)
+	return copied, to.Name(ctx, &farm.Task{Output: output, Photo: n.Photo, Bytes: n.Bytes, Modified: n.Modified}, r, replace)
 }

@@ -111,7 +111,7 @@ func (f *submission) done(t *farm.Task) bool {
 		return false
 	}
 	n, err := f.store.Named(context.Background(), t.Output)
-	return err == nil && n != nil && n.Of(t)
+	return err == nil && n != nil && n.Of(t, f.farmOrder)
 }
 
 // sized finds the size classes of photos, several at a time, in the order of tasks.

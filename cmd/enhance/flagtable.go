@@ -101,6 +101,7 @@ var flagTable = []flag{
 		to:   func(o *options) any { return &o.overwrite }},
 	{name: "skip-existing", group: groupOutput, commands: []string{develop}, basic: true,
 		help: "skip photos whose output exists",
+		more: "A picture that a farm made of another photo or with other settings, as its receipt says, is not skipped but named.",
 		to:   func(o *options) any { return &o.skipExisting }},
 
 	// Colour and noise.

@@ -54,6 +54,18 @@ func OpenDir(dir string) (*Dir, error) {
 	return d, nil
 }
 
+// LookInto opens the store in a folder to read it; nil if it has none.
+func LookInto(dir string) (*Dir, error) {
+	if info, err := os.Stat(filepath.Join(dir, farm.Folder)); err != nil || !info.IsDir() {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{dir, root}, nil
+}
+
 // Close lets go of the folder.
 func (d *Dir) Close() error { return d.root.Close() }
 

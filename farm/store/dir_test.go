@@ -86,7 +86,7 @@ func contract(t *testing.T, s Store, read func(output string) string) {
 			if got := read(to.Output); got != "picture" {
 				t.Errorf("%s has %q", to.Output, got)
 			}
-			if n, err := s.Named(ctx, to.Output); err != nil || n == nil || n.Key != r.Key || !n.Of(to) {
+			if n, err := s.Named(ctx, to.Output); err != nil || n == nil || n.Key != r.Key || !n.Of(to, &r.Order) {
 				t.Errorf("%s is recorded as %+v, %v", to.Output, n, err)
 			}
 		}

@@ -159,7 +159,7 @@ func GetObject(ctx context.Context, objects jetstream.ObjectStore, sum, path str
 
 // Name notes an output's result. Every name in the store is the farm's own.
 func (o *Objects) Name(ctx context.Context, t *farm.Task, r *farm.Receipt, _ bool) error {
-	data, err := json.Marshal(named{t.Output, farm.NewNamed(t, r.Key)})
+	data, err := json.Marshal(named{t.Output, farm.NewNamed(t, r)})
 	if err == nil {
 		_, err = o.names.Put(ctx, farm.Hash(t.Output), data)
 	}

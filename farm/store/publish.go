@@ -162,7 +162,7 @@ func (d *Dir) Name(ctx context.Context, t *farm.Task, r *farm.Receipt, replace b
 		return err
 	}
 	step()
-	_, err = d.put(path.Join(namesDir, t.Output)+".json", farm.NewNamed(t, r.Key).Encode(), true)
+	_, err = d.put(path.Join(namesDir, t.Output)+".json", farm.NewNamed(t, r).Encode(), true)
 	return err
 }
 

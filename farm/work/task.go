@@ -132,7 +132,7 @@ func (w *worker) result(ctx context.Context, l *queue.Lease) (r *farm.Receipt, f
 	if o.refused != nil {
 		return nil, false, o.refused
 	}
-	if n, err := w.Store.Named(ctx, l.Output); err == nil && n != nil && n.Of(l.Task) {
+	if n, err := w.Store.Named(ctx, l.Output); err == nil && n != nil && n.Of(l.Task, o.Order) {
 		if r, err := w.Store.Receipt(ctx, n.Key); err == nil && r != nil { // the same submission, once more
 			return r, true, nil
 		}
