@@ -28,7 +28,7 @@ var classical = []string{"LibRaw bilinear", "LibRaw AHD", "LibRaw AAHD"}
 
 func main() {
 	var models []string
-	flag.Func("m", "network to show; can be repeated, the best last; without it all built-in ones", func(s string) error {
+	flag.Func("m", "network to show; can be repeated, the best last; without it all built-in ones for Bayer mosaics", func(s string) error {
 		models = append(models, s)
 		return nil
 	})
@@ -40,7 +40,9 @@ func main() {
 	}
 	if len(models) == 0 {
 		for _, b := range slices.Backward(model.Builtins()) { // the simplest first
-			models = append(models, b.Name)
+			if b.Name != model.ForAnySensor {
+				models = append(models, b.Name)
+			}
 		}
 	}
 	var sets []pipeline.Settings
