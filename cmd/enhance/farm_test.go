@@ -45,6 +45,8 @@ func TestCheckSetting(t *testing.T) {
 		{farm.Setting{Name: "defects", File: file}, true},
 		{farm.Setting{Name: "defects", Value: "/etc/passwd"}, false},
 		{farm.Setting{Name: "model", Value: "../x.pth"}, false},
+		{farm.Setting{Name: "dcp", File: file}, true},
+		{farm.Setting{Name: "dcp", Value: "/etc/camera.dcp"}, false},
 		{farm.Setting{Name: "tone", File: file}, false},
 		{farm.Setting{Name: "output", Value: "x"}, false},
 		{farm.Setting{Name: "plan-svg", Value: "x.svg"}, false},

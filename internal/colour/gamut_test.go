@@ -20,7 +20,7 @@ func gamutPixel(space Space, v [3]float64) (out [3]float64) {
 func TestGamutRamps(t *testing.T) {
 	l := SRGB.Luminance()
 	for _, y := range []float64{0.01, 0.05, 0.2, 0.5, 0.8, 0.97} {
-		for degrees := 0; degrees < 360; degrees += 15 {
+		for degrees := 0; degrees < 360; degrees += 20 {
 			direction := fromHSV(float64(degrees), 1, 1)
 			mean := l[0]*direction[0] + l[1]*direction[1] + l[2]*direction[2]
 			reach := 0.0 // of the line at the gamut's bounds
@@ -29,7 +29,7 @@ func TestGamutRamps(t *testing.T) {
 			}
 			var last [3]float64
 			lastPlace := -1.0
-			const n = 8000
+			const n = 3000
 			for i := range n {
 				place := 4 * float64(i) / n // 1 is the bounds
 				var v [3]float64
@@ -95,11 +95,11 @@ func TestGamutLight(t *testing.T) {
 	for _, out := range []Encoding{SRGBEncoding, DisplayP3Encoding, Rec2020Encoding} {
 		l := out.Space.Luminance()
 		tone := NewTone(NewCurve(0.5, 2), Identity(), Rec2020, out.Space)
-		for degrees := 0; degrees < 360; degrees += 12 {
+		for degrees := 0; degrees < 360; degrees += 20 {
 			hue := fromHSV(float64(degrees), 1, 1)
 			var last [3]float64
 			lastY := 0.0
-			const n = 20000
+			const n = 6000
 			for i := range n {
 				var row [3][]float32
 				for c := range row {

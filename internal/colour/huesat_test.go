@@ -166,7 +166,7 @@ func TestHueSatNothing(t *testing.T) {
 // TestHueSatContinuous: steps of light become steps of their size, around all hues.
 func TestHueSatContinuous(t *testing.T) {
 	m := NewHueSatMap(randomTable(rand.New(rand.NewPCG(8, 1)), 12, 4, 4), nil, 1)
-	const n = 600000
+	const n = 300000
 	var last [3]float32
 	for i := range n {
 		h := 720 * float64(i) / n

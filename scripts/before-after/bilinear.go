@@ -6,6 +6,7 @@ import (
 
 	"enhance/internal/colour"
 	"enhance/raw"
+	"enhance/raw/dng"
 )
 
 // bilinear develops the crop of a photo without a network: every missing colour
@@ -17,12 +18,7 @@ func bilinear(path string, gains [3]float64, ev float64) (*image.NRGBA, error) {
 	}
 	defer p.Close()
 	m := p.Meta()
-	matrix, _, err := colour.CameraToSRGB(colour.Facts{
-		ColorMatrix1: m.ColorMatrix1, ColorMatrix2: m.ColorMatrix2,
-		ForwardMatrix1: m.ForwardMatrix1, ForwardMatrix2: m.ForwardMatrix2,
-		CameraCalibration1: m.CameraCalibration1, CameraCalibration2: m.CameraCalibration2,
-		Illuminant1: m.Illuminant1, Illuminant2: m.Illuminant2, AnalogBalance: m.AnalogBalance,
-	}, gains)
+	matrix, _, err := colour.CameraToSRGB(dng.ColourFacts(m), gains)
 	if err != nil {
 		return nil, err
 	}
