@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 root=${1:-$(mktemp -d)}
 photos=$root/photos
-out() { umount "$root/proc" "$root/dev" 2>/dev/null || true; }
+out() { umount "$root/proc" "$root/sys" "$root/dev" 2>/dev/null || true; }
 trap out EXIT
 
 final=$(awk '/^FROM debian:/ { on = 1; next } on' Dockerfile)
@@ -18,6 +18,7 @@ for f in /etc/apt/sources.list /etc/apt/sources.list.d /etc/apt/apt.conf.d /etc/
 	[ ! -e "$f" ] || { mkdir -p "$root$(dirname "$f")" && cp -r "$f" "$root$(dirname "$f")/"; }
 done
 mount -t proc proc "$root/proc"
+mount -t sysfs sys "$root/sys" # as in a container: without it PoCL aborts
 mount --bind /dev "$root/dev"
 
 # The build stage's command, to where the second stage copies it from.
@@ -36,6 +37,7 @@ printf '%s\n' "$final" | awk '
 done
 mkdir -p "$photos"
 cp testdata/raw/colorchart.dng testdata/raw/PowerShotG2.crw "$photos/"
+chroot "$root" enhance --list-devices | grep "Portable Computing Language" # OpenCL is there
 for photo in colorchart.dng PowerShotG2.crw; do
 	chroot "$root" /usr/bin/env ENHANCE_CACHE_DIR=/cache /bin/sh -c "cd /photos && enhance $photo -o $photo.jpg -y"
 	ls -l "$photos/$photo.jpg"
