@@ -128,6 +128,19 @@ func assembleFrom(source string, f *safetensors.File, err error, level int) (*Mo
 	return m, nil
 }
 
+// Assemble makes a model of tensors that source holds by the names of PyTorch's state dict. For
+// errors see [LoadLevel].
+func Assemble(source string, tensors map[string]*Tensor, level int) (*Model, error) {
+	m, err := assemble(tensors, nil, level)
+	if errors.Is(err, errLevel) {
+		return nil, &SpecError{source, err.Error()}
+	}
+	if err != nil {
+		return nil, &WeightsError{source, err}
+	}
+	return m, nil
+}
+
 // errLevel is of levels asked of networks that have none.
 var errLevel = errors.New("has no levels to choose from")
 

@@ -89,6 +89,36 @@ func LoadModel(spec string, level int) (*model.Model, *Imported, error) {
 	return n.any.Model, n, n.describe()
 }
 
+// LoadWeights is LoadModel for the weights of our networks: of an ONNX file it takes the initializers,
+// which PyTorch's export names as the state dict does, and not the graph.
+func LoadWeights(spec string, level int) (*model.Model, error) {
+	if !isONNX(spec) {
+		m, _, err := LoadModel(spec, level)
+		return m, err
+	}
+	n := &Imported{path: spec}
+	f, err := onnx.Open(spec)
+	if err != nil {
+		return nil, n.explain(err)
+	}
+	tensors := map[string]*model.Tensor{}
+	for name, t := range f.Graph.Initializers {
+		if !t.Type.Real() {
+			continue // indices and sizes
+		}
+		data, err := t.Floats()
+		if err != nil {
+			return nil, n.explain(err)
+		}
+		shape := make([]int, len(t.Dims))
+		for i, d := range t.Dims {
+			shape[i] = int(d)
+		}
+		tensors[name] = &model.Tensor{Shape: shape, Data: data}
+	}
+	return model.Assemble(spec, tensors, level)
+}
+
 // openImported reads a file and imports it at a first size.
 func openImported(path string) (*Imported, error) {
 	n := &Imported{path: path}

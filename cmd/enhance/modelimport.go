@@ -15,8 +15,9 @@ import (
 var modelImportCommand = &command{name: "model import", summary: "convert PyTorch weights to safetensors",
 	usage: []string{"model import FILE -o FILE.safetensors [--level N]"}, run: runModelImport, files: true,
 	about: `Reads a PyTorch state dict without running it (zip or legacy; float32, float16 or
-bfloat16; names may begin with "module."), checks every tensor against the network, and
-writes the weights with the network's architecture and input convention.`}
+bfloat16; names may begin with "module."), or the weights of an ONNX file that PyTorch
+exported, checks every tensor against the network, and writes the weights with the
+network's architecture and input convention. ONNX networks of others need no import.`}
 
 // imported is what import --json prints.
 type imported struct {
@@ -36,13 +37,13 @@ func runModelImport(c *call) error {
 		return usagef("model import: give the output with -o FILE.safetensors")
 	}
 	switch in := c.args[0]; strings.ToLower(filepath.Ext(in)) {
-	case ".pth", ".pt", ".safetensors":
+	case ".pth", ".pt", ".safetensors", ".onnx":
 	default: // the name of a model, unless there is such a file
 		if _, err := os.Stat(in); err == nil {
-			return usagef("model import: %s: want a PyTorch state dict, a file ending in .pth or .pt", in)
+			return usagef("model import: %s: want a PyTorch state dict, a file ending in .pth or .pt, or an ONNX file", in)
 		}
 	}
-	m, err := loadModel(c.args[0], c.levelOrAny())
+	m, err := pipeline.LoadWeights(c.args[0], c.levelOrAny())
 	if err != nil {
 		return err
 	}
@@ -65,12 +66,6 @@ func levelOf(m *model.Model) string {
 		return " level " + l
 	}
 	return ""
-}
-
-// loadModel loads a model and names the file in errors of reading it.
-func loadModel(spec string, level int) (*model.Model, error) {
-	m, _, err := pipeline.LoadModel(spec, level)
-	return m, err
 }
 
 // saveModel writes a model to the safetensors file path, which appears whole or not at

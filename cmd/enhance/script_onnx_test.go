@@ -7,6 +7,7 @@ import (
 
 	"enhance/internal/imgio"
 	"enhance/internal/onnxtest"
+	"enhance/model"
 )
 
 // cmdMkonnx writes a small network: mkonnx KIND FILE.
@@ -20,6 +21,21 @@ func cmdMkonnx(ts *testscript.TestScript, neg bool, args []string) {
 		d, err := onnxtest.ReadDigits()
 		check(ts, err)
 		check(ts, os.WriteFile(ts.MkAbs(args[1]), d.Nets["conv"], 0o644))
+		return
+	}
+	if args[0] == "weights" { // as PyTorch's export names them
+		m, err := model.LoadLevel("pynet-random:a,width=4", model.AnyLevel)
+		check(ts, err)
+		net := onnxtest.Smoother(3)
+		for name, p := range m.Params {
+			t := onnxtest.Tensor{Name: name, Floats: p.Data}
+			for _, d := range p.Shape {
+				t.Dims = append(t.Dims, int64(d))
+			}
+			net.Init = append(net.Init, t)
+		}
+		net.Init = append(net.Init[2:], onnxtest.Tensor{Name: "an index", Dims: []int64{1}, Ints: []int64{1}})
+		check(ts, os.WriteFile(ts.MkAbs(args[1]), net.Encode(), 0o644))
 		return
 	}
 	kinds["mobilenet"] = onnxtest.WholeNet("mobilenet", 32, 1)

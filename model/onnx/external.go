@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// maxExternal bounds the external data of all tensors of a file together.
+const maxExternal = 8 << 30
+
 // readExternal reads want bytes of the tensor from a file in the network's folder. os.Root
 // refuses names and symbolic links that lead out of it.
 func (t *Tensor) readExternal(want int64) ([]byte, error) {
@@ -35,6 +38,13 @@ func (t *Tensor) readExternal(want int64) ([]byte, error) {
 	}
 	if want > maxFile { // a file with holes may have any size
 		return nil, bad("%d bytes: a tensor has %d at most", want, int64(maxFile))
+	}
+	if !t.counted { // many tensors may lie in one file with holes
+		if want > maxExternal-t.file.external {
+			return nil, bad("more than %d bytes of external data: no network has so many", int64(maxExternal))
+		}
+		t.file.external += want
+		t.counted = true
 	}
 	root, err := os.OpenRoot(t.file.dir)
 	if err != nil {

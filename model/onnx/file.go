@@ -27,6 +27,8 @@ type File struct {
 
 	size int64
 	dir  string // of external data; "" allows none
+
+	external int64 // bytes of external data that tensors have
 }
 
 // Size is the file's size in bytes.

@@ -155,6 +155,27 @@ func TestExternalSparse(t *testing.T) {
 	})
 }
 
+// TestExternalTogether: all external data of a file together are bounded; reading twice counts once.
+func TestExternalTogether(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "w.bin"), make([]byte, 64), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	place := append(bytesOf(13, append(bytesOf(1, []byte("location")), bytesOf(2, []byte("w.bin"))...)), intOf(14, 1)...)
+	file := &File{dir: dir, external: maxExternal - 100}
+	for k, want := range []string{"", "external data: no network"} {
+		x, err := (&parser{file: file}).tensor(tensorOf(1, []uint64{16}, place))
+		for range 3 {
+			if err == nil {
+				_, err = x.Floats()
+			}
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("tensor %d: error %v, want %q", k, err, want)
+		}
+	}
+}
+
 func TestOutline(t *testing.T) {
 	dir := t.TempDir()
 	good := append(bytesOf(8, intOf(2, 17)), bytesOf(7, nil)...)

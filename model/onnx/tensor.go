@@ -54,6 +54,7 @@ type Tensor struct {
 	hasRaw   bool
 	typed    [][]byte // contents of the field for the type, packed, in order
 	external map[string]string
+	counted  bool // its external data are in file.external
 	file     *File
 }
 
