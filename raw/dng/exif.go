@@ -1,6 +1,7 @@
 package dng
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"slices"
@@ -218,11 +219,25 @@ func (x *exifCopier) entry(dst *tiff.Dir, src *tiff.IFD, e tiff.Entry) {
 	if x.failed(err) || e.Type == tiff.ASCII && metadata.Blank(b) {
 		return
 	}
+	if e.Type == tiff.ASCII {
+		b = oneText(e.Tag, b)
+		e.Count = int64(len(b))
+	}
 	if e.Tag == exifUserComment && metadata.Blank(b[min(8, len(b)):]) { // its first 8 bytes name the encoding
 		return
 	}
 	x.total += n + 12
 	dst.Raw(e.Tag, e.Type, int(e.Count), b)
+}
+
+// oneText ends a text by one NUL: cameras pad theirs, or leave it out. Copyright alone has
+// two texts, the photographer's and the editor's.
+func oneText(tag uint16, b []byte) []byte {
+	b = bytes.TrimRight(b, "\x00")
+	if i := bytes.IndexByte(b, 0); i >= 0 && tag != tagCopyright {
+		b = b[:i]
+	}
+	return append(b[:len(b):len(b)], 0)
 }
 
 // sub opens a directory, nil if there is none that can be read.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"enhance/internal/metadata"
 	"enhance/raw/mosaic"
 	"enhance/raw/tiff"
 )
@@ -147,6 +148,37 @@ func TestWriteRefuses(t *testing.T) {
 		edit(&s)
 		if err := Write(&bytes.Buffer{}, s); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestExifTexts are ended by one NUL each, and those without a character are left out.
+func TestExifTexts(t *testing.T) {
+	s := spec(4, 4, 12)
+	s.Edit = func(first, _ *tiff.Dir) {
+		first.Raw(tagArtist, tiff.ASCII, 9, []byte("A. B\x00\x00\x00\x00\x00"))
+		first.Raw(tagCopyright, tiff.ASCII, 9, []byte("me\x00you\x00\x00\x00"))
+		first.Raw(270, tiff.ASCII, 5, []byte("no\x00\x00\x00"))
+		first.Raw(tagSoftware, tiff.ASCII, 6, []byte("no end"))
+		first.Raw(tagDateTime, tiff.ASCII, 20, append(bytes.Repeat([]byte{' '}, 19), 0))
+	}
+	im, err := openBytes(write(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := metadata.ParseExif(im.Meta.Exif)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[uint16]string{}
+	for _, v := range d.First.Values() {
+		if v.Type == tiff.ASCII {
+			got[v.Tag] = string(v.Data)
+		}
+	}
+	for tag, want := range map[uint16]string{tagArtist: "A. B\x00", tagCopyright: "me\x00you\x00", 270: "no\x00", tagSoftware: "no end\x00", tagDateTime: ""} {
+		if got[tag] != want {
+			t.Errorf("tag %d is %q, want %q", tag, got[tag], want)
 		}
 	}
 }
