@@ -153,7 +153,12 @@ func (c *Config) shape(seed uint64, rng *rand.Rand) conv.Shape {
 	if seed%group < uint64(c.Families) {
 		return s
 	}
-	s.H = 1 + rng.IntN(max(2*s.H, 10))
+	if w := s.Window; w != nil { // which Draw made anew
+		w.SrcH += rng.IntN(12)
+		s.H, s.W = w.Out(w.SrcH, w.SrcW)
+	} else {
+		s.H = 1 + rng.IntN(max(2*s.H, 10))
+	}
 	rng.Shuffle(len(s.SrcC), func(i, j int) { s.SrcC[i], s.SrcC[j] = s.SrcC[j], s.SrcC[i] })
 	if s.Act != fuse.Sigmoid {
 		s.Act = fuse.Act(rng.IntN(2)) // none or leaky ReLU
