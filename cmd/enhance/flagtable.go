@@ -73,7 +73,7 @@ var flagTable = []flag{
 		help: "png, tiff or jpeg; else by the output's extension",
 		to:   func(o *options) any { return &o.format }},
 	{name: "bits", short: "b", arg: "N", def: "8", group: groupOutput, commands: []string{develop, "apply"}, basic: true, words: words("8", "16", "32"),
-		help: "8 or 16 bits a sample; 32 for floats (TIFF)",
+		help: "bits a sample: 8, 16, or 32 for floats",
 		more: "Floats keep what lies below black and above white. --output-profile chooses linear light or a curve for them, and the file's ICC profile says which. A DNG file has 16.",
 		to:   func(o *options) any { return &o.bits }},
 	{name: "quality", arg: "N", def: "92", group: groupOutput, commands: []string{develop, "apply"},
