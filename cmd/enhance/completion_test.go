@@ -10,7 +10,7 @@ import (
 // list that ends in "..." may have more.
 func TestComplete(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                              "apply classify compare inspect explain plan-table tune selftest model bench eval farm help version completion man :files",
+		"":                              "apply classify compare watch inspect explain plan-table tune selftest model bench eval farm help version completion man :files",
 		"pl":                            "plan-table :files",
 		"model ":                        "info import run",
 		"model i":                       "info import",
@@ -23,7 +23,7 @@ func TestComplete(t *testing.T) {
 		"photo.dng --precision = f":     "fp32 fp16", // as bash splits it
 		"photo.dng --precision=f":       "--precision=fp32 --precision=fp16",
 		"photo.dng --precision = ":      "fp32 tf32 fp16 auto",
-		"photo.dng -b ":                 "8 16",
+		"photo.dng -b ":                 "8 16 32",
 		"photo.dng -o ":                 ":files",
 		"photo.dng --quality ":          "",
 		"photo.dng --dry-run=":          "",
