@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"enhance/farm"
-	"enhance/farm/queue"
-	"enhance/farm/store"
-	"enhance/farm/work"
 	"enhance/internal/devices"
+	"enhance/internal/farm"
+	"enhance/internal/farm/queue"
+	"enhance/internal/farm/store"
+	"enhance/internal/farm/work"
 	"enhance/internal/printable"
 	"enhance/pipeline"
 )

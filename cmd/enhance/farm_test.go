@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"enhance/farm"
-	"enhance/farm/queue"
+	"enhance/internal/farm"
+	"enhance/internal/farm/queue"
 )
 
 // TestFarmFlags: every flag of the main command is either a setting of orders or left to

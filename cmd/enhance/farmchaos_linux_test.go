@@ -21,9 +21,9 @@ import (
 	"testing"
 	"time"
 
-	"enhance/farm"
-	"enhance/farm/queue"
-	"enhance/farm/store"
+	"enhance/internal/farm"
+	"enhance/internal/farm/queue"
+	"enhance/internal/farm/store"
 )
 
 // chaosEnv is how many photos the test of a farm has: 3000 is the long form.

@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 
-	"enhance/farm"
-	"enhance/farm/queue"
-	"enhance/farm/store"
 	"enhance/internal/atomicfile"
+	"enhance/internal/farm"
+	"enhance/internal/farm/queue"
+	"enhance/internal/farm/store"
 )
 
 var farmFetchCommand = &command{name: "farm fetch", summary: "copy results out of a farm's store of objects", usage: []string{"farm fetch -o OUT [--nats URL]"}, run: runFarmFetch,

@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"enhance/farm/queue"
 	"enhance/internal/atomicfile"
+	"enhance/internal/farm/queue"
 )
 
 var farmKeysCommand = &command{name: "farm keys", summary: "make keys for the users of a farm", usage: []string{"farm keys DIR"}, run: runFarmKeys, files: true,

@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"enhance/farm"
-	"enhance/farm/work"
+	"enhance/internal/farm"
+	"enhance/internal/farm/work"
 	"enhance/pipeline"
 )
 

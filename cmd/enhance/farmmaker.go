@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"enhance/farm"
-	"enhance/farm/work"
+	"enhance/internal/farm"
+	"enhance/internal/farm/work"
 )
 
 // makerMessage is a line between a worker and the process that computes for it: a request

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"enhance/farm"
-	"enhance/farm/queue"
+	"enhance/internal/farm"
+	"enhance/internal/farm/queue"
 	"enhance/raw"
 )
 

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"enhance/farm"
-	"enhance/farm/queue"
-	"enhance/farm/work"
 	"enhance/internal/atomicfile"
+	"enhance/internal/farm"
+	"enhance/internal/farm/queue"
+	"enhance/internal/farm/work"
 	"enhance/internal/printable"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"enhance/farm/queue"
+	"enhance/internal/farm/queue"
 )
 
 var farmServeCommand = &command{name: "farm serve", summary: "keep the queue of a farm", usage: []string{"farm serve [--listen HOST:PORT] [--users FILE] [--tls-cert FILE]", "farm serve --nats URL [--creds FILE]"}, run: runFarmServe,

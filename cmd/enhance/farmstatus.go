@@ -14,8 +14,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"enhance/farm"
-	"enhance/farm/queue"
+	"enhance/internal/farm"
+	"enhance/internal/farm/queue"
 	"enhance/internal/printable"
 )
 

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"sync"
 
-	"enhance/farm"
-	"enhance/farm/queue"
-	"enhance/farm/store"
-	"enhance/farm/work"
+	"enhance/internal/farm"
+	"enhance/internal/farm/queue"
+	"enhance/internal/farm/store"
+	"enhance/internal/farm/work"
 )
 
 var farmSubmitCommand = &command{name: "farm submit", summary: "give photos to a farm", usage: []string{"farm submit DIR|PHOTO... [--photos DIR] [SETTINGS]"}, run: runFarmSubmit, files: true,

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"enhance/farm"
-	"enhance/farm/store"
-	"enhance/farm/work"
+	"enhance/internal/farm"
+	"enhance/internal/farm/store"
+	"enhance/internal/farm/work"
 	"enhance/internal/printable"
 	"enhance/pipeline"
 	"enhance/pipeline/facts"

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"enhance/farm/queue"
-	"enhance/farm/store"
-	"enhance/farm/work"
+	"enhance/internal/farm/queue"
+	"enhance/internal/farm/store"
+	"enhance/internal/farm/work"
 )
 
 var farmWorkCommand = &command{name: "farm work", summary: "compute for a farm", usage: []string{"farm work --photos DIR --results DIR [--nats URL] [-g DEVICES]"}, run: runFarmWork,

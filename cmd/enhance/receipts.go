@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"enhance/farm"
-	"enhance/farm/store"
+	"enhance/internal/farm"
+	"enhance/internal/farm/store"
 	"enhance/internal/printable"
 )
 

@@ -4,9 +4,9 @@ package archtest
 // imports only packages of lower layers. ARCHITECTURE.md has the same list; the
 // test compares them.
 var layers = [][]string{
-	{"farm", "internal/arrivals",
+	{"internal/farm", "internal/arrivals",
 		"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/boundtest", "internal/buffers", "internal/bytesize", "internal/highlights", "internal/hostmemory", "internal/jpegbits", "internal/printable", "internal/regularfile", "internal/sharpen", "internal/suggest", "internal/usage", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
-	{"farm/store",
+	{"internal/farm/store",
 		"internal/icc",
 		"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/onnx", "model/pickle", "internal/profile", "raw/defects", "raw/demosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/tiff"},
 	{"internal/sidebyside",
@@ -14,9 +14,9 @@ var layers = [][]string{
 		"internal/imgio", "model", "internal/metadata", "raw/libraw", "raw/rawjpeg", "raw/warp"},
 	{"internal/htmlreport",
 		"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
-	{"farm/queue",
+	{"internal/farm/queue",
 		"internal/fusetest", "internal/onnxtest", "memplan", "internal/planar", "raw"},
-	{"farm/sim", "farm/work",
+	{"internal/farm/sim", "internal/farm/work",
 		"conv", "internal/plantest", "internal/tensorfile", "pipeline/facts"},
 	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
 	{"bench/im2col", "internal/exec"},
@@ -34,10 +34,10 @@ var external = map[string][]string{
 	"github.com/disintegration/imaging": {"scripts/before-after"},
 	"github.com/ebitengine/purego":      {"clrt", "raw/libraw"}, // there in a process of its own: what LibRaw breaks is not this one
 	"github.com/fsnotify/fsnotify":      {"internal/arrivals"},
-	"github.com/klauspost/compress":     {"internal/imgio"},           // Huffman codes 1.6 times as fast as the standard library's
-	"github.com/nats-io/nats-server":    {"farm/queue", "farm/store"}, // there: tests
-	"github.com/nats-io/nats.go":        {"farm/queue", "farm/store", "farm/work"},
-	"github.com/nats-io/nkeys":          {"farm/queue"},
+	"github.com/klauspost/compress":     {"internal/imgio"},                             // Huffman codes 1.6 times as fast as the standard library's
+	"github.com/nats-io/nats-server":    {"internal/farm/queue", "internal/farm/store"}, // there: tests
+	"github.com/nats-io/nats.go":        {"internal/farm/queue", "internal/farm/store", "internal/farm/work"},
+	"github.com/nats-io/nkeys":          {"internal/farm/queue"},
 	"github.com/rogpeppe/go-internal":   {"cmd/enhance"}, // tests
 	"github.com/schollz/progressbar/v3": {"cmd/enhance"},
 	"github.com/spf13/pflag":            {"cmd/enhance"},
@@ -51,7 +51,7 @@ var external = map[string][]string{
 // hostOnly lists packages that must not reach OpenCL, however indirectly: they
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
-	"farm", "farm/queue", "farm/sim", "farm/store", "farm/work",
+	"internal/farm", "internal/farm/queue", "internal/farm/sim", "internal/farm/store", "internal/farm/work",
 	"internal/arrivals", "internal/htmlreport", "internal/sidebyside",
 	"internal/icc",
 	"raw/dcp",

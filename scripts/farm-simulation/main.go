@@ -11,8 +11,8 @@ import (
 	"os"
 	"runtime"
 
-	"enhance/farm"
-	"enhance/farm/sim"
+	"enhance/internal/farm"
+	"enhance/internal/farm/sim"
 )
 
 func main() {

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 
-	"enhance/farm"
-	"enhance/farm/store"
+	"enhance/internal/farm"
+	"enhance/internal/farm/store"
 )
 
 // Folder is photos in a folder that machines share.

@@ -12,7 +12,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 )
 
 // Config is a farm and its work.

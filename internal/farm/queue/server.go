@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 )
 
 // DefaultAddress is where a server listens if nothing is said: this machine only.

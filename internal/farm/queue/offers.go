@@ -11,7 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 )
 
 // Offer is a kind of task that the queue may have: photos of a size class of an order. Each

@@ -3,8 +3,8 @@ package queue
 import (
 	"context"
 
-	"enhance/farm"
-	"enhance/farm/store"
+	"enhance/internal/farm"
+	"enhance/internal/farm/store"
 )
 
 // PutFile keeps a file that a setting names, unless the farm has it.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 )
 
 // The buckets of a store of objects.

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"enhance/farm"
-	"enhance/farm/queue"
-	"enhance/farm/store"
+	"enhance/internal/farm"
+	"enhance/internal/farm/queue"
+	"enhance/internal/farm/store"
 )
 
 // work takes a task to its end.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"enhance/farm"
-	"enhance/farm/store"
+	"enhance/internal/farm"
+	"enhance/internal/farm/store"
 )
 
 // serve starts a server in this process and joins it.

@@ -3,7 +3,7 @@ package queue
 import (
 	"testing"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 )
 
 // BenchmarkSubmit streams tasks into a queue in this process.

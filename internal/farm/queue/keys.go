@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
-	"enhance/farm/store"
+	"enhance/internal/farm/store"
 )
 
 // Role is what a user of a farm may do.

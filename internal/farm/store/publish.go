@@ -12,7 +12,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 )
 
 // step is called before every change of the file system; tests end the process there.

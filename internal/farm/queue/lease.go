@@ -10,7 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 	"enhance/internal/printable"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 )
 
 // openObjects opens a store in a server in this process.

@@ -13,7 +13,7 @@ import (
 	"errors"
 	"fmt"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 )
 
 // Store keeps results by key, and gives them names.

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 )
 
 // Dir is a store in a folder, which machines may share. Outputs are hard links to results,

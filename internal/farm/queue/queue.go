@@ -28,8 +28,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"enhance/farm"
-	"enhance/farm/store"
+	"enhance/internal/farm"
+	"enhance/internal/farm/store"
 )
 
 const (

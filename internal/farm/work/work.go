@@ -17,9 +17,9 @@ import (
 	"sync"
 	"time"
 
-	"enhance/farm"
-	"enhance/farm/queue"
-	"enhance/farm/store"
+	"enhance/internal/farm"
+	"enhance/internal/farm/queue"
+	"enhance/internal/farm/store"
 )
 
 // Maker makes pictures on one device.

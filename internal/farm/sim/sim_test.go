@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 )
 
 func config(photos int) Config {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 )
 
 func openDir(t testing.TB, dir string) *Dir {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"enhance/farm"
+	"enhance/internal/farm"
 )
 
 // Status is the state of a farm.

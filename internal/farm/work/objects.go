@@ -8,8 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"enhance/farm"
-	"enhance/farm/store"
+	"enhance/internal/farm"
+	"enhance/internal/farm/store"
 )
 
 // Objects is photos in the object store of JetStream, for machines that share no folder.
