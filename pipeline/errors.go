@@ -54,7 +54,7 @@ func Classify(err error) Class {
 		return ClassExists
 	case errors.Is(err, atomicfile.ErrKept):
 		return ClassOption
-	case as(new(*raw.OptionError)), as(new(*model.SpecError)), as(new(*profile.UnknownError)), as(new(*UnequalError)):
+	case as(new(*raw.OptionError)), as(new(*model.SpecError)), as(new(*profile.UnknownError)), as(new(*imgio.SizeError)):
 		return ClassOption
 	case as(new(*raw.FormatError)), as(new(*raw.UnsupportedError)), as(new(*model.WeightsError)), as(new(*profile.FormatError)),
 		errors.Is(err, imgio.ErrTooLarge), errors.Is(err, imgio.ErrFormat), errors.Is(err, imgio.ErrCorrupt),

@@ -11,7 +11,7 @@ import (
 	"enhance/internal/atomicfile"
 	"enhance/internal/htmlreport"
 	"enhance/internal/printable"
-	"enhance/pipeline"
+	"enhance/pipeline/compare"
 	"enhance/pipeline/facts"
 )
 
@@ -24,7 +24,7 @@ draws the colour difference of every pixel, black for 0 and white for 10 and mor
 
 // compareResult is what --json prints.
 type compareResult struct {
-	*pipeline.CompareReport
+	*facts.Comparison
 	Output string `json:"output,omitempty"`
 	Status int    `json:"status"`
 	Error  string `json:"error,omitempty"`
@@ -53,18 +53,18 @@ func runCompare(c *call) error {
 	})
 	defer stop()
 	r := compareResult{Output: c.output}
-	if r.CompareReport, err = pipeline.Compare(ctx, j); r.CompareReport != nil {
-		if made := c.finishCompare(ctx, file, page, r.CompareReport); made != nil {
+	if r.Comparison, err = compare.Pictures(ctx, j); r.Comparison != nil {
+		if made := c.finishCompare(ctx, file, page, r.Comparison); made != nil {
 			err = made
 		}
-		c.tellCompared(r.CompareReport)
+		c.tellCompared(r.Comparison)
 	}
 	r.Error, r.Status = c.tell(err)
 	return c.finish(r, r.Status)
 }
 
 // compareJob is what the command line asks for.
-func (c *call) compareJob() (j pipeline.CompareJob, err error) {
+func (c *call) compareJob() (j compare.Job, err error) {
 	switch {
 	case len(c.args) != 2:
 		return j, usagef("compare: want two pictures, not %d", len(c.args))
@@ -77,7 +77,7 @@ func (c *call) compareJob() (j pipeline.CompareJob, err error) {
 	all.reads(c.args[0], "the first picture")
 	all.reads(c.args[1], "the second picture")
 	all.makes(c.output, "the result (-o)")
-	return pipeline.CompareJob{Before: c.args[0], After: c.args[1], MinPSNR: c.minPSNR,
+	return compare.Job{Before: c.args[0], After: c.args[1], MinPSNR: c.minPSNR,
 		Side: detailSide, Crops: detailCrops, CropSide: cropSide}, all.check()
 }
 
@@ -88,7 +88,7 @@ func isPage(name string) bool {
 }
 
 // finishCompare completes the file, if there is one.
-func (c *call) finishCompare(ctx context.Context, file *atomicfile.File, page bool, r *pipeline.CompareReport) error {
+func (c *call) finishCompare(ctx context.Context, file *atomicfile.File, page bool, r *facts.Comparison) error {
 	if file == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -110,14 +110,14 @@ func (c *call) finishCompare(ctx context.Context, file *atomicfile.File, page bo
 	return nil
 }
 
-func (c *call) tellCompared(r *pipeline.CompareReport) {
+func (c *call) tellCompared(r *facts.Comparison) {
 	if c.json || c.quiet {
 		return
 	}
 	writeCompared(c.text(), r)
 }
 
-func writeCompared(w io.Writer, r *pipeline.CompareReport) {
+func writeCompared(w io.Writer, r *facts.Comparison) {
 	fmt.Fprintf(w, "%-8s%dx%d, %s samples\n", "size", r.Width, r.Height, r.Domain)
 	if math.IsInf(float64(r.CPSNR), 1) {
 		fmt.Fprintf(w, "%-8sinfinite: equal samples\n", "CPSNR")
@@ -129,7 +129,7 @@ func writeCompared(w io.Writer, r *pipeline.CompareReport) {
 }
 
 // comparePage makes the page of a comparison.
-func comparePage(r *pipeline.CompareReport) (*htmlreport.Page, error) {
+func comparePage(r *facts.Comparison) (*htmlreport.Page, error) {
 	p, err := htmlreport.Encode(r.Seen, true)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"enhance/internal/farm/store"
 	"enhance/internal/farm/work"
 	"enhance/internal/printable"
-	"enhance/pipeline"
+	"enhance/pipeline/compare"
 	"enhance/pipeline/facts"
 )
 
@@ -175,7 +175,7 @@ func (v *verifier) verify(ctx context.Context, r *farm.Receipt) verified {
 	case one.Equal:
 		one.Wrong = "its device class, kernels and network are those of this machine, and its bytes are not"
 	default:
-		if c, err := pipeline.Compare(ctx, pipeline.CompareJob{Before: stored, After: again}); err == nil {
+		if c, err := compare.Pictures(ctx, compare.Job{Before: stored, After: again}); err == nil {
 			one.CPSNR = &c.CPSNR
 		} else {
 			one.Passed = err.Error()

@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
 	{"bench/im2col", "internal/exec"},
 	{"bench", "internal/kernelcheck", "pipeline"},
-	{"bench/eval", "bench/papers"},
+	{"bench/eval", "bench/papers", "pipeline/compare"},
 	{"cmd/enhance"},
 }
 

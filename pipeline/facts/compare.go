@@ -1,6 +1,10 @@
 package facts
 
-import "enhance/internal/sidebyside"
+import (
+	"image"
+
+	"enhance/internal/sidebyside"
+)
 
 // Comparison says how two pictures differ. Samples are compared as they are stored: profiles,
 // gamma and orientation that the files carry are not applied, and colours are taken for sRGB.
@@ -15,4 +19,7 @@ type Comparison struct {
 	SSIM     float64           `json:"ssim"` // mean of R, G, B
 	SSIMLuma float64           `json:"ssim_luma"`
 	DeltaE   sidebyside.DeltaE `json:"delta_e2000"`
+
+	Seen       *sidebyside.Result `json:"-"` // what there is to look at
+	Difference *image.RGBA        `json:"-"` // the picture of colour differences, made small
 }

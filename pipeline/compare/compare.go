@@ -1,20 +1,22 @@
-package pipeline
+// Package compare holds two pictures against each other: figures, colour differences, and
+// parts to look at. Begin with [Pictures].
+package compare
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"image"
 	"io"
 
 	"enhance/internal/imgio"
 	"enhance/internal/quality"
 	"enhance/internal/sidebyside"
+	"enhance/pipeline"
 	"enhance/pipeline/facts"
 )
 
-// CompareJob is two pictures to compare.
-type CompareJob struct {
+// Job is two pictures to compare.
+type Job struct {
 	Before, After string // PNG, TIFF or JPEG files of one size
 	// Side bounds the small pictures, Crops how many parts are kept at full size, each of
 	// CropSide pixels; see package sidebyside.
@@ -22,17 +24,11 @@ type CompareJob struct {
 	// Difference, if not nil, takes a PNG picture of the colour differences: black is 0, white
 	// 10 or more.
 	Difference io.Writer
-	MinPSNR    float64 // as in [Check]
+	MinPSNR    float64 // as in [pipeline.Check]
 }
 
-// CompareReport says how two pictures differ, and has what there is to look at.
-type CompareReport struct {
-	facts.Comparison
-	Seen       *sidebyside.Result `json:"-"`
-	Difference *image.RGBA        `json:"-"` // the picture of colour differences, made small
-}
-
-// UnequalError says that pictures to compare have different sizes.
+// UnequalError says that pictures to compare have different sizes. [pipeline.Classify] takes
+// it for a mistake of the caller.
 type UnequalError struct {
 	Before, After         string
 	BeforeSize, AfterSize imgio.SizeError
@@ -43,14 +39,17 @@ func (e *UnequalError) Error() string {
 		e.Before, e.BeforeSize.Width, e.BeforeSize.Height, e.After, e.AfterSize.Width, e.AfterSize.Height)
 }
 
+func (e *UnequalError) Unwrap() error { return &e.AfterSize }
+
 // differenceTop is the colour difference (CIEDE2000) that is white in pictures of differences.
 const differenceTop = 10
 
-// Compare compares two pictures. The report is not nil with a [*QualityError].
-func Compare(ctx context.Context, j CompareJob) (*CompareReport, error) {
+// Pictures compares two pictures. The report is not nil with a [*pipeline.QualityError]. For errors
+// see [pipeline.Classify].
+func Pictures(ctx context.Context, j Job) (*facts.Comparison, error) {
 	before, err := imgio.ReadRGB16(j.Before)
 	if err != nil {
-		return nil, &FileError{Path: j.Before, Err: err}
+		return nil, &pipeline.FileError{Path: j.Before, Err: err}
 	}
 	after, err := imgio.ReadRGB16Sized(j.After, before.Width, before.Height)
 	var size *imgio.SizeError
@@ -58,19 +57,20 @@ func Compare(ctx context.Context, j CompareJob) (*CompareReport, error) {
 	case errors.As(err, &size):
 		return nil, &UnequalError{Before: j.Before, After: j.After, BeforeSize: imgio.SizeError{Width: before.Width, Height: before.Height}, AfterSize: *size}
 	case err != nil:
-		return nil, &FileError{Path: j.After, Err: err}
+		return nil, &pipeline.FileError{Path: j.After, Err: err}
 	}
-	r := &CompareReport{Comparison: facts.Comparison{Before: j.Before, After: j.After, Width: before.Width, Height: before.Height}}
-	if err := r.compare(ctx, &j, before, after); err != nil {
+	r := &facts.Comparison{Before: j.Before, After: j.After, Width: before.Width, Height: before.Height}
+	if err := measure(ctx, &j, r, before, after); err != nil {
 		return nil, err
 	}
 	if got := float64(r.CPSNR); j.MinPSNR > 0 && !(got >= j.MinPSNR) {
-		return r, &QualityError{CPSNR: got, Want: j.MinPSNR}
+		return r, &pipeline.QualityError{CPSNR: got, Want: j.MinPSNR}
 	}
 	return r, nil
 }
 
-func (r *CompareReport) compare(ctx context.Context, j *CompareJob, before, after *imgio.RGB16) (err error) {
+// measure fills the report.
+func measure(ctx context.Context, j *Job, r *facts.Comparison, before, after *imgio.RGB16) (err error) {
 	cfg := quality.Config{Width: r.Width, Height: r.Height, Domain: quality.Domain8, SSIM: true}
 	if before.Bits == 16 && after.Bits == 16 {
 		cfg.Domain = quality.DomainFloat
