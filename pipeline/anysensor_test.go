@@ -14,6 +14,7 @@ import (
 	"enhance/internal/imgio"
 	"enhance/model"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
 )
@@ -46,7 +47,7 @@ func fullColour(w, h int, crop mosaic.Rect) dng.Spec {
 func withNoise(t testing.TB, s dng.Spec, out *bytes.Buffer) pipeline.Job {
 	t.Helper()
 	j := sensorJob(t, s, out)
-	j.Noise = pipeline.Noise{Mode: pipeline.NoiseGiven}
+	j.Noise = look.Noise{Mode: look.NoiseGiven}
 	for c := range j.Noise.Levels {
 		j.Noise.Levels[c].S, j.Noise.Levels[c].O = 1e-3, 1e-5
 	}
@@ -157,9 +158,9 @@ func TestTrainedFor(t *testing.T) {
 	}{
 		"as it is":  {func(*pipeline.Job) {}, false, ""},
 		"none":      {func(j *pipeline.Job) { j.Denoise = &none }, false, ""},
-		"none of 2": {func(j *pipeline.Job) { j.Denoise = &none; j.Noise.Mode = pipeline.NoiseEstimate }, false, ""},
+		"none of 2": {func(j *pipeline.Job) { j.Denoise = &none; j.Noise.Mode = look.NoiseEstimate }, false, ""},
 		"half":      {func(j *pipeline.Job) { j.Denoise = &half }, true, "estimated"},
-		"estimate":  {func(j *pipeline.Job) { j.Noise.Mode = pipeline.NoiseEstimate }, true, "estimated"},
+		"estimate":  {func(j *pipeline.Job) { j.Noise.Mode = look.NoiseEstimate }, true, "estimated"},
 	} {
 		var out bytes.Buffer
 		j := sensorJob(t, fullColour(300, 290, mosaic.Rect{}), &out)

@@ -7,6 +7,7 @@ import (
 	"enhance/internal/colour"
 	"enhance/internal/sharpen"
 	"enhance/internal/workers"
+	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/mosaic"
 )
@@ -60,7 +61,7 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 	if b.amount, err = j.sharpenAmount(tone); err != nil {
 		return nil, err
 	}
-	b.linear = tone == ToneLinear
+	b.linear = tone == look.ToneLinear
 	facts := &rep.Colour
 	facts.Tone = tone.String()
 	if err := b.profileFacts(m, j, tone, rep); err != nil {
@@ -68,12 +69,12 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 	}
 	if m.CFA == mosaic.Mono {
 		facts.WhiteBalance = "none: the sensor is monochrome"
-		if j.WB.Mode == WBGains {
+		if j.WB.Mode == look.WBGains {
 			return nil, optionErrorf("wb", "the photo's sensor is monochrome: it has no white balance to set")
 		}
 	} else if display {
 		facts.WhiteBalance = "the model's own"
-		if j.WB.Mode != WBDefault && j.WB.Mode != WBAsShot {
+		if j.WB.Mode != look.WBDefault && j.WB.Mode != look.WBAsShot {
 			return nil, optionErrorf("wb", "model %s makes display-ready pictures with a white balance of its own", rep.Model.Name)
 		}
 	} else if err := b.whiteBalance(m, j.WB, count, rep); err != nil {
@@ -104,7 +105,7 @@ func decideBalance(m *raw.Meta, count statistics, j *Job, display bool, rep *Rep
 		}
 		b.look.describe(rep)
 	}
-	if tone == ToneNatural {
+	if tone == look.ToneNatural {
 		return b, b.natural()
 	}
 	return b, nil
@@ -145,11 +146,11 @@ func (b *balance) natural() error {
 }
 
 // exposure decides the stops.
-func (b *balance) exposure(m *raw.Meta, j *Job, display bool, tone Tone, count statistics, rep *Report) error {
+func (b *balance) exposure(m *raw.Meta, j *Job, display bool, tone look.Tone, count statistics, rep *Report) error {
 	x := j.Exposure
 	// A profile's curve expects the exposure that the file asks for.
 	profiled := b.look != nil && b.look.curve != nil
-	x.Auto = x.Auto || x == (Exposure{}) && tone == ToneNatural && !profiled
+	x.Auto = x.Auto || x == (look.Exposure{}) && tone == look.ToneNatural && !profiled
 	b.ev = x.EV
 	switch {
 	case !x.Auto && !display: // a display-ready network has exposed already
@@ -169,13 +170,13 @@ func (b *balance) exposure(m *raw.Meta, j *Job, display bool, tone Tone, count s
 		b.ev += ev
 		rep.Colour.AutoExposure = true
 	}
-	b.ev = min(max(b.ev, -2*maxEV), 2*maxEV)
+	b.ev = min(max(b.ev, -2*look.MaxEV), 2*look.MaxEV)
 	return nil
 }
 
 // measured is the exposure that the photo's light asks for.
-func (b *balance) measured(tone Tone, count statistics, rep *Report) (float64, error) {
-	if tone == ToneNatural {
+func (b *balance) measured(tone look.Tone, count statistics, rep *Report) (float64, error) {
+	if tone == look.ToneNatural {
 		light, err := count.light()
 		if err != nil {
 			return 0, err

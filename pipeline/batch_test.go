@@ -13,6 +13,7 @@ import (
 
 	"enhance/internal/devices"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 )
 
 // crops are captures of a few sizes, some of equal size, as a folder has them.
@@ -134,7 +135,7 @@ func TestBatchFailures(t *testing.T) {
 		case 8:
 			j.Output.Bits = 12
 		case 9:
-			j.WB = pipeline.WhiteBalance{Mode: pipeline.WBAsShot}
+			j.WB = look.WhiteBalance{Mode: look.WBAsShot}
 		}
 		return j, true
 	}, func(i int, _ *pipeline.Report, err error) { passed[i] = pipeline.Classify(err) })

@@ -7,6 +7,7 @@ import (
 	"enhance/internal/imgio"
 	"enhance/internal/resize"
 	"enhance/model"
+	"enhance/pipeline/look"
 	"enhance/raw/demosaic"
 	"enhance/raw/mosaic"
 )
@@ -114,7 +115,7 @@ func (r *run) plainBalance(decided *balance) (*balance, error) {
 		b.amount, b.sharpen = 0, nil
 		return &b, nil
 	}
-	r.job.Look = Look{Sharpen: SharpenOff}
+	r.job.Look = Look{Sharpen: look.SharpenOff}
 	b, err := decideBalance(r.meta, r.statistics(), r.job, false, r.report)
 	if err != nil {
 		return nil, r.photoError(err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"enhance/internal/colour"
+	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/dcp"
 	"enhance/raw/dng"
@@ -27,28 +28,6 @@ func ReadCameraProfile(path string) (*CameraProfile, error) {
 	return &CameraProfile{path, p}, nil
 }
 
-// ProfileLook says whether a camera profile's look is taken: its look table and tone curve,
-// and of a photo's own profile its map of hue and saturation. The zero value takes none.
-type ProfileLook uint8
-
-const (
-	LookNone ProfileLook = iota
-	LookProfile
-)
-
-// UnmarshalText reads "none" or "profile".
-func (l *ProfileLook) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "none":
-		*l = LookNone
-	case "profile":
-		*l = LookProfile
-	default:
-		return optionErrorf("look", "%q: want none or profile", text)
-	}
-	return nil
-}
-
 // cameraLook is what a camera profile does to a photo's light: nothing, if it is nil.
 type cameraLook struct {
 	name             string
@@ -64,11 +43,11 @@ type cameraLook struct {
 }
 
 // profileFacts settles what the photo's colours are calibrated by, and the look.
-func (b *balance) profileFacts(m *raw.Meta, j *Job, tone Tone, rep *Report) error {
+func (b *balance) profileFacts(m *raw.Meta, j *Job, tone look.Tone, rep *Report) error {
 	b.facts = dng.ColourFacts(m)
 	p, own := m.Profile, true
 	if j.CameraProfile != nil {
-		if tone == ToneDefault {
+		if tone == look.ToneDefault {
 			return optionErrorf("dcp", "model %s makes display-ready pictures with colours of its own", rep.Model.Name)
 		}
 		p, own = j.CameraProfile.profile, false
@@ -85,13 +64,13 @@ func (b *balance) profileFacts(m *raw.Meta, j *Job, tone Tone, rep *Report) erro
 		b.look = &cameraLook{hueSat1: tableOf(p.HueSat1), hueSat2: tableOf(p.HueSat2)}
 		b.look.name = profileName(p.Name, j.CameraProfile.Path)
 	}
-	if j.ProfileLook != LookProfile {
+	if j.ProfileLook != look.LookProfile {
 		return nil
 	}
 	switch {
-	case tone == ToneDefault:
+	case tone == look.ToneDefault:
 		return optionErrorf("look", "model %s makes display-ready pictures with a look of its own", rep.Model.Name)
-	case tone == ToneLinear:
+	case tone == look.ToneLinear:
 		return optionErrorf("look", "--tone linear keeps light in proportion, and a profile's look does not: leave one of them out")
 	case !p.HasLook() && own:
 		return optionErrorf("look", "the photo's file has no profile with a look: leave --look out, or give --dcp FILE")

@@ -14,6 +14,7 @@ import (
 	"enhance/internal/colour"
 	"enhance/internal/imgio"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw/dcp"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
@@ -93,7 +94,7 @@ func TestProfileLook(t *testing.T) {
 	}
 	var out bytes.Buffer
 	j := linearJob(t, spec, &out)
-	j.Tone, j.Sharpen, j.ProfileLook = pipeline.ToneNatural, pipeline.SharpenOff, pipeline.LookProfile
+	j.Tone, j.Sharpen, j.ProfileLook = look.ToneNatural, look.SharpenOff, look.LookProfile
 	im, rep := develop(t, s, j)
 	if rep.Colour.Look != "profile" || rep.Colour.Tone != "profile" || !strings.HasPrefix(rep.Colour.CameraProfile, "Warm (map 6x3x1, look table 4x2x2, tone curve of 3 points") {
 		t.Errorf("reported as %+v", rep.Colour)
@@ -208,7 +209,7 @@ func TestCameraProfileFile(t *testing.T) {
 func TestProfilesRefused(t *testing.T) {
 	s := session(t, pipeline.Settings{Device: pipeline.HostDevice})
 	matrix := profiled(nil).Meta.ColorMatrix1
-	look := &mosaic.Profile{ToneCurve: [][2]float64{{0, 0}, {1, 1}}}
+	withLook := &mosaic.Profile{ToneCurve: [][2]float64{{0, 0}, {1, 1}}}
 	for name, tt := range map[string]struct {
 		spec dng.Spec
 		job  func(j *pipeline.Job)
@@ -217,12 +218,12 @@ func TestProfilesRefused(t *testing.T) {
 		"another camera": {profiled(nil), func(j *pipeline.Job) {
 			j.CameraProfile = profileOnDisk(t, &mosaic.Profile{Camera: "Maker Model 2", ColorMatrix1: matrix})
 		}, "for Maker Model 2, and the photo was taken by Maker Model 1"},
-		"no look": {profiled(nil), func(j *pipeline.Job) { j.ProfileLook, j.Tone = pipeline.LookProfile, pipeline.ToneNatural }, "no profile with a look"},
-		"matrices only": {profiled(look), func(j *pipeline.Job) {
-			j.ProfileLook, j.Tone = pipeline.LookProfile, pipeline.ToneNatural
+		"no look": {profiled(nil), func(j *pipeline.Job) { j.ProfileLook, j.Tone = look.LookProfile, look.ToneNatural }, "no profile with a look"},
+		"matrices only": {profiled(withLook), func(j *pipeline.Job) {
+			j.ProfileLook, j.Tone = look.LookProfile, look.ToneNatural
 			j.CameraProfile = profileOnDisk(t, &mosaic.Profile{ColorMatrix1: matrix})
 		}, "only matrices"},
-		"linear": {profiled(look), func(j *pipeline.Job) { j.ProfileLook = pipeline.LookProfile }, "leave one of them out"},
+		"linear": {profiled(withLook), func(j *pipeline.Job) { j.ProfileLook = look.LookProfile }, "leave one of them out"},
 	} {
 		var out bytes.Buffer
 		j := linearJob(t, tt.spec, &out)
@@ -238,14 +239,14 @@ func TestProfilesRefused(t *testing.T) {
 // neither strips, budget nor cores.
 func TestLookAnyPlan(t *testing.T) {
 	needOpenCL(t)
-	look := &mosaic.Profile{HueSat1: constant(6, 3, 1, 12, 0.8, 1), Look: constant(4, 2, 2, 5, 0.9, 1), ToneCurve: [][2]float64{{0, 0}, {0.25, 0.375}, {1, 1}}}
+	withLook := &mosaic.Profile{HueSat1: constant(6, 3, 1, 12, 0.8, 1), Look: constant(4, 2, 2, 5, 0.9, 1), ToneCurve: [][2]float64{{0, 0}, {0.25, 0.375}, {1, 1}}}
 	made := func(set pipeline.Settings, procs int) []byte {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		set.Model = "pynet-m-random:x,size=tiny"
 		var out bytes.Buffer
-		meta := mosaic.Meta{Profile: look, ColorMatrix1: profiled(nil).Meta.ColorMatrix1, Illuminant1: 21}
+		meta := mosaic.Meta{Profile: withLook, ColorMatrix1: profiled(nil).Meta.ColorMatrix1, Illuminant1: 21}
 		j := nikon(t).crop(300, 200, 150, 130).asDNG(t, &out, meta)
-		j.Tone, j.ProfileLook, j.Output.Profile = pipeline.ToneNatural, pipeline.LookProfile, "p3"
+		j.Tone, j.ProfileLook, j.Output.Profile = look.ToneNatural, look.LookProfile, "p3"
 		develop(t, session(t, set), j)
 		return out.Bytes()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"enhance/internal/workers"
 	"enhance/model"
+	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/demosaic"
 	"enhance/raw/mosaic"
@@ -38,12 +39,12 @@ func (s *Session) planned(m *raw.Meta, look *Look) (*Session, error) {
 // colourRows chooses how the photo's colours are had without a network.
 func (r *run) colourRows() (*colourRows, error) {
 	if r.meta.Linear {
-		if r.job.Noise.Mode != NoiseDefault || r.job.Denoise != nil && *r.job.Denoise > 0 {
+		if r.job.Noise.Mode != look.NoiseDefault || r.job.Denoise != nil && *r.job.Denoise > 0 {
 			r.report.Warn("the photo is demosaiced already: noise is not removed, and --noise and --denoise have no effect")
 		}
 		return r.linearRows(), nil
 	}
-	for name, given := range map[string]bool{"denoise": r.job.Denoise != nil && *r.job.Denoise > 0, "noise": r.job.Noise.Mode != NoiseDefault} {
+	for name, given := range map[string]bool{"denoise": r.job.Denoise != nil && *r.job.Denoise > 0, "noise": r.job.Noise.Mode != look.NoiseDefault} {
 		if given {
 			return nil, optionErrorf(name, "the photo's sensor is %s: it is developed without a network, and noise stays as it is; leave it out", r.meta.CFA.Kind())
 		}

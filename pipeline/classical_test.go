@@ -10,6 +10,7 @@ import (
 
 	"enhance/internal/colour"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
 )
@@ -55,7 +56,7 @@ func sensorJob(t testing.TB, s dng.Spec, out *bytes.Buffer) pipeline.Job {
 	}
 	j := pipeline.Job{Input: "sensor.dng", Reader: bytes.NewReader(b.Bytes()), Size: int64(b.Len()),
 		Output: pipeline.Output{Writer: out, Bits: 16}}
-	j.Tone = pipeline.ToneLinear
+	j.Tone = look.ToneLinear
 	return j
 }
 
@@ -118,7 +119,7 @@ func TestMonochrome(t *testing.T) {
 	}
 	out.Reset()
 	j := sensorJob(t, spec, &out)
-	j.Tone = pipeline.ToneNatural
+	j.Tone = look.ToneNatural
 	im, _ = develop(t, s, j)
 	for y := range im.Height {
 		for x := range im.Width {
@@ -128,7 +129,7 @@ func TestMonochrome(t *testing.T) {
 		}
 	}
 	j = sensorJob(t, spec, &out)
-	j.WB = pipeline.WhiteBalance{Mode: pipeline.WBGains, Gains: [3]float64{2, 1, 1}}
+	j.WB = look.WhiteBalance{Mode: look.WBGains, Gains: [3]float64{2, 1, 1}}
 	if _, err := s.Enhance(context.Background(), j); pipeline.Classify(err) != pipeline.ClassOption {
 		t.Errorf("white balance of a monochrome sensor: %v", err)
 	}
@@ -172,7 +173,7 @@ func TestSensorRefusals(t *testing.T) {
 	}{
 		"model":    {pipeline.Settings{Model: "fast"}, func(*pipeline.Job) {}, "model fast is for Bayer mosaics, and the photo's sensor is X-Trans: leave --model out"},
 		"denoise":  {pipeline.Settings{Model: pipeline.Classical}, func(j *pipeline.Job) { j.Denoise = &half }, "noise stays as it is"},
-		"noise":    {pipeline.Settings{Model: pipeline.Classical}, func(j *pipeline.Job) { j.Noise.Mode = pipeline.NoiseEstimate }, "noise stays as it is"},
+		"noise":    {pipeline.Settings{Model: pipeline.Classical}, func(j *pipeline.Job) { j.Noise.Mode = look.NoiseEstimate }, "noise stays as it is"},
 		"host mem": {pipeline.Settings{Model: pipeline.Classical, HostMemory: pipeline.Limit(1 << 20)}, func(*pipeline.Job) {}, "of rows whose colours are made"},
 	} {
 		c.set.Device = pipeline.HostDevice

@@ -12,6 +12,7 @@ import (
 
 	"enhance/internal/colour"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 )
 
 // TestPatchesAgainstDcraw holds the as-shot colours of the chart's patches against
@@ -41,7 +42,7 @@ func TestPatchesAgainstDcraw(t *testing.T) {
 		theirs[i] = binary.BigEndian.Uint16(body[2*i:])
 	}
 	var out bytes.Buffer
-	j := pipeline.Job{Input: path, Look: pipeline.Look{Defects: pipeline.Defects{Mode: pipeline.DefectsOff}, Tone: pipeline.ToneLinear, WB: pipeline.WhiteBalance{Mode: pipeline.WBAsShot}}, Output: pipeline.Output{Writer: &out, Bits: 16}}
+	j := pipeline.Job{Input: path, Look: pipeline.Look{Defects: look.Defects{Mode: look.DefectsOff}, Tone: look.ToneLinear, WB: look.WhiteBalance{Mode: look.WBAsShot}}, Output: pipeline.Output{Writer: &out, Bits: 16}}
 	j.Exposure.EV = 1 // defects are left as dcraw leaves them
 	im, rep := develop(t, session(t, pipeline.Settings{Model: "pynet-s"}), j)
 	compared := 0

@@ -6,70 +6,51 @@ import (
 
 	"enhance/internal/regularfile"
 	"enhance/pipeline/facts"
+	"enhance/pipeline/look"
 	"enhance/raw/defects"
 	"enhance/raw/rawerr"
 )
 
-// Defects say which defective samples of the sensor are repaired before the network. The
-// zero value repairs those that are found on the photo.
-type Defects struct {
-	Mode DefectsMode
-	List *defects.List // DefectsListed
-}
-
-// DefectsMode is where defects are known from.
-type DefectsMode uint8
-
-const (
-	DefectsAuto   DefectsMode = iota // found on the photo, if its filter array is Bayer's or it has none
-	DefectsOff                       // none is repaired but those that the file lists
-	DefectsListed                    // those of a list, and no others
-)
-
-var defectsNames = [...]string{"auto", "off", "list"}
-
-func (m DefectsMode) String() string { return defectsNames[m] }
-
 // ReadDefects reads "auto", "off" or the file of that name: a list of defects
 // ([defects.ReadList]).
-func ReadDefects(spec string) (Defects, error) {
+func ReadDefects(spec string) (look.Defects, error) {
 	switch spec {
 	case "auto":
-		return Defects{}, nil
+		return look.Defects{}, nil
 	case "off":
-		return Defects{Mode: DefectsOff}, nil
+		return look.Defects{Mode: look.DefectsOff}, nil
 	case "":
-		return Defects{}, optionErrorf("defects", "want auto, off or the name of a list")
+		return look.Defects{}, optionErrorf("defects", "want auto, off or the name of a list")
 	}
 	text, err := regularfile.Read(spec, defects.MaxFile)
 	if errors.Is(err, regularfile.ErrTooLarge) {
 		err = rawerr.Formatf("list of defects", "larger than %d bytes", defects.MaxFile)
 	}
 	if err != nil {
-		return Defects{}, &FileError{Path: spec, Err: err}
+		return look.Defects{}, &FileError{Path: spec, Err: err}
 	}
 	list, err := defects.ReadList(bytes.NewReader(text))
 	if err != nil {
-		return Defects{}, &FileError{Path: spec, Err: err}
+		return look.Defects{}, &FileError{Path: spec, Err: err}
 	}
-	return Defects{DefectsListed, list}, nil
+	return look.Defects{Mode: look.DefectsListed, List: list}, nil
 }
 
 // repairDefects puts the repair between the photo and all that reads it.
 func (r *run) repairDefects() {
 	d := &r.job.Defects
 	if r.meta.Linear {
-		if d.Mode == DefectsListed {
+		if d.Mode == look.DefectsListed {
 			r.report.Warn("the photo is demosaiced already: the list of defects is not used")
 		}
 		return
 	}
 	mode := d.Mode
-	if mode == DefectsAuto && !defects.Searched(r.meta.CFA) {
-		mode = DefectsOff
+	if mode == look.DefectsAuto && !defects.Searched(r.meta.CFA) {
+		mode = look.DefectsOff
 	}
 	r.report.Defects = &facts.Defects{Mode: mode.String()}
-	if mode != DefectsOff {
+	if mode != look.DefectsOff {
 		r.found = r.photo.RepairDefects(d.List)
 	}
 }
@@ -84,7 +65,7 @@ func (r *run) noteDefects() {
 
 // repairBytes is what the repair holds.
 func (r *run) repairBytes() int64 {
-	if r.meta.Linear || r.job.Defects.Mode == DefectsOff {
+	if r.meta.Linear || r.job.Defects.Mode == look.DefectsOff {
 		return 0
 	}
 	return defects.Bytes(min(blockRows, r.geo.region.Height()), r.meta.Width)

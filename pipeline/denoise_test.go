@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw/mosaic"
 )
 
@@ -44,7 +45,7 @@ func TestNoiseOptions(t *testing.T) {
 	s := session(t, pipeline.Settings{Model: noiseAware, Device: pipeline.HostDevice})
 	c := nikon(t).crop(300, 200, 128, 96)
 	profile := mosaic.Meta{NoiseProfile: &[3][2]float64{{2e-5, 2e-8}, {1.5e-5, 1e-8}, {2e-5, 2e-8}}}
-	var given pipeline.Noise
+	var given look.Noise
 	if err := given.UnmarshalText([]byte("1e-3,1e-5")); err != nil {
 		t.Fatal(err)
 	}
@@ -52,19 +53,19 @@ func TestNoiseOptions(t *testing.T) {
 	pictures := map[string]string{}
 	for name, o := range map[string]struct {
 		meta    mosaic.Meta
-		noise   pipeline.Noise
+		noise   look.Noise
 		denoise *float64
 		source  string
 		s       float64
 	}{
-		"file":           {profile, pipeline.Noise{}, nil, "file", 1.5e-5},
-		"file, one":      {profile, pipeline.Noise{}, &one, "file", 1.5e-5},
-		"file, half":     {profile, pipeline.Noise{}, &half, "file", 1.5e-5},
-		"none":           {profile, pipeline.Noise{}, &zero, "none", 0},
+		"file":           {profile, look.Noise{}, nil, "file", 1.5e-5},
+		"file, one":      {profile, look.Noise{}, &one, "file", 1.5e-5},
+		"file, half":     {profile, look.Noise{}, &half, "file", 1.5e-5},
+		"none":           {profile, look.Noise{}, &zero, "none", 0},
 		"none, given":    {profile, given, &zero, "none", 0},
 		"given":          {profile, given, nil, "given", 1e-3},
-		"estimate":       {profile, pipeline.Noise{Mode: pipeline.NoiseEstimate}, nil, "estimated", -1},
-		"nothing to say": {mosaic.Meta{}, pipeline.Noise{}, nil, "estimated", -1},
+		"estimate":       {profile, look.Noise{Mode: look.NoiseEstimate}, nil, "estimated", -1},
+		"nothing to say": {mosaic.Meta{}, look.Noise{}, nil, "estimated", -1},
 	} {
 		var out bytes.Buffer
 		j := c.asDNG(t, &out, o.meta)

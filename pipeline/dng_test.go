@@ -11,6 +11,7 @@ import (
 
 	"enhance/internal/imgio"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
@@ -27,7 +28,7 @@ func (c capture) asDNG(t testing.TB, out *bytes.Buffer, meta mosaic.Meta) pipeli
 	if err := dng.Write(&b, dng.Spec{Width: c.w, Height: c.h, Samples: c.samples, Bits: 16, Meta: meta}); err != nil {
 		t.Fatal(err)
 	}
-	return pipeline.Job{Input: "capture.dng", Look: pipeline.Look{Tone: pipeline.ToneLinear}, Reader: bytes.NewReader(b.Bytes()), Size: int64(b.Len()),
+	return pipeline.Job{Input: "capture.dng", Look: pipeline.Look{Tone: look.ToneLinear}, Reader: bytes.NewReader(b.Bytes()), Size: int64(b.Len()),
 		Output: pipeline.Output{Writer: out, Bits: 16}}
 }
 
@@ -182,7 +183,7 @@ func TestDisplayModel(t *testing.T) {
 		t.Errorf("a stop darker: %d, was %d", darker.Pix[0], plain.Pix[0])
 	}
 	j = order()
-	j.WB = pipeline.WhiteBalance{Mode: pipeline.WBAuto}
+	j.WB = look.WhiteBalance{Mode: look.WBAuto}
 	if _, err := s.Enhance(context.Background(), j); pipeline.Classify(err) != pipeline.ClassOption {
 		t.Errorf("white balance: %v", err)
 	}

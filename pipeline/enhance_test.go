@@ -12,6 +12,7 @@ import (
 	"enhance/memplan"
 	"enhance/model"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 )
 
 // TestChart develops the sample with every built-in model for its sensor and looks at it as the
@@ -27,7 +28,7 @@ func TestChart(t *testing.T) {
 
 func testChart(t *testing.T, name string) {
 	var out bytes.Buffer
-	j := pipeline.Job{Input: "../testdata/raw/colorchart.dng", Look: pipeline.Look{Tone: pipeline.ToneLinear, WB: pipeline.WhiteBalance{Mode: pipeline.WBGains, Gains: [3]float64{1.47, 1, 2.26}}, Exposure: pipeline.Exposure{EV: 2}}, Output: pipeline.Output{Writer: &out, Bits: 16}}
+	j := pipeline.Job{Input: "../testdata/raw/colorchart.dng", Look: pipeline.Look{Tone: look.ToneLinear, WB: look.WhiteBalance{Mode: look.WBGains, Gains: [3]float64{1.47, 1, 2.26}}, Exposure: look.Exposure{EV: 2}}, Output: pipeline.Output{Writer: &out, Bits: 16}}
 	im, rep := develop(t, session(t, pipeline.Settings{Model: name, Memory: pipeline.Limit(256 << 20)}), j)
 	if im.Width != 1734 || im.Height != 1156 {
 		t.Fatalf("picture of %dx%d", im.Width, im.Height)
@@ -99,7 +100,7 @@ func TestSameBytes(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		j := c.job(0, 0, &out)
-		j.Tone = pipeline.ToneNatural
+		j.Tone = look.ToneNatural
 		_, rep := develop(t, session(t, set), j)
 		if rep.Memory.Peak > set.Memory.Bytes() {
 			t.Errorf("%+v: peak %d", set, rep.Memory.Peak)
@@ -166,7 +167,7 @@ func TestHighlights(t *testing.T) {
 		j := c.job(0, 0, &out)
 		j.Exposure.EV = ev
 		if i > 2 {
-			j.Tone, j.Exposure.Given = pipeline.ToneNatural, true
+			j.Tone, j.Exposure.Given = look.ToneNatural, true
 		}
 		im, _ := develop(t, s, j)
 		for y := 24; y < 40; y++ {
@@ -186,7 +187,7 @@ func TestAutomatic(t *testing.T) {
 	c := nikon(t).crop(256, 128, 128, 96)
 	var out bytes.Buffer
 	j := c.job(0, 0, &out)
-	j.WB = pipeline.WhiteBalance{Mode: pipeline.WBAuto}
+	j.WB = look.WhiteBalance{Mode: look.WBAuto}
 	j.Exposure.Auto = true
 	_, rep := develop(t, s, j)
 	g := rep.Colour.Gains
@@ -194,12 +195,12 @@ func TestAutomatic(t *testing.T) {
 		t.Errorf("estimated %+v", rep.Colour)
 	}
 	j = c.job(0, 0, new(bytes.Buffer))
-	j.WB = pipeline.WhiteBalance{Mode: pipeline.WBAsShot}
+	j.WB = look.WhiteBalance{Mode: look.WBAsShot}
 	if _, err := s.Enhance(context.Background(), j); pipeline.Classify(err) != pipeline.ClassOption {
 		t.Errorf("as-shot white balance of a file without one: %v", err)
 	}
 	j = c.job(0, 0, new(bytes.Buffer))
-	j.WB = pipeline.WhiteBalance{}
+	j.WB = look.WhiteBalance{}
 	if _, rep := develop(t, s, j); rep.Colour.WhiteBalance != "auto" || len(rep.Warnings) == 0 {
 		t.Errorf("the fallback to auto is not told: %+v", rep.Warnings)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"enhance/internal/profile"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 )
 
 // phone is a profile of a device that lends so many MiB of the host's memory.
@@ -33,7 +34,7 @@ func planned(t *testing.T, p *profile.Profile, set pipeline.Settings) (*pipeline
 	s := session(t, set)
 	j := filled(768, 512, 3000).job(0, 0, new(bytes.Buffer))
 	if j.DryRun = true; set.Model != "fast" {
-		j.WB = pipeline.WhiteBalance{}
+		j.WB = look.WhiteBalance{}
 	}
 	return s, func() (*pipeline.Report, error) { return s.Enhance(context.Background(), j) }
 }

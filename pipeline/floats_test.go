@@ -10,6 +10,7 @@ import (
 
 	"enhance/internal/imgio"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 )
 
 // TestFloats: a picture of floats is that of 16 bits, but for what these round off or cut off.
@@ -18,12 +19,12 @@ func TestFloats(t *testing.T) {
 	spec := camera(nikon(t).crop(300, 200, 60, 40))
 	spec.Meta.Orientation = 6
 	for _, tt := range []struct {
-		tone    pipeline.Tone
+		tone    look.Tone
 		profile pipeline.OutputProfile
 		ev      float64
-	}{{pipeline.ToneNatural, "", 0}, {pipeline.ToneLinear, "", 0}, {pipeline.ToneLinear, "linear-srgb", 3}, {pipeline.ToneNatural, "linear-rec2020", 0}} {
+	}{{look.ToneNatural, "", 0}, {look.ToneLinear, "", 0}, {look.ToneLinear, "linear-srgb", 3}, {look.ToneNatural, "linear-rec2020", 0}} {
 		j := photoOf(t, spec)
-		j.Tone, j.Exposure = tt.tone, pipeline.Exposure{Given: true, EV: tt.ev}
+		j.Tone, j.Exposure = tt.tone, look.Exposure{Given: true, EV: tt.ev}
 		j.Output = pipeline.Output{Writer: new(bytes.Buffer), Bits: 16, Profile: tt.profile}
 		want, _ := develop(t, s, j)
 		path := filepath.Join(t.TempDir(), "floats.tif")
@@ -49,7 +50,7 @@ func TestFloats(t *testing.T) {
 				t.Fatalf("%+v: sample %d is %g, and %d in 16 bits", tt, i, v, want.Pix[i])
 			}
 		}
-		if (tt.tone == pipeline.ToneLinear) != (beyond > len(got)/50) { // the other brings colours into the space
+		if (tt.tone == look.ToneLinear) != (beyond > len(got)/50) { // the other brings colours into the space
 			t.Errorf("%+v: %d of %d samples lie beyond black and white", tt, beyond, len(got))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"enhance/internal/imgio"
 	"enhance/internal/profile"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw"
 )
 
@@ -75,7 +76,7 @@ func (c capture) job(y, x int, out *bytes.Buffer) pipeline.Job {
 	rggb, _ := raw.ParsePattern("RGGB")
 	cfa := rggb.Shift(y, x)
 	black, white := 600.0, 15520.0
-	return pipeline.Job{Input: "capture", Reader: bytes.NewReader(b), Size: int64(len(b)), Raw: raw.Options{Width: c.w, Height: c.h, CFA: &cfa, Black: &black, White: &white}, Look: pipeline.Look{Tone: pipeline.ToneLinear, WB: pipeline.WhiteBalance{Mode: pipeline.WBGains, Gains: [3]float64{1.94921875, 1, 1.34375}}}, Output: pipeline.Output{Writer: out, Bits: 16}}
+	return pipeline.Job{Input: "capture", Reader: bytes.NewReader(b), Size: int64(len(b)), Raw: raw.Options{Width: c.w, Height: c.h, CFA: &cfa, Black: &black, White: &white}, Look: pipeline.Look{Tone: look.ToneLinear, WB: look.WhiteBalance{Mode: look.WBGains, Gains: [3]float64{1.94921875, 1, 1.34375}}}, Output: pipeline.Output{Writer: out, Bits: 16}}
 }
 
 // session opens a session that ends with the test.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 )
 
 // shrinking is a file that loses its end after a number of reads.
@@ -39,7 +40,7 @@ func TestFileShrinks(t *testing.T) {
 	s := session(t, pipeline.Settings{Device: "host"})
 	for _, reads := range []int{0, 1, 3, 10, 100} {
 		file := &shrinking{bytes.NewReader(photo), 1 << 16, reads}
-		_, err := s.Enhance(context.Background(), pipeline.Job{Input: "photo", Reader: file, Size: int64(len(photo)), DryRun: true, Look: pipeline.Look{Tone: pipeline.ToneLinear, Exposure: pipeline.Exposure{Auto: true}}})
+		_, err := s.Enhance(context.Background(), pipeline.Job{Input: "photo", Reader: file, Size: int64(len(photo)), DryRun: true, Look: pipeline.Look{Tone: look.ToneLinear, Exposure: look.Exposure{Auto: true}}})
 		if c := pipeline.Classify(err); file.left < 0 && c != pipeline.ClassIO && c != pipeline.ClassInput {
 			t.Errorf("cut after %d reads: class %d, %v", reads, c, err)
 		}
@@ -95,7 +96,7 @@ func TestHopelessBudget(t *testing.T) {
 		j := filled(2, 2, 0).job(0, 0, new(bytes.Buffer))
 		photo := &unread{t: t}
 		j.Raw.Width, j.Raw.Height, j.Reader, j.Size = w, h, photo, 2*w*h
-		j.WB = pipeline.WhiteBalance{Mode: pipeline.WBAuto}
+		j.WB = look.WhiteBalance{Mode: look.WBAuto}
 		_, err := session(t, set).Enhance(context.Background(), j)
 		if pipeline.Classify(err) != pipeline.ClassBudget {
 			t.Error(err)

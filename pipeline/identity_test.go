@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 )
 
 // TestGeneration: a picture file that changes is of another generation, so that a farm does not take results of
@@ -32,7 +33,7 @@ func TestGeneration(t *testing.T) {
 	s := session(t, pipeline.Settings{Device: pipeline.HostDevice, Model: "pynet-m-random:x,size=tiny"})
 	var out bytes.Buffer
 	j := nikon(t).crop(300, 200, 64, 48).job(0, 0, &out)
-	j.Tone, j.Output.Bits = pipeline.ToneDefault, 8
+	j.Tone, j.Output.Bits = look.ToneDefault, 8
 	develop(t, s, j)
 	sum := sha256.Sum256(out.Bytes())
 	if got := hex.EncodeToString(sum[:12]); got != files[generation] {

@@ -7,6 +7,7 @@ import (
 
 	"enhance/internal/imgio"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
 	"enhance/raw/opcode"
@@ -25,7 +26,7 @@ func opcodes3(t *testing.T, s *pipeline.Session, c capture, ev float64, list ...
 	if err := dng.Write(&b, spec); err != nil {
 		t.Fatal(err)
 	}
-	j := pipeline.Job{Input: "lens.dng", Look: pipeline.Look{Tone: pipeline.ToneLinear, Lens: pipeline.LensAuto}, Reader: bytes.NewReader(b.Bytes()), Size: int64(b.Len()), Output: pipeline.Output{Writer: &out, Bits: 16}}
+	j := pipeline.Job{Input: "lens.dng", Look: pipeline.Look{Tone: look.ToneLinear, Lens: look.LensAuto}, Reader: bytes.NewReader(b.Bytes()), Size: int64(b.Len()), Output: pipeline.Output{Writer: &out, Bits: 16}}
 	j.Exposure.EV = ev
 	im, rep := develop(t, s, j)
 	return im, rep

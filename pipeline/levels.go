@@ -129,9 +129,9 @@ func (l *levels) row(y, x0 int, stored []uint16, light, noise []float32) {
 	t := l.tables[y%l.rows*l.cols:][:l.cols]
 	for k := range min(l.cols, len(stored)) {
 		at := t[(x0+k)%l.cols]
-		look(at.light, stored[k:], light[k:], l.cols)
+		lookUp(at.light, stored[k:], light[k:], l.cols)
 		if noise != nil {
-			look(at.noise, stored[k:], noise[k:len(stored)], l.cols)
+			lookUp(at.noise, stored[k:], noise[k:len(stored)], l.cols)
 		}
 	}
 }
@@ -150,8 +150,8 @@ func (l *levels) shadedRow(y, x0 int, stored []uint16, light, noise []float32) {
 	}
 }
 
-// look converts every step-th sample by a table.
-func look(t []float32, stored []uint16, dst []float32, step int) {
+// lookUp converts every step-th sample by a table.
+func lookUp(t []float32, stored []uint16, dst []float32, step int) {
 	table := (*[math.MaxUint16 + 1]float32)(t)
 	dst = dst[:len(stored)]
 	for i := 0; i < len(stored); i += step {

@@ -9,6 +9,7 @@ import (
 
 	"enhance/internal/colour"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
 	"enhance/raw/opcode"
@@ -21,7 +22,7 @@ func linearJob(t *testing.T, s dng.Spec, out *bytes.Buffer) pipeline.Job {
 	if err := dng.Write(&b, s); err != nil {
 		t.Fatal(err)
 	}
-	return pipeline.Job{Input: "linear.dng", Look: pipeline.Look{Tone: pipeline.ToneLinear, Lens: pipeline.LensAuto}, Reader: bytes.NewReader(b.Bytes()), Size: int64(b.Len()),
+	return pipeline.Job{Input: "linear.dng", Look: pipeline.Look{Tone: look.ToneLinear, Lens: look.LensAuto}, Reader: bytes.NewReader(b.Bytes()), Size: int64(b.Len()),
 		Output: pipeline.Output{Writer: out, Bits: 16}}
 }
 
@@ -94,7 +95,7 @@ func TestLinearPhotoAuto(t *testing.T) {
 	}
 	var out bytes.Buffer
 	j := linearJob(t, p, &out)
-	j.WB.Mode, j.Exposure.Auto = pipeline.WBAuto, true
+	j.WB.Mode, j.Exposure.Auto = look.WBAuto, true
 	_, rep := develop(t, s, j)
 	if g := rep.Colour.Gains; math.Abs(g[0]/2.43-1) > 0.1 || math.Abs(g[2]/1.53-1) > 0.1 || rep.Colour.EV < 0.5 {
 		t.Errorf("gains %v, %g EV", g, rep.Colour.EV)

@@ -7,6 +7,7 @@ import (
 	"enhance/internal/imgio"
 	"enhance/internal/metadata"
 	"enhance/model"
+	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
@@ -24,9 +25,9 @@ func (j *Job) refuseDNG() error {
 		return optionErrorf("output", "a DNG file is written in two passes and cannot go to a stream: name a file")
 	case j.Output.Resize != (Resize{}):
 		return optionErrorf("resize", "a DNG file has all of the photo's pixels: leave it out")
-	case j.Tone == ToneNatural:
+	case j.Tone == look.ToneNatural:
 		return optionErrorf("tone", "a DNG file has the camera's light, without a tone: leave it out")
-	case j.Sharpen == SharpenLow || j.Sharpen == SharpenStandard:
+	case j.Sharpen == look.SharpenLow || j.Sharpen == look.SharpenStandard:
 		return optionErrorf("sharpen", "a DNG file is not sharpened: leave it out")
 	case j.Exposure.Auto:
 		return optionErrorf("exposure", "auto is for finished pictures: a DNG file keeps the photo's exposure; give stops to add to its BaselineExposure")
@@ -34,7 +35,7 @@ func (j *Job) refuseDNG() error {
 		return optionErrorf("output-profile", "a DNG file has the camera's colours: leave it out")
 	case j.CameraProfile != nil:
 		return optionErrorf("dcp", "a DNG file has the camera's light, and the photo's own profile: leave it out, and give it to the program that develops the file")
-	case j.ProfileLook == LookProfile:
+	case j.ProfileLook == look.LookProfile:
 		return optionErrorf("look", "a DNG file has the camera's light, without a look: leave it out")
 	case j.Show.Side > 0:
 		return optionErrorf("report", "a DNG file is no finished picture to look at: leave it out")
@@ -62,7 +63,7 @@ func (r *run) refuseModel() error {
 // operations need that are left to the file's readers, else the crop.
 func (r *run) dngArea() *raw.Meta {
 	m := *r.meta
-	if r.photo.Lens() == nil || r.job.Lens == LensAuto {
+	if r.photo.Lens() == nil || r.job.Lens == look.LensAuto {
 		return &m
 	}
 	_, m.Crop = r.photo.Waiting()
@@ -77,7 +78,7 @@ func cameraLight(m *raw.Meta, count statistics, j *Job, rep *Report) (*balance, 
 	rep.Colour.Tone = "none: the camera's light"
 	if m.CFA == mosaic.Mono && !m.Linear {
 		rep.Colour.WhiteBalance = "none: the sensor is monochrome"
-		if j.WB.Mode == WBGains {
+		if j.WB.Mode == look.WBGains {
 			return nil, optionErrorf("wb", "the photo's sensor is monochrome: it has no white balance to set")
 		}
 	} else if err := b.whiteBalance(m, j.WB, count, rep); err != nil {
@@ -104,7 +105,7 @@ func (r *run) decideLight(count statistics, display bool) (err error) {
 		return err
 	}
 	shown := *r.job
-	shown.Output.Format, shown.Look = JPEG, Look{WB: r.job.WB, Sharpen: SharpenOff}
+	shown.Output.Format, shown.Look = JPEG, Look{WB: r.job.WB, Sharpen: look.SharpenOff}
 	r.decisions.preview, err = decideBalance(r.meta, count, &shown, false, &Report{})
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"enhance/internal/imgio"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
@@ -61,9 +62,9 @@ func toDNG(t testing.TB, s *pipeline.Session, j pipeline.Job) (string, *raw.Phot
 }
 
 // finished is a picture of a job with linear tone.
-func finished(t testing.TB, s *pipeline.Session, j pipeline.Job, lens pipeline.LensCorrections) *imgio.RGB16 {
+func finished(t testing.TB, s *pipeline.Session, j pipeline.Job, lens look.LensCorrections) *imgio.RGB16 {
 	t.Helper()
-	j.Look = pipeline.Look{Tone: pipeline.ToneLinear, Lens: lens}
+	j.Look = pipeline.Look{Tone: look.ToneLinear, Lens: lens}
 	j.Output = pipeline.Output{Writer: new(bytes.Buffer), Bits: 16}
 	im, _ := develop(t, s, j)
 	return im
@@ -92,8 +93,8 @@ func TestLinearDNG(t *testing.T) {
 	if rep.Output.Format != "dng" || rep.Output.Bits != 16 {
 		t.Errorf("output %+v", rep.Output)
 	}
-	want := finished(t, s, j, pipeline.LensDefault)
-	got := finished(t, s, pipeline.Job{Input: path}, pipeline.LensDefault)
+	want := finished(t, s, j, look.LensDefault)
+	got := finished(t, s, pipeline.Job{Input: path}, look.LensDefault)
 	db := psnr(want, got, 0, 0, 0, 0, want.Width, want.Height)
 	t.Logf("%.1f dB", db)
 	if got.Width != want.Width || got.Height != want.Height || !(db > 45) {
@@ -119,7 +120,7 @@ func TestLinearDNGPreview(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.Output = pipeline.Output{Writer: new(bytes.Buffer), Bits: 16, Resize: pipeline.Resize{Width: 80, Height: 60}}
-	j.Look = pipeline.Look{Sharpen: pipeline.SharpenOff}
+	j.Look = pipeline.Look{Sharpen: look.SharpenOff}
 	want, _ := develop(t, s, j)
 	if got.Width != 80 || got.Height != 60 {
 		t.Fatalf("preview of %dx%d", got.Width, got.Height)
@@ -139,11 +140,11 @@ func TestLinearDNGLens(t *testing.T) {
 	vignette := opcode.Operation{ID: opcode.VignetteRadialID, Params: &opcode.VignetteRadial{K: [5]float64{0.3, 0, 0, 0, 0}, CX: 0.5, CY: 0.5}}
 	spec.Opcodes[2] = []opcode.Operation{vignette, radial(1, -0.06, 0)}
 	j := photoOf(t, spec)
-	want := finished(t, s, j, pipeline.LensAuto)
+	want := finished(t, s, j, look.LensAuto)
 	for _, tt := range []struct {
-		lens pipeline.LensCorrections
+		lens look.LensCorrections
 		left int
-	}{{pipeline.LensDefault, 1}, {pipeline.LensNone, 1}, {pipeline.LensAuto, 0}} {
+	}{{look.LensDefault, 1}, {look.LensNone, 1}, {look.LensAuto, 0}} {
 		j.Look.Lens = tt.lens
 		path, p, rep := toDNG(t, s, j)
 		if got := p.Opcodes()[2]; len(got) != tt.left || tt.left > 0 && got[0].ID != opcode.WarpRectilinearID {
@@ -152,7 +153,7 @@ func TestLinearDNGLens(t *testing.T) {
 		if said := slices.ContainsFunc(rep.Warnings, func(w string) bool { return strings.Contains(w, "left to readers") }); said != (tt.left > 0) {
 			t.Errorf("lens %d: warnings %q", tt.lens, rep.Warnings)
 		}
-		got := finished(t, s, pipeline.Job{Input: path}, pipeline.LensAuto)
+		got := finished(t, s, pipeline.Job{Input: path}, look.LensAuto)
 		db := psnr(want, got, 0, 0, 0, 0, want.Width, want.Height)
 		t.Logf("lens %d: %.1f dB", tt.lens, db)
 		if got.Width != want.Width || got.Height != want.Height || !(db > 42) {
@@ -193,8 +194,8 @@ func TestLinearDNGOfOthers(t *testing.T) {
 	if p.Meta().ColorMatrix1 == nil || p.Meta().Illuminant1 != 21 || p.Meta().AsShot == nil {
 		t.Errorf("facts of a dump: %+v", p.Meta())
 	}
-	want := finished(t, s, dump, pipeline.LensDefault)
-	got := finished(t, s, pipeline.Job{Input: path}, pipeline.LensDefault)
+	want := finished(t, s, dump, look.LensDefault)
+	got := finished(t, s, pipeline.Job{Input: path}, look.LensDefault)
 	if db := psnr(want, got, 0, 0, 0, 0, 72, 60); !(db > 40) {
 		t.Errorf("the picture of a dump's file differs from the dump's by %.1f dB", db)
 	}
@@ -206,8 +207,8 @@ func TestLinearDNGTags(t *testing.T) {
 	spec := camera(nikon(t).crop(300, 200, 40, 30))
 	spec.Meta.ColorMatrix1, spec.Meta.ColorMatrix2 = nil, nil // which would not take such gains
 	j := photoOf(t, spec)
-	j.Exposure = pipeline.Exposure{Given: true, EV: 0.5}
-	j.WB = pipeline.WhiteBalance{Mode: pipeline.WBGains, Gains: [3]float64{2, 1, 10}} // more than the network is given
+	j.Exposure = look.Exposure{Given: true, EV: 0.5}
+	j.WB = look.WhiteBalance{Mode: look.WBGains, Gains: [3]float64{2, 1, 10}} // more than the network is given
 	_, p, _ := toDNG(t, s, j)
 	if m := p.Meta(); m.BaselineExposure != 0.75 || m.AsShot[0] != 0.5 || m.AsShot[2] != 0.1 {
 		t.Errorf("exposure %g, neutral %v", m.BaselineExposure, m.AsShot)
@@ -241,8 +242,8 @@ func TestLinearDNGRefused(t *testing.T) {
 	for name, change := range map[string]func(*pipeline.Job){
 		"a stream":  func(j *pipeline.Job) { j.Output = pipeline.Output{Writer: new(bytes.Buffer), Format: pipeline.DNG} },
 		"a size":    func(j *pipeline.Job) { j.Output.Resize = pipeline.Resize{Width: 9, Height: 9} },
-		"a tone":    func(j *pipeline.Job) { j.Tone = pipeline.ToneNatural },
-		"sharpness": func(j *pipeline.Job) { j.Sharpen = pipeline.SharpenLow },
+		"a tone":    func(j *pipeline.Job) { j.Tone = look.ToneNatural },
+		"sharpness": func(j *pipeline.Job) { j.Sharpen = look.SharpenLow },
 		"exposure":  func(j *pipeline.Job) { j.Exposure.Auto = true },
 		"reference": func(j *pipeline.Job) { j.Reference = "x.png" },
 		"bits":      func(j *pipeline.Job) { j.Output.Bits = 8 },

@@ -14,6 +14,7 @@ import (
 
 	"enhance/internal/bytesize"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
 )
@@ -101,7 +102,7 @@ func TestDevelopAlone(t *testing.T) {
 	}
 	s := session(t, pipeline.Settings{Model: "pynet-s", Memory: memory, PlanOptions: pipeline.PlanOptions{StripRows: rows}})
 	h := sha256.New()
-	rep, err := s.Enhance(t.Context(), pipeline.Job{Input: photo, Look: pipeline.Look{Tone: pipeline.ToneLinear}, Output: pipeline.Output{Writer: h}})
+	rep, err := s.Enhance(t.Context(), pipeline.Job{Input: photo, Look: pipeline.Look{Tone: look.ToneLinear}, Output: pipeline.Output{Writer: h}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,62 +2,13 @@ package pipeline
 
 import (
 	"errors"
-	"strconv"
-	"strings"
 
 	"enhance/pipeline/facts"
+	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/mosaic"
 	"enhance/raw/noise"
 )
-
-// Noise is where a photo's noise levels come from. The zero value takes the
-// file's, and estimates them where it records none or more than twice the variance
-// that the photo shows.
-type Noise struct {
-	Mode   NoiseMode
-	Levels noise.Levels // NoiseGiven
-}
-
-// NoiseMode is a source of noise levels.
-type NoiseMode uint8
-
-const (
-	NoiseDefault  NoiseMode = iota // the file's where the photo bears it out, or else estimated
-	NoiseEstimate                  // estimated
-	NoiseGiven                     // given
-)
-
-// UnmarshalText reads "estimate", one pair "S,O" for all colours, or three pairs
-// "S,O,S,O,S,O" for red, green and blue.
-func (n *Noise) UnmarshalText(text []byte) (err error) {
-	*n, err = parseNoise(string(text))
-	return err
-}
-
-func parseNoise(s string) (Noise, error) {
-	if s == "estimate" {
-		return Noise{Mode: NoiseEstimate}, nil
-	}
-	n := Noise{Mode: NoiseGiven}
-	fields := strings.Split(s, ",")
-	if len(fields) != 2 && len(fields) != 6 {
-		return n, optionErrorf("noise", "%q: want estimate, or scale and offset of the variance such as 2e-4,1e-6, once or for each of three colours", s)
-	}
-	var v []float64
-	for _, f := range fields {
-		x, err := strconv.ParseFloat(strings.TrimSpace(f), 64)
-		if err != nil || !(x >= 0 && x <= 1) {
-			return n, optionErrorf("noise", "%q: want numbers from 0 to 1", f)
-		}
-		v = append(v, x)
-	}
-	for c := range n.Levels {
-		pair := v[2*c%len(v):]
-		n.Levels[c].S, n.Levels[c].O = pair[0], pair[1]
-	}
-	return n, nil
-}
 
 // Sources of noise levels, in facts.Noise.
 const (
@@ -73,7 +24,7 @@ const (
 func (r *run) decideNoise() (*facts.Noise, error) {
 	j := r.job
 	if r.session.model.Convention.NoisePlanes == 0 {
-		for name, given := range map[string]bool{"denoise": j.Denoise != nil, "noise": j.Noise.Mode != NoiseDefault} {
+		for name, given := range map[string]bool{"denoise": j.Denoise != nil, "noise": j.Noise.Mode != look.NoiseDefault} {
 			if given {
 				return nil, optionErrorf(name, "model %s does not take the noise level: choose one that does", r.session.modelName)
 			}
@@ -89,7 +40,7 @@ func (r *run) decideNoise() (*facts.Noise, error) {
 	}
 	switch {
 	case f.Denoise == 0:
-	case j.Noise.Mode == NoiseGiven:
+	case j.Noise.Mode == look.NoiseGiven:
 		f.Source, f.Levels = noiseGiven, j.Noise.Levels
 	default:
 		if err := r.measureNoise(); err != nil {
@@ -111,8 +62,8 @@ const profileTolerance = 2
 // chooseNoise takes the file's profile or the estimate, which is nil if there is none. Of
 // two that contradict each other it takes the smaller: noise that is left is a lesser
 // harm than detail that is lost.
-func chooseNoise(f *facts.Noise, e *noise.Estimation, profile *[3][2]float64, mode NoiseMode, warn func(string, ...any)) {
-	if mode == NoiseDefault && profile != nil {
+func chooseNoise(f *facts.Noise, e *noise.Estimation, profile *[3][2]float64, mode look.NoiseMode, warn func(string, ...any)) {
+	if mode == look.NoiseDefault && profile != nil {
 		for c := range f.Levels {
 			f.Levels[c] = noise.Line{S: profile[c][0], O: profile[c][1]}
 		}

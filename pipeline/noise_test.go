@@ -10,6 +10,7 @@ import (
 
 	"enhance/model"
 	"enhance/pipeline/facts"
+	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/noise"
 )
@@ -137,20 +138,20 @@ func TestChooseNoise(t *testing.T) {
 	for name, c := range map[string]struct {
 		estimate *noise.Estimation
 		profile  *[3][2]float64
-		mode     NoiseMode
+		mode     look.NoiseMode
 		source   string
 		notes    int
 	}{
-		"agree":           {e, profile(1), NoiseDefault, noiseFile, 0},
-		"a little more":   {e, profile(1.6), NoiseDefault, noiseFile, 0},
-		"a little less":   {e, profile(0.7), NoiseDefault, noiseFile, 0},
-		"file has more":   {e, profile(4), NoiseDefault, noiseEstimated, 1},
-		"file has less":   {e, profile(0.25), NoiseDefault, noiseFile, 1},
-		"file has none":   {e, profile(0), NoiseDefault, noiseFile, 1},
-		"estimate wanted": {e, profile(0.25), NoiseEstimate, noiseEstimated, 0},
-		"no profile":      {e, nil, NoiseDefault, noiseEstimated, 0},
-		"no estimate":     {nil, profile(4), NoiseDefault, noiseFile, 0},
-		"neither":         {nil, nil, NoiseDefault, noiseNone, 1},
+		"agree":           {e, profile(1), look.NoiseDefault, noiseFile, 0},
+		"a little more":   {e, profile(1.6), look.NoiseDefault, noiseFile, 0},
+		"a little less":   {e, profile(0.7), look.NoiseDefault, noiseFile, 0},
+		"file has more":   {e, profile(4), look.NoiseDefault, noiseEstimated, 1},
+		"file has less":   {e, profile(0.25), look.NoiseDefault, noiseFile, 1},
+		"file has none":   {e, profile(0), look.NoiseDefault, noiseFile, 1},
+		"estimate wanted": {e, profile(0.25), look.NoiseEstimate, noiseEstimated, 0},
+		"no profile":      {e, nil, look.NoiseDefault, noiseEstimated, 0},
+		"no estimate":     {nil, profile(4), look.NoiseDefault, noiseFile, 0},
+		"neither":         {nil, nil, look.NoiseDefault, noiseNone, 1},
 	} {
 		f, notes := &facts.Noise{}, 0
 		chooseNoise(f, c.estimate, c.profile, c.mode, func(string, ...any) { notes++ })
@@ -213,23 +214,6 @@ func TestNoisePlanes(t *testing.T) {
 			if math.Abs(float64(planes[k][px])-light) > 1e-5 || math.Abs(float64(planes[4+k][px])-noise) > 1e-5 {
 				t.Errorf("plane %d column %d: %g and %g, want %g and %g", k, px, planes[k][px], planes[4+k][px], light, noise)
 			}
-		}
-	}
-}
-
-func TestParseNoise(t *testing.T) {
-	for s, want := range map[string]Noise{
-		"estimate":            {Mode: NoiseEstimate},
-		"1e-3,2e-6":           {Mode: NoiseGiven, Levels: noiseLevels(1e-3, 2e-6)},
-		".1, .2,.3,.4,.5, .6": {Mode: NoiseGiven, Levels: noiseLevels(.1, .2, .3, .4, .5, .6)},
-	} {
-		if got, err := parseNoise(s); err != nil || got != want {
-			t.Errorf("%q: %+v, %v", s, got, err)
-		}
-	}
-	for _, s := range []string{"", "file", "1e-3", "1,2", "-1,0", "1e-3,NaN", "0,0,0", "0,0,0,0", "0,0,0,0,0,0,0,0"} {
-		if _, err := parseNoise(s); Classify(err) != ClassOption {
-			t.Errorf("%q: error %v", s, err)
 		}
 	}
 }

@@ -3,14 +3,13 @@ package pipeline
 import (
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"enhance/clrt"
 	"enhance/internal/devices"
 	"enhance/memplan"
+	"enhance/pipeline/look"
 	"enhance/raw"
 )
 
@@ -133,19 +132,19 @@ type Job struct {
 
 // Look is how a photo's samples are read as light and colour.
 type Look struct {
-	Tone     Tone
-	Sharpen  Sharpen
-	Lens     LensCorrections
-	WB       WhiteBalance
-	Exposure Exposure
+	Tone     look.Tone
+	Sharpen  look.Sharpen
+	Lens     look.LensCorrections
+	WB       look.WhiteBalance
+	Exposure look.Exposure
 	// Noise is where the noise level comes from and Denoise how much of it is
 	// removed, 0 to 1, nil for 1. For models that take the noise level only.
-	Noise   Noise
+	Noise   look.Noise
 	Denoise *float64
-	Defects Defects
+	Defects look.Defects
 	// CameraProfile, if not nil, calibrates colours in place of the photo's own facts.
 	CameraProfile *CameraProfile
-	ProfileLook   ProfileLook
+	ProfileLook   look.ProfileLook
 }
 
 // Check holds the picture against another.
@@ -278,36 +277,6 @@ func (o *Output) complete() error {
 		return err
 	}
 	return o.checkProfile()
-}
-
-// Exposure is a correction in EV (stops) on top of what the file's
-// BaselineExposure asks for, or with Auto on top of what the photo's light asks
-// for. The zero value is automatic with [ToneNatural].
-type Exposure struct {
-	Auto  bool
-	Given bool // EV is meant, even if it is 0
-	EV    float64
-}
-
-// maxEV is the largest exposure correction either way: ten stops.
-const maxEV = 10
-
-// UnmarshalText reads a number of stops, "auto", or both as in "auto+0.5".
-func (x *Exposure) UnmarshalText(text []byte) (err error) {
-	*x, err = parseExposure(string(text))
-	return err
-}
-
-func parseExposure(s string) (Exposure, error) {
-	stops, auto := strings.CutPrefix(s, "auto")
-	if auto && stops == "" {
-		return Exposure{Auto: true}, nil
-	}
-	v, err := strconv.ParseFloat(stops, 64)
-	if err != nil || !(math.Abs(v) <= maxEV) || auto && stops[0] != '+' && stops[0] != '-' {
-		return Exposure{}, optionErrorf("exposure", "%q: want stops from -%d to %d, auto, or auto+1", s, maxEV, maxEV)
-	}
-	return Exposure{Auto: auto, Given: true, EV: v}, nil
 }
 
 func optionErrorf(option, format string, args ...any) error {

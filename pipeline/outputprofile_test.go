@@ -8,6 +8,7 @@ import (
 
 	"enhance/internal/colour"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw/dng"
 )
 
@@ -49,14 +50,14 @@ func mutedColours() dng.Spec {
 // the light and whether it is resized.
 func TestOutputProfiles(t *testing.T) {
 	s := session(t, pipeline.Settings{Device: pipeline.HostDevice})
-	for _, tone := range []pipeline.Tone{pipeline.ToneLinear, pipeline.ToneNatural} {
+	for _, tone := range []look.Tone{look.ToneLinear, look.ToneNatural} {
 		var want []float64
 		for _, name := range pipeline.OutputProfiles() {
 			var out bytes.Buffer
 			j := linearJob(t, mutedColours(), &out)
 			j.Tone, j.Output.Resize = tone, pipeline.Resize{Width: 60, Height: 60}
 			// Sharpening goes by luminance, which the space decides.
-			j.Output.Profile, j.Sharpen = pipeline.OutputProfile(name), pipeline.SharpenOff
+			j.Output.Profile, j.Sharpen = pipeline.OutputProfile(name), look.SharpenOff
 			im, rep := develop(t, s, j)
 			if rep.Output.Profile != name {
 				t.Errorf("%s is reported as %q", name, rep.Output.Profile)
@@ -90,7 +91,7 @@ func TestDisplayReadyProfiles(t *testing.T) {
 	var a, b bytes.Buffer
 	job := func(profile pipeline.OutputProfile, out *bytes.Buffer) pipeline.Job {
 		j := nikon(t).crop(300, 200, 64, 64).job(0, 0, out)
-		j.WB, j.Tone, j.Output.Profile = pipeline.WhiteBalance{}, pipeline.ToneDefault, profile
+		j.WB, j.Tone, j.Output.Profile = look.WhiteBalance{}, look.ToneDefault, profile
 		return j
 	}
 	srgb, _ := develop(t, s, job("srgb", &a))
@@ -133,7 +134,7 @@ func TestGreysStayGrey(t *testing.T) {
 			level := 60000 * math.Pow(0.5, float64(i/3%spec.Width/16)) // six greys, from white to black
 			spec.Samples[i] = uint16(level * neutral[i%3])
 		}
-		for _, tone := range []pipeline.Tone{pipeline.ToneLinear, pipeline.ToneNatural} {
+		for _, tone := range []look.Tone{look.ToneLinear, look.ToneNatural} {
 			var out bytes.Buffer
 			j := linearJob(t, spec, &out)
 			j.Tone = tone

@@ -7,8 +7,8 @@
 //
 // [Enhance] makes one picture. A [Session] keeps the device, the model and, for photos of
 // one size, the compiled network, and makes many; a [Batch] has several under way at a
-// time. All return a [Report]; package facts has its parts. [Classify] says what kind of
-// error one is.
+// time. All return a [Report]; package facts has its parts, and package look the choices of
+// light and colour. [Classify] says what kind of error one is.
 //
 // The bytes of a picture depend on the photo, the options, the device and its driver,
 // never on the memory budget, the number of cores or timing.

@@ -11,6 +11,7 @@ import (
 	"enhance/internal/imgio"
 	"enhance/internal/resize"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw/dng"
 	"enhance/raw/mosaic"
 	"enhance/raw/opcode"
@@ -101,16 +102,16 @@ func TestSpotIsOfThePicture(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		x, y  float64 // of the stored picture
-		lens  pipeline.LensCorrections
+		lens  look.LensCorrections
 		sizes [2]int // of the picture
 		meta  mosaic.Meta
 		to    pipeline.Resize
 	}{
-		{"plain", float64(px), float64(py), pipeline.LensNone, [2]int{w, h}, mosaic.Meta{}, pipeline.Resize{}},
-		{"warped", gx, gy, pipeline.LensAuto, [2]int{w, h}, mosaic.Meta{}, pipeline.Resize{}},
-		{"turned", gx, gy, pipeline.LensAuto, [2]int{w, h}, mosaic.Meta{Orientation: 8}, pipeline.Resize{}},
-		{"stretched", gx, gy, pipeline.LensAuto, [2]int{2 * w, h}, mosaic.Meta{PixelAspect: 2}, pipeline.Resize{}},
-		{"resized", gx, gy, pipeline.LensAuto, [2]int{w / 2, h / 2}, mosaic.Meta{}, pipeline.Resize{Width: w / 2, Height: h / 2}},
+		{"plain", float64(px), float64(py), look.LensNone, [2]int{w, h}, mosaic.Meta{}, pipeline.Resize{}},
+		{"warped", gx, gy, look.LensAuto, [2]int{w, h}, mosaic.Meta{}, pipeline.Resize{}},
+		{"turned", gx, gy, look.LensAuto, [2]int{w, h}, mosaic.Meta{Orientation: 8}, pipeline.Resize{}},
+		{"stretched", gx, gy, look.LensAuto, [2]int{2 * w, h}, mosaic.Meta{PixelAspect: 2}, pipeline.Resize{}},
+		{"resized", gx, gy, look.LensAuto, [2]int{w / 2, h / 2}, mosaic.Meta{}, pipeline.Resize{Width: w / 2, Height: h / 2}},
 	} {
 		spec := dng.Spec{Width: w, Height: h, Samples: c.samples, Bits: 16, Meta: tt.meta}
 		spec.Meta.CFA, spec.Meta.AsShot, spec.Meta.NoiseProfile = mosaic.RGGB, &[3]float64{1, 1, 1}, &[3][2]float64{{1e-5, 1e-7}, {1e-5, 1e-7}, {1e-5, 1e-7}}

@@ -11,6 +11,7 @@ import (
 
 	"enhance/internal/imgio"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw/dng"
 )
 
@@ -41,7 +42,7 @@ func TestNaturalTone(t *testing.T) {
 	s := session(t, pipeline.Settings{Device: pipeline.HostDevice, Model: "pynet-m-random:x,size=tiny"})
 	var out bytes.Buffer
 	j := nikon(t).crop(300, 200, 64, 48).job(0, 0, &out)
-	j.Tone = pipeline.ToneDefault
+	j.Tone = look.ToneDefault
 	im, rep := develop(t, s, j)
 	if rep.Colour.Tone != "natural" || !rep.Colour.AutoExposure {
 		t.Errorf("tone %q, exposure %+v", rep.Colour.Tone, rep.Colour)
@@ -56,17 +57,17 @@ func TestDisplayReadyHasNoTone(t *testing.T) {
 	s := session(t, pipeline.Settings{Device: pipeline.HostDevice, Model: "pynet-random:x,width=2"})
 	var a, b bytes.Buffer
 	c := nikon(t).crop(300, 200, 64, 64)
-	job := func(tone pipeline.Tone, out *bytes.Buffer) pipeline.Job {
+	job := func(tone look.Tone, out *bytes.Buffer) pipeline.Job {
 		j := c.job(0, 0, out)
-		j.WB, j.Tone = pipeline.WhiteBalance{}, tone
+		j.WB, j.Tone = look.WhiteBalance{}, tone
 		return j
 	}
-	_, rep := develop(t, s, job(pipeline.ToneDefault, &a))
-	develop(t, s, job(pipeline.ToneLinear, &b))
+	_, rep := develop(t, s, job(look.ToneDefault, &a))
+	develop(t, s, job(look.ToneLinear, &b))
 	if !bytes.Equal(a.Bytes(), b.Bytes()) || rep.Colour.Tone != "the model's own" {
 		t.Errorf("tone %q changes a display-ready picture", rep.Colour.Tone)
 	}
-	if _, err := s.Enhance(context.Background(), job(pipeline.ToneNatural, new(bytes.Buffer))); pipeline.Classify(err) != pipeline.ClassOption {
+	if _, err := s.Enhance(context.Background(), job(look.ToneNatural, new(bytes.Buffer))); pipeline.Classify(err) != pipeline.ClassOption {
 		t.Errorf("a tone for a display-ready network: %v", err)
 	}
 }
@@ -86,7 +87,7 @@ func TestRampThroughClipping(t *testing.T) {
 	for _, ev := range []float64{-2, 0, 1} {
 		var out bytes.Buffer
 		j := linearJob(t, p, &out)
-		j.Tone, j.Exposure = pipeline.ToneNatural, pipeline.Exposure{EV: ev, Given: true}
+		j.Tone, j.Exposure = look.ToneNatural, look.Exposure{EV: ev, Given: true}
 		im, _ := develop(t, s, j)
 		for y := 0; y < h; y += 23 {
 			row, last := im.Row(y), uint16(0)

@@ -11,6 +11,7 @@ import (
 	"enhance/internal/exec"
 	"enhance/internal/profile"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 )
 
 // liar is a device that says no more than OpenCL does when its memory ends: it
@@ -121,7 +122,7 @@ func discrete(t *testing.T) pipeline.Settings {
 // order is a job for that network.
 func order(c capture, out *bytes.Buffer) pipeline.Job {
 	j := c.job(0, 0, out)
-	j.WB = pipeline.WhiteBalance{}
+	j.WB = look.WhiteBalance{}
 	return j
 }
 

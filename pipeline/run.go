@@ -172,7 +172,7 @@ func (r *run) decideRendering(c *model.Convention) error {
 		}
 	}
 	facts := r.photo.Lens()
-	r.decisions.lens = facts != nil && r.job.Lens.applied(r.decisions.balance.linear)
+	r.decisions.lens = facts != nil && r.job.Lens.Applied(r.decisions.balance.linear)
 	switch {
 	case facts == nil || r.decisions.lens:
 	case r.job.Output.Format == DNG:

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"enhance/internal/colour"
+	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/noise"
 )
@@ -196,7 +197,7 @@ func (r *run) spotArea(at [2]int) (raw.Rect, error) {
 	crop := r.meta.Crop // the picture may have another scale than the mosaic
 	x, y = crop.X0+int(int64(x)*int64(crop.Width())/int64(w)), crop.Y0+int(int64(y)*int64(crop.Height())/int64(h))
 	within := crop
-	if l := r.photo.Lens(); l != nil && len(l.Warps) > 0 && r.job.Lens.applied(r.job.Tone == ToneLinear) {
+	if l := r.photo.Lens(); l != nil && len(l.Warps) > 0 && r.job.Lens.Applied(r.job.Tone == look.ToneLinear) {
 		within = raw.Rect{X1: r.meta.Width, Y1: r.meta.Height} // a warped picture may show any of it
 		sx, sy := l.Source(float64(x), float64(y))
 		x, y = nearest(sx, within.X1), nearest(sy, within.Y1)

@@ -10,6 +10,7 @@ import (
 	"enhance/internal/colour"
 	"enhance/internal/imgio"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw/mosaic"
 )
 
@@ -22,9 +23,9 @@ func TestSeen(t *testing.T) {
 		orientation int
 		resize      int
 		profile     pipeline.OutputProfile
-		tone        pipeline.Tone
-	}{{"RGGB", 1, 0, "", pipeline.ToneLinear}, {"GBRG", 6, 0, "", pipeline.ToneLinear}, {"xtrans", 1, 0, "", pipeline.ToneLinear},
-		{"BGGR", 3, 40, "", pipeline.ToneNatural}, {"RGGB", 1, 0, "p3", pipeline.ToneLinear}, {"mono", 1, 0, "", pipeline.ToneLinear}} {
+		tone        look.Tone
+	}{{"RGGB", 1, 0, "", look.ToneLinear}, {"GBRG", 6, 0, "", look.ToneLinear}, {"xtrans", 1, 0, "", look.ToneLinear},
+		{"BGGR", 3, 40, "", look.ToneNatural}, {"RGGB", 1, 0, "p3", look.ToneLinear}, {"mono", 1, 0, "", look.ToneLinear}} {
 		t.Run(fmt.Sprint(c.cfa, c.orientation, c.resize, c.profile), func(t *testing.T) {
 			p, err := mosaic.ParsePattern(c.cfa)
 			if err != nil {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"enhance/model"
+	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/mosaic"
 )
@@ -50,7 +51,7 @@ func (s *Session) forPhoto(m *raw.Meta, look *Look) (*Session, error) {
 
 // denoises reports whether noise is expressly to be removed.
 func (l *Look) denoises() bool {
-	return l.Denoise != nil && *l.Denoise > 0 || l.Denoise == nil && l.Noise.Mode != NoiseDefault
+	return l.Denoise != nil && *l.Denoise > 0 || l.Denoise == nil && l.Noise.Mode != look.NoiseDefault
 }
 
 // beside is the session of the network that is built in for a sensor, nil if none is.

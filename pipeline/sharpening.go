@@ -5,52 +5,16 @@ import (
 
 	"enhance/internal/colour"
 	"enhance/internal/sharpen"
+	"enhance/pipeline/look"
 	"enhance/raw/noise"
 )
 
-// Sharpen is how much fine detail is sharpened. The zero value is SharpenStandard with
-// ToneNatural and SharpenOff otherwise.
-type Sharpen uint8
-
-const (
-	SharpenDefault Sharpen = iota
-	SharpenOff
-	SharpenLow
-	SharpenStandard
-)
-
-// UnmarshalText reads "off", "low" or "default".
-func (s *Sharpen) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "off":
-		*s = SharpenOff
-	case "low":
-		*s = SharpenLow
-	case "default":
-		*s = SharpenStandard
-	default:
-		return optionErrorf("sharpen", "%q: want off, low or default", text)
-	}
-	return nil
-}
-
-// amount is the share of detail that is added at the lowest noise.
-func (s Sharpen) amount() float64 {
-	switch s {
-	case SharpenOff:
-		return 0
-	case SharpenLow:
-		return 0.35
-	}
-	return 0.7
-}
-
 // sharpenAmount is that of a job with a tone.
-func (j *Job) sharpenAmount(tone Tone) (float64, error) {
-	if tone == ToneNatural {
-		return j.Sharpen.amount(), nil
+func (j *Job) sharpenAmount(tone look.Tone) (float64, error) {
+	if tone == look.ToneNatural {
+		return j.Sharpen.Amount(), nil
 	}
-	if j.Sharpen == SharpenLow || j.Sharpen == SharpenStandard {
+	if j.Sharpen == look.SharpenLow || j.Sharpen == look.SharpenStandard {
 		return 0, optionErrorf("sharpen", "only pictures of --tone natural are sharpened: leave it out")
 	}
 	return 0, nil

@@ -15,6 +15,7 @@ import (
 	"enhance/internal/colour"
 	"enhance/internal/imgio"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/mosaic"
 )
@@ -357,7 +358,7 @@ func TestRefusals(t *testing.T) {
 		"gains":         {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{Sensor: &Sensor{}}},
 		"monochrome":    {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{CFA: mosaic.Mono}},
 		"X-Trans":       {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{CFA: mosaic.XTrans}},
-		"noise in sRGB": {Photos: []string{"a"}, Models: host, Noise: pipeline.Noise{Mode: pipeline.NoiseEstimate}},
+		"noise in sRGB": {Photos: []string{"a"}, Models: host, Noise: look.Noise{Mode: look.NoiseEstimate}},
 		"denoise":       {Photos: []string{"a"}, Models: host, Denoise: &one},
 		"own rendering": {Photos: []string{"a"}, Models: []pipeline.Settings{{Model: "pynet-random:a,width=2", Device: pipeline.HostDevice}}},
 	} {

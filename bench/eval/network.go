@@ -11,6 +11,7 @@ import (
 	"enhance/model"
 	"enhance/pipeline"
 	"enhance/pipeline/facts"
+	"enhance/pipeline/look"
 	"enhance/raw/mosaic"
 )
 
@@ -18,7 +19,7 @@ import (
 type network struct {
 	session *pipeline.Session
 	device  facts.Device
-	noise   pipeline.Noise
+	noise   look.Noise
 	denoise *float64
 	used    map[string]bool // precisions
 }
@@ -47,7 +48,7 @@ func (n *network) check(o *Options) error {
 	if p := o.Mosaic.CFA; !o.Mosaic.FullColour && p.Valid() && !c.Takes(model.SensorOf(p)) {
 		return &OptionError{fmt.Sprintf("model %s is for %v, not %s ones: leave it out, and what suits them is measured", name, c.Sensors, p.Kind())}
 	}
-	if c.NoisePlanes == 0 && (o.Denoise != nil || o.Noise.Mode != pipeline.NoiseDefault) {
+	if c.NoisePlanes == 0 && (o.Denoise != nil || o.Noise.Mode != look.NoiseDefault) {
 		return &OptionError{fmt.Sprintf("model %s does not take the noise level: leave denoise and noise out", name)}
 	}
 	return nil
@@ -175,7 +176,7 @@ func (n *network) develop(ctx context.Context, s *shot) (*picture, error) {
 		denoise = &one
 	}
 	var out bytes.Buffer
-	job := pipeline.Job{Input: s.name, Reader: bytes.NewReader(file), Size: int64(len(file)), Look: pipeline.Look{Tone: pipeline.ToneLinear, Defects: pipeline.Defects{Mode: pipeline.DefectsOff}, Noise: n.noise, Denoise: denoise}, Output: pipeline.Output{Writer: &out, Format: pipeline.PNG, Bits: 16}}
+	job := pipeline.Job{Input: s.name, Reader: bytes.NewReader(file), Size: int64(len(file)), Look: pipeline.Look{Tone: look.ToneLinear, Defects: look.Defects{Mode: look.DefectsOff}, Noise: n.noise, Denoise: denoise}, Output: pipeline.Output{Writer: &out, Format: pipeline.PNG, Bits: 16}}
 	rep, err := n.session.Enhance(ctx, job)
 	if rep != nil {
 		n.device = rep.Device

@@ -16,6 +16,7 @@ import (
 	"enhance/internal/quality"
 	"enhance/pipeline"
 	"enhance/pipeline/facts"
+	"enhance/pipeline/look"
 )
 
 // Options say what to measure.
@@ -31,7 +32,7 @@ type Options struct {
 
 	// Noise and Denoise are as in pipeline.Job. Noise counts in the sensor domain
 	// only: in the sRGB domain the networks are told the sigma.
-	Noise   pipeline.Noise
+	Noise   look.Noise
 	Denoise *float64
 
 	// Save is a directory to write every result to, as PHOTO.METHOD.png; "" for none.
@@ -162,7 +163,7 @@ func (o *Options) check() error {
 		return &OptionError{"neither a model nor another demosaicer is to be measured"}
 	case o.Border < 0:
 		return &OptionError{fmt.Sprintf("border %d: want 0 or more pixels", o.Border)}
-	case o.Noise.Mode != pipeline.NoiseDefault && o.Mosaic.Sensor == nil:
+	case o.Noise.Mode != look.NoiseDefault && o.Mosaic.Sensor == nil:
 		return &OptionError{"noise can be given or estimated in the sensor domain only: sRGB mosaics have a known sigma"}
 	}
 	if err := o.Mosaic.check(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"enhance/internal/profile"
 	"enhance/model"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 )
 
 // Commands that take a flag, where several flags have the same ones.
@@ -237,7 +238,7 @@ func init() { flagTable = withWatch(withFarm(slices.Concat(flagTable, studyFlags
 func words(all ...string) func() []string { return func() []string { return all } }
 
 // wbWords are the words that --wb takes.
-func wbWords() []string { return append([]string{"as-shot", "auto"}, pipeline.WBLights()...) }
+func wbWords() []string { return append([]string{"as-shot", "auto"}, look.WBLights()...) }
 
 // builtinModels are the models that come with the program.
 func builtinModels() (names []string) {

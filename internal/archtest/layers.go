@@ -9,7 +9,7 @@ var layers = [][]string{
 	{"internal/farm/store",
 		"internal/icc",
 		"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/onnx", "model/pickle", "internal/profile", "raw/defects", "raw/demosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/tiff"},
-	{"internal/sidebyside",
+	{"internal/sidebyside", "pipeline/look",
 		"raw/dcp",
 		"internal/imgio", "model", "internal/metadata", "raw/libraw", "raw/rawjpeg", "raw/warp"},
 	{"internal/htmlreport",

@@ -9,6 +9,7 @@ import (
 
 	"enhance/internal/imgio"
 	"enhance/pipeline"
+	"enhance/pipeline/look"
 	"enhance/raw"
 )
 
@@ -24,9 +25,9 @@ func samples() []sample {
 	rggb, _ := raw.ParsePattern("RGGB")
 	black, white := 600.0, 15520.0
 	return []sample{
-		{"colorchart", pipeline.Job{Input: "testdata/raw/colorchart.dng", Look: pipeline.Look{Tone: pipeline.ToneLinear, Exposure: pipeline.Exposure{EV: 2}, WB: pipeline.WhiteBalance{Mode: pipeline.WBGains, Gains: [3]float64{1.47, 1, 2.26}}}},
+		{"colorchart", pipeline.Job{Input: "testdata/raw/colorchart.dng", Look: pipeline.Look{Tone: look.ToneLinear, Exposure: look.Exposure{EV: 2}, WB: look.WhiteBalance{Mode: look.WBGains, Gains: [3]float64{1.47, 1, 2.26}}}},
 			[][2]int{{1288, 790}, {850, 735}, {600, 850}, {940, 465}}},
-		{"dsc1339", pipeline.Job{Input: "testdata/raw/DSC_1339_768x512_rggb.raw", Look: pipeline.Look{Tone: pipeline.ToneLinear, Exposure: pipeline.Exposure{Auto: true}, WB: pipeline.WhiteBalance{Mode: pipeline.WBGains, Gains: [3]float64{1.94921875, 1, 1.34375}}}, Raw: raw.Options{Width: 768, Height: 512, CFA: &rggb, Black: &black, White: &white}},
+		{"dsc1339", pipeline.Job{Input: "testdata/raw/DSC_1339_768x512_rggb.raw", Look: pipeline.Look{Tone: look.ToneLinear, Exposure: look.Exposure{Auto: true}, WB: look.WhiteBalance{Mode: look.WBGains, Gains: [3]float64{1.94921875, 1, 1.34375}}}, Raw: raw.Options{Width: 768, Height: 512, CFA: &rggb, Black: &black, White: &white}},
 			[][2]int{{100, 100}, {340, 200}, {560, 330}}},
 	}
 }
