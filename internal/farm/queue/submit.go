@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -23,14 +24,18 @@ type Sized struct {
 // Submitted counts what became of tasks.
 type Submitted struct {
 	Accepted   int64 `json:"accepted"`
-	Duplicates int64 `json:"duplicates"` // that were submitted a short time before
+	Duplicates int64 `json:"duplicates"` // that were submitted a short time before and wait still
 	Waited     bool  `json:"waited"`     // the queue was full for a while
 }
 
 // Submit streams the tasks of an order into the queue. It holds no more than a window of them:
 // where the queue is full it waits. progress, if not nil, is told how many are in.
 func (q *Queue) Submit(ctx context.Context, order string, tasks iter.Seq[Sized], progress func(Submitted)) (Submitted, error) {
-	s := submission{Queue: q, order: order, progress: progress}
+	info, err := q.tasks.Info(ctx)
+	if err != nil {
+		return Submitted{}, failed("look at the queue", err)
+	}
+	s := submission{Queue: q, order: order, progress: progress, before: info.State.LastSeq}
 	for t := range tasks {
 		if err := s.add(ctx, t); err != nil {
 			return s.counts, err
@@ -49,6 +54,7 @@ type submission struct {
 	*Queue
 	order    string
 	progress func(Submitted)
+	before   uint64 // the queue's last message when this submission began
 	counts   Submitted
 	pending  []pending // the oldest first
 	offered  [len(farm.Sides)]bool
@@ -71,7 +77,7 @@ func (s *submission) add(ctx context.Context, t Sized) error {
 	}
 	answer, err := s.js.PublishAsync(taskSubject(t.Class, s.order), t.Encode(), jetstream.WithMsgID(t.ID()), jetstream.WithExpectStream(tasksStream))
 	if err != nil {
-		return s.again(ctx, t)
+		return s.again(ctx, t, t.ID())
 	}
 	s.pending = append(s.pending, pending{t, answer})
 	return nil
@@ -84,9 +90,11 @@ func (s *submission) settle(ctx context.Context, most int) error {
 		s.pending = s.pending[1:]
 		select {
 		case ack := <-p.answer.Ok():
-			s.count(ack)
+			if err := s.answered(ctx, p.task, p.task.ID(), ack); err != nil {
+				return err
+			}
 		case <-p.answer.Err():
-			if err := s.again(ctx, p.task); err != nil {
+			if err := s.again(ctx, p.task, p.task.ID()); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -99,7 +107,23 @@ func (s *submission) settle(ctx context.Context, most int) error {
 	return nil
 }
 
-// count takes the answer to one task, and wakes idle workers now and then.
+// answered takes the answer to the task that was published under an ID. The queue remembers
+// IDs for a while after their tasks are gone, made or cancelled: such a task is submitted
+// anew, for its result may be gone, too.
+func (s *submission) answered(ctx context.Context, t Sized, id string, ack *jetstream.PubAck) error {
+	if ack.Duplicate && ack.Sequence <= s.before {
+		switch _, err := s.tasks.GetMsg(ctx, ack.Sequence); {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			return s.again(ctx, t, t.ID()+"-"+strconv.FormatUint(ack.Sequence, 10))
+		case err != nil: // the server went away in between
+			return s.again(ctx, t, id)
+		}
+	}
+	s.count(ack)
+	return nil
+}
+
+// count counts a task that is in the queue, and wakes idle workers now and then.
 func (s *submission) count(ack *jetstream.PubAck) {
 	if ack.Duplicate {
 		s.counts.Duplicates++
@@ -114,14 +138,13 @@ func (s *submission) count(ack *jetstream.PubAck) {
 	}
 }
 
-// again publishes a task until it is in: the queue was full, or the server away. Its ID
+// again publishes a task until it is in: the queue was full, or the server away. The ID
 // keeps it from being there twice.
-func (s *submission) again(ctx context.Context, t Sized) error {
+func (s *submission) again(ctx context.Context, t Sized, id string) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		ack, err := s.js.Publish(ctx, taskSubject(t.Class, s.order), t.Encode(), jetstream.WithMsgID(t.ID()), jetstream.WithExpectStream(tasksStream))
+		ack, err := s.js.Publish(ctx, taskSubject(t.Class, s.order), t.Encode(), jetstream.WithMsgID(id), jetstream.WithExpectStream(tasksStream))
 		if err == nil {
-			s.count(ack)
-			return nil
+			return s.answered(ctx, t, id, ack)
 		}
 		var api *jetstream.APIError
 		switch {
