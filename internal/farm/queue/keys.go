@@ -21,8 +21,9 @@ type Role string
 const (
 	// Admin submits, looks, retries and cancels.
 	Admin Role = "admin"
-	// Computing workers lease tasks and report. They can submit nothing and remove nothing
-	// but what they were given.
+	// Computing workers lease tasks and report. The server refuses them to submit and to
+	// remove more than they were given. It does not check the reply subjects of their requests,
+	// so that a worker of ill will can have an answer stored as a task or an order.
 	Computing Role = "worker"
 )
 
