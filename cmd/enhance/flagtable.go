@@ -45,7 +45,7 @@ var flagTable = []flag{
 		more: "The file holds W·H little-endian 16-bit samples and nothing else. It needs --cfa.",
 		to:   func(o *options) any { return &o.rawSize }},
 	{name: "cfa", arg: "PATTERN", group: groupPhoto, commands: takePhotos, basic: true, words: patternNames,
-		help: "colour filters: RGGB, quad-RGGB, xtrans, mono, ...",
+		help: "colour filters: RGGB, xtrans, mono or others",
 		more: "PNG and TIFF mosaics and headerless photos need it. " + morePatterns,
 		to:   func(o *options) any { return &o.cfa }},
 	{name: "black", arg: "LEVEL", group: groupPhoto, commands: takePhotos,
