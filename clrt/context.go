@@ -66,9 +66,13 @@ type Context struct {
 	hostLive int64 // bytes of HostMemory
 	peak     int64
 
-	probeMu   sync.Mutex
-	halfStore *bool
-	halfArith *bool
+	half halfSupport
+}
+
+// halfSupport is what is known of the device's half precision: nil was not asked yet.
+type halfSupport struct {
+	mu                  sync.Mutex
+	storage, arithmetic *bool
 }
 
 // closer is what a context closes when it is closed.
@@ -180,24 +184,24 @@ func (c *Context) unregister(o closer) {
 // buffers (vload_half and vstore_half). It asks the compiler and the device by
 // running a kernel, once per context; the two small buffers of that count.
 func (c *Context) HalfStorage() (bool, error) {
-	c.probeMu.Lock()
-	defer c.probeMu.Unlock()
-	if c.halfStore == nil {
+	c.half.mu.Lock()
+	defer c.half.mu.Unlock()
+	if c.half.storage == nil {
 		ok, err := c.probeHalf(halfStorageSource)
 		if err != nil {
 			return false, fmt.Errorf("probing half-precision storage: %w", err)
 		}
-		c.halfStore = &ok
+		c.half.storage = &ok
 	}
-	return *c.halfStore, nil
+	return *c.half.storage, nil
 }
 
 // HalfArithmetic reports whether kernels can calculate in half precision
 // (cl_khr_fp16). It asks as HalfStorage does.
 func (c *Context) HalfArithmetic() (bool, error) {
-	c.probeMu.Lock()
-	defer c.probeMu.Unlock()
-	if c.halfArith == nil {
+	c.half.mu.Lock()
+	defer c.half.mu.Unlock()
+	if c.half.arithmetic == nil {
 		ok := c.dev.info.HasExtension("cl_khr_fp16")
 		if ok {
 			var err error
@@ -205,9 +209,9 @@ func (c *Context) HalfArithmetic() (bool, error) {
 				return false, fmt.Errorf("probing half-precision arithmetic: %w", err)
 			}
 		}
-		c.halfArith = &ok
+		c.half.arithmetic = &ok
 	}
-	return *c.halfArith, nil
+	return *c.half.arithmetic, nil
 }
 
 // Both probes double the number in src.

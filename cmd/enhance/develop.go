@@ -56,7 +56,7 @@ func runDevelop(c *call) error {
 	if err != nil {
 		return err
 	}
-	b := &batch{order: o, makers: pb, targets: ts, many: len(ts) > 1 || o.batch(), results: make([]result, len(ts)), begun: make([]bool, len(ts))}
+	b := &batch{order: o, makers: pb, targets: ts, many: len(ts) > 1 || o.batch(), outcomes: newOutcomes(len(ts))}
 	if b.receipts, err = o.openReceipts(); err != nil {
 		return err
 	}
@@ -95,13 +95,10 @@ type batch struct {
 	printed  []map[string]bool
 	start    time.Time
 
+	receipts *receipts // of the directory of pictures
+
 	mu       sync.Mutex // of the rest: an interrupt may end the program at any time
-	receipts *receipts  // of the directory of pictures
-	results  []result   // by photo
-	begun    []bool     // by photo
-	finished int        // photos whose result is there; they come in order
-	code     int
-	ended    bool // the summary was printed
+	outcomes outcomes
 }
 
 func (b *batch) run(ctx context.Context) int {
@@ -123,32 +120,33 @@ func (b *batch) run(ctx context.Context) int {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended { // the program is about to
+	if b.outcomes.ended { // the program is about to
 		return exitInterrupted
 	}
-	if !b.many && b.finished == 0 {
+	if !b.many && b.outcomes.finished == 0 {
 		fmt.Fprintln(b.stderr, "enhance: interrupted")
 	}
-	clear(b.begun) // every photo that was begun has ended
+	clear(b.outcomes.begun) // every photo that was begun has ended
 	b.end()
-	if err := b.makers.Close(); err != nil && b.code == exitOK { // the peaks below want the device for themselves
-		b.code = b.exit(err)
-	}
+	b.failed(b.makers.Close()) // the peaks below want the device for themselves
 	profiles, err := b.times.finish(b.stderr, b.json)
 	if err == nil {
 		b.wrote(b.stderr, b.times.path, "the timeline, for ui.perfetto.dev")
-	} else if b.code == exitOK {
-		b.code = b.exit(err)
 	}
-	if err := b.page.finish(b); err != nil && b.code == exitOK {
-		b.code = b.exit(err)
-	}
+	b.failed(err)
+	b.failed(b.page.finish(b))
 	if b.json {
-		if err := b.writeResults(profiles); err != nil && b.code == exitOK {
-			return b.exit(err)
-		}
+		b.failed(b.writeResults(profiles))
 	}
-	return b.code
+	return b.outcomes.code
+}
+
+// failed takes an error, if it is one, for what the program ends with, unless there was another.
+// b.mu is held.
+func (b *batch) failed(err error) {
+	if err != nil && b.outcomes.code == exitOK {
+		b.outcomes.code = b.exit(err)
+	}
 }
 
 // job is photo i's order; false passes over it.
@@ -158,7 +156,7 @@ func (b *batch) job(i int) (pipeline.Job, bool) {
 		return pipeline.Job{}, false
 	}
 	b.mu.Lock()
-	b.begun[i] = true
+	b.outcomes.begun[i] = true
 	b.mu.Unlock()
 	job := o.job
 	job.Input, job.Output = t.shown(), o.outputTo(t)
@@ -202,13 +200,13 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 	b.progress.done(i)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended {
+	if b.outcomes.ended {
 		return
 	}
-	defer func() { b.page.add(i, &b.targets[i], &b.results[i]) }()
-	b.finished = i + 1
+	defer func() { b.page.add(i, &b.targets[i], &b.outcomes.results[i]) }()
+	b.outcomes.finished = i + 1
 	o, t, say := b.order, b.targets[i], b.ordered.of(i, b.stderr)
-	r := &b.results[i]
+	r := &b.outcomes.results[i]
 	*r = result{Report: rep, Input: t.path, Status: status(err)}
 	if rep == nil && err == nil {
 		r.Skip = true
@@ -233,7 +231,7 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 	text := message(err, t.shown())
 	r.Error, r.Report = strings.TrimPrefix(text, "enhance: "), decided(rep)
 	if r.Interrupted = r.Status == exitInterrupted; r.Interrupted {
-		b.code = exitInterrupted
+		b.outcomes.code = exitInterrupted
 		if b.many { // once for all is enough
 			return
 		}
@@ -242,8 +240,8 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 		b.lines.notes(rep)
 	}
 	fmt.Fprintln(say, text)
-	if b.code != exitInterrupted {
-		b.code = r.Status
+	if b.outcomes.code != exitInterrupted {
+		b.outcomes.code = r.Status
 	}
 }
 

@@ -107,14 +107,14 @@ func (p *page) finish(b *batch) error {
 	}
 	for i := range p.photos {
 		if p.photos[i] == nil {
-			p.add(i, &b.targets[i], &b.results[i])
+			p.add(i, &b.targets[i], &b.outcomes.results[i])
 		}
 	}
 	whole := htmlreport.Page{Program: programName(), Photos: p.photos}
 	if len(p.photos) == 1 {
 		whole.Title, whole.Summary = p.photos[0].Name, p.photos[0].Subtitle
 	} else {
-		whole.Title, whole.Summary = photos(len(p.photos)), strings.TrimPrefix(summarize(b.results).text(false), "enhance: ")+b.rate()
+		whole.Title, whole.Summary = photos(len(p.photos)), strings.TrimPrefix(summarize(b.outcomes.results).text(false), "enhance: ")+b.rate()
 		if n := len(p.photos); n > mostDetailed {
 			whole.Summary += fmt.Sprintf(". The first %d are shown with details", mostDetailed)
 		}

@@ -79,25 +79,44 @@ func (s summary) text(dry bool) string {
 	return strings.Join(parts, ", ")
 }
 
+// outcomes are what became of photos.
+type outcomes struct {
+	results  []result // by photo
+	begun    []bool   // by photo
+	finished int      // photos whose result is there; they come in order
+	code     int      // that the program ends with
+	ended    bool     // the results are complete
+}
+
+func newOutcomes(n int) outcomes {
+	return outcomes{results: make([]result, n), begun: make([]bool, n)}
+}
+
+// end completes the results with the photos that were not done.
+func (o *outcomes) end(targets []target) {
+	for i := o.finished; i < len(o.results); i++ {
+		r := &o.results[i]
+		*r = result{Input: targets[i].path, Error: "not begun", Status: exitInterrupted, NotBegun: !o.begun[i]}
+		if o.begun[i] {
+			r.Error, r.Interrupted = "interrupted", true
+		}
+		o.code = exitInterrupted
+	}
+	o.finished, o.ended = len(o.results), true
+}
+
 // end completes the results with the photos that were not done, prints the summary of
 // several photos, and decides the exit status. b.mu is held.
 func (b *batch) end() {
-	for i := b.finished; i < len(b.results); i++ {
-		b.results[i] = result{Input: b.targets[i].path, Error: "not begun", Status: exitInterrupted, NotBegun: !b.begun[i]}
-		if r := &b.results[i]; b.begun[i] {
-			r.Error, r.Interrupted = "interrupted", true
-		}
-		b.code = exitInterrupted
-	}
-	b.finished, b.ended = len(b.results), true
+	b.outcomes.end(b.targets)
 	if !b.many {
 		return
 	}
-	s := summarize(b.results)
-	if s.Failed > 0 && b.code != exitInterrupted {
-		b.code = exitFailed
+	s := summarize(b.outcomes.results)
+	if s.Failed > 0 && b.outcomes.code != exitInterrupted {
+		b.outcomes.code = exitFailed
 	}
-	if b.code == exitOK && b.quiet {
+	if b.outcomes.code == exitOK && b.quiet {
 		return
 	}
 	fmt.Fprintln(b.stderr, s.text(b.dryRun)+b.rate())
@@ -112,7 +131,7 @@ func (b *batch) abandon() bool {
 	b.makers.Abandon()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended {
+	if b.outcomes.ended {
 		return true
 	}
 	if b.many {
@@ -150,8 +169,8 @@ func (r *result) delivered() bool {
 // nothing.
 func (b *batch) rate() string {
 	made := 0
-	for i := range b.results {
-		if b.results[i].delivered() {
+	for i := range b.outcomes.results {
+		if b.outcomes.results[i].delivered() {
 			made++
 		}
 	}
@@ -171,8 +190,8 @@ func (b *batch) writeDevices() {
 		seconds float64
 	}
 	var shares []share
-	for i := range b.results {
-		r := &b.results[i]
+	for i := range b.outcomes.results {
+		r := &b.outcomes.results[i]
 		if !r.delivered() {
 			continue
 		}
@@ -195,12 +214,12 @@ func (b *batch) writeDevices() {
 // writeResults prints one object: the report of the photo, or of all.
 func (b *batch) writeResults(profiles []*facts.Profile) error {
 	if !b.many {
-		b.results[0].Profile = profiles
-		return b.writeJSON(b.results[0])
+		b.outcomes.results[0].Profile = profiles
+		return b.writeJSON(b.outcomes.results[0])
 	}
 	return b.writeJSON(struct {
 		Photos []result `json:"photos"`
 		summary
 		Profile []*facts.Profile `json:"profile,omitempty"`
-	}{b.results, summarize(b.results), profiles})
+	}{b.outcomes.results, summarize(b.outcomes.results), profiles})
 }

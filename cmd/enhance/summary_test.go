@@ -36,13 +36,13 @@ func TestSummary(t *testing.T) {
 func TestAbandon(t *testing.T) {
 	var out, say bytes.Buffer
 	b := &batch{order: &order{call: &call{env: &env{stdout: &out, stderr: &say}, options: options{json: true}}}, makers: &pipeline.Batch{}, many: true,
-		results: make([]result, 6), begun: []bool{true, true, true, true, false, false}, finished: 2}
+		outcomes: outcomes{results: make([]result, 6), begun: []bool{true, true, true, true, false, false}, finished: 2}}
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		b.targets = append(b.targets, target{input: input{path: name + ".dng"}, out: name + ".png"})
 	}
-	b.results[0].Input, b.results[1] = "a.dng", result{Input: "b.dng", Status: exitIO}
-	if !b.abandon() || b.code != exitInterrupted {
-		t.Errorf("status %d", b.code)
+	b.outcomes.results[0].Input, b.outcomes.results[1] = "a.dng", result{Input: "b.dng", Status: exitIO}
+	if !b.abandon() || b.outcomes.code != exitInterrupted {
+		t.Errorf("status %d", b.outcomes.code)
 	}
 	if want := "enhance: interrupted: 1 of 6 photos done, 1 failed, 2 unfinished, 2 not begun"; strings.TrimSpace(say.String()) != want {
 		t.Errorf("said %q, want %q", say.String(), want)

@@ -24,17 +24,17 @@ const lobes = 3
 
 // Writer resizes one picture.
 type Writer struct {
-	next          RowWriter
-	transfer      *colour.Transfer // between the codes and light
-	light         []float32        // of each code
-	across, down  []taps           // by column and by row of the result
-	height        int              // of the source
-	y, done       int              // rows taken, and rows of the result handed on
-	sums          [][]float32
-	free          [][]float32
-	planes        []float32 // a source row's light, by component
-	codes         []uint16
-	width, outCol int
+	next         RowWriter
+	transfer     *colour.Transfer // between the codes and light
+	light        []float32        // of each code
+	across, down []taps           // by column and by row of the result
+	height       int              // of the source
+	y, done      int              // rows taken, and rows of the result handed on
+	sums         [][]float32
+	free         [][]float32
+	planes       []float32 // a source row's light, by component
+	codes        []uint16
+	width        int // of the source
 }
 
 // taps are the source places that a place of the result is made of.
@@ -48,7 +48,7 @@ func New(next RowWriter, transfer *colour.Transfer, w, h, ow, oh int) (*Writer, 
 	if w < 1 || h < 1 || ow < 1 || oh < 1 {
 		return nil, fmt.Errorf("resize: %dx%d pixels to %dx%d: want 1 or more", w, h, ow, oh)
 	}
-	return &Writer{next: next, transfer: transfer, light: decoded(transfer), across: allTaps(w, ow), down: allTaps(h, oh), height: h, width: w, outCol: ow,
+	return &Writer{next: next, transfer: transfer, light: decoded(transfer), across: allTaps(w, ow), down: allTaps(h, oh), height: h, width: w,
 		planes: make([]float32, 3*w), codes: make([]uint16, 3*ow)}, nil
 }
 
@@ -119,7 +119,7 @@ func (w *Writer) WriteRow(rgb []uint16) error {
 	}
 	row := w.room()
 	for c := range 3 {
-		line, out := w.planes[c*w.width:][:w.width], row[c*w.outCol:][:w.outCol]
+		line, out := w.planes[c*w.width:][:w.width], row[c*len(w.across):][:len(w.across)]
 		for x, t := range w.across {
 			sum := float32(0)
 			from := line[t.first:][:len(t.weights)]
@@ -155,7 +155,8 @@ func (w *Writer) spread(row []float32) error {
 	}
 	for w.done < len(w.down) && w.y >= w.down[w.done].first+len(w.down[w.done].weights)-1 {
 		sum := w.sums[0]
-		w.transfer.EncodeLight(w.codes, sum[:w.outCol], sum[w.outCol:][:w.outCol], sum[2*w.outCol:])
+		n := len(w.across)
+		w.transfer.EncodeLight(w.codes, sum[:n], sum[n:][:n], sum[2*n:])
 		w.sums, w.free = w.sums[1:], append(w.free, sum)
 		w.done++
 		if err := w.next.WriteRow(w.codes); err != nil {
@@ -172,7 +173,7 @@ func (w *Writer) room() []float32 {
 		w.free = w.free[:n-1]
 		return row
 	}
-	return make([]float32, 3*w.outCol)
+	return make([]float32, 3*len(w.across))
 }
 
 // Close completes the picture.

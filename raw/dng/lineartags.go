@@ -30,12 +30,12 @@ func (d *LinearWriter) directories(preview int64, size int) []byte {
 	return append(head, make([]byte, len(head)%2)...)
 }
 
-func (d *LinearWriter) newDir() *tiff.Dir { return tiff.NewDir(d.spec.Directories.Order, d.big) }
+func (d *LinearWriter) newDir() *tiff.Dir { return tiff.NewDir(d.spec.Directories.Order, d.file.big) }
 
 // camera writes what belongs to the photo and its camera.
 func (d *LinearWriter) camera(first *tiff.Dir) {
 	s := &d.spec
-	version, backward := s.versions(d.big)
+	version, backward := s.versions(d.file.big)
 	facts := Spec{Version: version, Meta: s.Meta}
 	facts.Meta.AsShotWhiteXY, facts.Meta.NoiseProfile = nil, nil // the neutral is written, and the profile beside the image
 	facts.Meta.IlluminantXY = [2]*[2]float64{}
@@ -129,8 +129,8 @@ func (d *LinearWriter) image(raw *tiff.Dir) {
 	raw.Shorts(tagPlanarConfiguration, 1)
 	raw.Longs(tagTileWidth, LinearTile)
 	raw.Longs(tagTileLength, LinearTile)
-	d.places(raw, tagTileOffsets, d.offsets)
-	d.places(raw, tagTileByteCounts, d.sizes)
+	d.places(raw, tagTileOffsets, d.file.offsets)
+	d.places(raw, tagTileByteCounts, d.file.sizes)
 	raw.Shorts(tagBlackLevelRepeatDim, 1, 1)
 	raw.Shorts(tagBlackLevel, all(0)...)
 	raw.Shorts(tagWhiteLevel, all(LinearWhite)...)
@@ -161,7 +161,7 @@ func (d *LinearWriter) image(raw *tiff.Dir) {
 
 // places sets a tag to offsets or sizes, of as many bytes each as the file's offsets.
 func (d *LinearWriter) places(dir *tiff.Dir, tag uint16, v []uint64) {
-	if d.big {
+	if d.file.big {
 		dir.Long8s(tag, v...)
 		return
 	}

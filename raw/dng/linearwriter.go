@@ -58,8 +58,7 @@ const maxTilesInFlight = 16
 // Close into directories that keep their size.
 type LinearWriter struct {
 	spec LinearSpec
-	out  io.WriteSeeker
-	big  bool
+	file tileFile
 	head int // bytes before the first tile
 
 	rows   int        // taken
@@ -68,11 +67,16 @@ type LinearWriter struct {
 	free   buffers.Slices[uint16]
 	queue  *workers.Ordered[linearTile]
 	ready  buffers.Values[tileEncoder]
+	err    error
+}
 
+// tileFile is a file that grows by tiles, and where they lie in it.
+type tileFile struct {
+	out     io.WriteSeeker
+	big     bool // BigTIFF
 	end     int64
 	offsets []uint64
 	sizes   []uint64
-	err     error
 }
 
 // linearTile is an encoded tile.
@@ -112,20 +116,20 @@ func newLinearWriter(w io.WriteSeeker, s LinearSpec, big bool) (*LinearWriter, e
 	case s.PreviewWidth < 1 || s.PreviewHeight < 1:
 		return nil, fmt.Errorf("dng: preview of %dx%d pixels", s.PreviewWidth, s.PreviewHeight)
 	}
-	d := &LinearWriter{spec: s, out: w, across: (s.Width + LinearTile - 1) / LinearTile}
+	d := &LinearWriter{spec: s, file: tileFile{out: w}, across: (s.Width + LinearTile - 1) / LinearTile}
 	down := (s.Height + LinearTile - 1) / LinearTile
 	tile := int64(2*LinearTile*LinearTile) * int64(s.Planes)
 	if int64(d.across) > math.MaxInt64/int64(down)/tile/2 {
 		return nil, fmt.Errorf("dng: image of %dx%d pixels is too large", s.Width, s.Height)
 	}
-	d.big = big || int64(d.across)*int64(down)*tile/8*9 > math.MaxUint32-64<<20 // noise becomes an eighth larger at most
-	d.offsets, d.sizes = make([]uint64, d.across*down), make([]uint64, d.across*down)
+	d.file.big = big || int64(d.across)*int64(down)*tile/8*9 > math.MaxUint32-64<<20 // noise becomes an eighth larger at most
+	d.file.offsets, d.file.sizes = make([]uint64, d.across*down), make([]uint64, d.across*down)
 	d.ready.New = func() *tileEncoder { return new(tileEncoder) }
 	d.queue = workers.NewOrdered(min(runtime.GOMAXPROCS(0), maxTilesInFlight), d.emit)
 	head := d.directories(0, 0)
 	d.head = len(head)
-	d.end = int64(len(head))
-	d.offsets, d.sizes = d.offsets[:0], d.sizes[:0]
+	d.file.end = int64(len(head))
+	d.file.offsets, d.file.sizes = d.file.offsets[:0], d.file.sizes[:0]
 	_, err := w.Write(head)
 	return d, err
 }
@@ -186,27 +190,45 @@ func (d *LinearWriter) encode(samples []uint16) linearTile {
 }
 
 // emit writes a tile behind those before it.
-func (d *LinearWriter) emit(t linearTile) error {
+func (d *LinearWriter) emit(t linearTile) (err error) {
 	defer d.ready.Put(t.encoder)
 	d.free.Put(t.samples)
 	if t.err != nil {
 		return t.err
 	}
-	d.offsets, d.sizes = append(d.offsets, uint64(d.end)), append(d.sizes, uint64(len(t.encoder.out)))
-	if len(t.encoder.out)%2 != 0 {
-		t.encoder.out = append(t.encoder.out, 0)
+	t.encoder.out, err = d.file.add(t.encoder.out)
+	return err
+}
+
+// add writes a tile, filled to an even length, and gives its memory back.
+func (f *tileFile) add(tile []byte) ([]byte, error) {
+	f.offsets, f.sizes = append(f.offsets, uint64(f.end)), append(f.sizes, uint64(len(tile)))
+	if len(tile)%2 != 0 {
+		tile = append(tile, 0)
 	}
-	return d.write(t.encoder.out)
+	return tile, f.write(tile)
+}
+
+// replaceHead writes over the beginning of the file.
+func (f *tileFile) replaceHead(head []byte) error {
+	if _, err := f.out.Seek(-f.end, io.SeekCurrent); err != nil {
+		return err
+	}
+	if _, err := f.out.Write(head); err != nil {
+		return err
+	}
+	_, err := f.out.Seek(f.end-int64(len(head)), io.SeekCurrent)
+	return err
 }
 
 var errTooLarge = errors.New("dng: the file does not fit 4 GiB, which its offsets end at")
 
-func (d *LinearWriter) write(b []byte) error {
-	d.end += int64(len(b))
-	if !d.big && d.end > math.MaxUint32 {
+func (f *tileFile) write(b []byte) error {
+	f.end += int64(len(b))
+	if !f.big && f.end > math.MaxUint32 {
 		return errTooLarge
 	}
-	_, err := d.out.Write(b)
+	_, err := f.out.Write(b)
 	return err
 }
 
@@ -224,21 +246,15 @@ func (d *LinearWriter) Close(preview []byte) error {
 	if d.rows < d.spec.Height {
 		return d.fail(fmt.Errorf("dng: %d of %d rows", d.rows, d.spec.Height))
 	}
-	at := d.end
-	if err := d.write(preview); err != nil {
+	at := d.file.end
+	if err := d.file.write(preview); err != nil {
 		return d.fail(err)
 	}
 	head := d.directories(at, len(preview))
 	if len(head) != d.head {
 		return d.fail(fmt.Errorf("dng: directories of %d bytes in place of %d: please report this", len(head), d.head))
 	}
-	if _, err := d.out.Seek(-d.end, io.SeekCurrent); err != nil {
-		return d.fail(err)
-	}
-	if _, err := d.out.Write(head); err != nil {
-		return d.fail(err)
-	}
-	if _, err := d.out.Seek(d.end-int64(len(head)), io.SeekCurrent); err != nil {
+	if err := d.file.replaceHead(head); err != nil {
 		return d.fail(err)
 	}
 	d.err = errors.New("dng: the file is closed")
