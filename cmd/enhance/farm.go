@@ -174,6 +174,8 @@ func farmStatus(err error) int {
 		return exitUsage
 	case errors.As(err, new(*farm.FormatError)):
 		return exitInput
+	case errors.As(err, new(*farm.Failure)): // no device could be opened for the order
+		return exitDevice
 	case errors.As(err, new(*queue.Error)), errors.Is(err, store.ErrFull):
 		if pipeline.Classify(err) == pipeline.ClassInterrupted {
 			return exitInterrupted

@@ -78,6 +78,8 @@ func runFarmRun(c *call) error {
 	return r.run(ctx, devices, func(o *work.Options) {
 		o.Store, o.Photos, o.Done = results, photos, r.photo
 		o.Tell = func(text string) { r.tell("note", text) }
+		var once sync.Once
+		o.Refused = func(err error) { once.Do(func() { r.refuse(err, len(devices)) }) }
 	})
 }
 
@@ -93,6 +95,8 @@ type farmRun struct {
 	figures  farmFigures
 	all      int64 // photos that were submitted; -1: not known yet
 	done     chan struct{}
+	refusals int   // workers that do not take the order
+	refused  error // why none does
 }
 
 // farmFigures are what became of photos.
@@ -123,7 +127,7 @@ func (r *farmRun) run(ctx context.Context, devices []string, complete func(o *wo
 	var submitting error
 	var both sync.WaitGroup
 	both.Go(func() {
-		if submitting = r.submission.submit(ctx, r.queue); submitting != nil {
+		if submitting = r.submission.submit(working, r.queue); submitting != nil {
 			end()
 		}
 		r.mu.Lock()
@@ -142,14 +146,17 @@ func (r *farmRun) run(ctx context.Context, devices []string, complete func(o *wo
 	end()
 	both.Wait()
 	r.progress.end()
-	if submitting != nil && ctx.Err() == nil {
-		return submitting
-	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
-	}
-	if err != nil && !errors.Is(err, context.Canceled) { // all was done before the workers began
+	case r.refused != nil:
+		return r.refused
+	case submitting != nil && !errors.Is(submitting, context.Canceled): // that a worker failed cancels it
+		return submitting
+	case err != nil && !errors.Is(err, context.Canceled): // all was done before the workers began
 		return err
+	case submitting != nil:
+		return submitting
 	}
 	return r.finish()
 }
@@ -188,6 +195,28 @@ func (r *farmRun) check() {
 		default:
 		}
 	}
+}
+
+// refuse ends the run when no worker takes its order: nobody else would make the photos.
+func (r *farmRun) refuse(err error, workers int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refusals++; r.refusals < workers {
+		return
+	}
+	if r.refused = err; hopeless(err) {
+		r.refused = usagef("%v", err)
+	}
+	select {
+	case r.done <- struct{}{}:
+	default:
+	}
+}
+
+// hopeless reports whether what failed fails everywhere.
+func hopeless(err error) bool {
+	var f *farm.Failure
+	return errors.As(err, &f) && f.Kind == farm.Hopeless
 }
 
 // tell prints a line above the progress.

@@ -75,6 +75,8 @@ type Options struct {
 	Tell func(text string)
 	// Done is told what became of each photo; nil: nobody. err is a *farm.Failure.
 	Done func(t *farm.Task, r *farm.Receipt, found bool, err error)
+	// Refused is told why the worker does not work for an order; nil: nobody.
+	Refused func(err error)
 }
 
 // Photos are the sources.
@@ -245,6 +247,9 @@ func (w *worker) order(ctx context.Context, id string) *order {
 	if n.refused != nil {
 		if ctx.Err() == nil && (o == nil || o.refused.Error() != n.refused.Error()) {
 			w.Tell(fmt.Sprintf("order %.8s is not for this worker: %v", id, n.refused))
+			if w.Refused != nil {
+				w.Refused(n.refused)
+			}
 		}
 	} else {
 		w.state.Device, w.state.Class, w.state.Largest = n.ability.Device, n.ability.Class, max(w.state.Largest, n.ability.Largest)
