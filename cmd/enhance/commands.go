@@ -181,8 +181,11 @@ func mistyped(photo string) error {
 		return usagef("%s: no such file and no such command: did you mean enhance --list-devices?", photo)
 	}
 	near := suggest.Nearest(photo, commandNames())
-	if near == "" {
+	switch near {
+	case "":
 		return nil
+	case photo:
+		return usagef("%s: no such file; a command comes before its flags: enhance %s ...", photo, photo)
 	}
 	return usagef("%s: no such file and no such command: did you mean enhance %s?", photo, near)
 }
