@@ -28,7 +28,7 @@ func (o *order) targets() ([]target, error) {
 		in := o.inputs[0]
 		switch {
 		case !isDir:
-			return []target{{input: in, out: o.output}}, nil
+			return []target{{input: in, out: o.output}}, o.checkExtension()
 		case in.path == "-":
 			return nil, usagef("-o %s is a directory: a photo from standard input has no name, so name the picture", o.output)
 		}
@@ -52,6 +52,16 @@ func (o *order) targets() ([]target, error) {
 		return nil, err
 	}
 	return ts, o.makeDirs(ts, dir)
+}
+
+// checkExtension refuses a picture whose name says another format than -f does.
+func (o *order) checkExtension() error {
+	var named pipeline.Format
+	ext := filepath.Ext(o.output)
+	if ext == "" || o.format == "" || named.UnmarshalText([]byte(ext)) != nil || named == o.job.Output.Format {
+		return nil
+	}
+	return usagef("-o %s and -f %s contradict each other: leave -f out, or name the picture otherwise", o.output, o.format)
 }
 
 // nameOutputs names pictures after photos. Photos whose names differ in the extension
