@@ -263,8 +263,8 @@ func (r *run) noiseInDNG() (*[3][2]float64, *float64) {
 }
 
 // varianceLeft are the shares of the noise's variance that model fast leaves on smooth
-// surfaces when it is told to remove 0, 1/4, 1/2, 3/4 and all of the noise (docs/dng.md).
-var varianceLeft = [5]float64{0.95, 0.85, 0.43, 0.03, 0.011}
+// surfaces when it is told to remove 0, 1/4, 1/2, 3/4 and all of the noise, as train/variance_left.py measures them.
+var varianceLeft = [5]float64{0.93, 0.75, 0.22, 0.03, 0.008}
 
 // noiseVarianceLeft interpolates them.
 func noiseVarianceLeft(removed float64) float64 {

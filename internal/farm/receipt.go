@@ -21,14 +21,6 @@ func (f *Facts) Key() Key {
 	return Key(Hash("result", f.Photo, f.Model, f.Look, f.Generation, f.Class))
 }
 
-// ParseKey reads a key.
-func ParseKey(text string) (Key, error) {
-	if !isHash(text) {
-		return "", &FormatError{"key", fmt.Sprintf("%q is no SHA-256", text)}
-	}
-	return Key(text), nil
-}
-
 // Receipt says what a result is and how it was made. It lies beside the result, and a
 // result without one does not count.
 type Receipt struct {
