@@ -12,6 +12,7 @@ import torch
 from torch import distributed as dist
 from torch.nn import functional as F
 
+import evaluate
 import masked
 import synth
 from pynet_m import planes
@@ -39,9 +40,35 @@ def views(vector, parameters):
     return out
 
 
+class Teacher:
+    """A trained, larger network whose answers are most of what a smaller one is
+    trained towards. The truth holds noise that no network can know of its input;
+    the teacher's answer is near the mean of what could be true, so gradients
+    towards it vary less (Hinton et al., "Distilling the knowledge in a neural
+    network", 2015; for enlarging: He et al., "FAKD", 2020)."""
+
+    def __init__(self, args, config, device):
+        self.share, self.cuda = args.teacher_share, device.type == "cuda"
+        self.type = torch.float16 if self.cuda and args.dtype != "fp32" else torch.float32
+        net = evaluate.load_model(args.teacher)[0]
+        if planes(net.config) != planes(config):
+            raise SystemExit(f"{args.teacher}: the teacher takes {planes(net.config)} planes, "
+                             f"the network {planes(config)}: name one of the same planes")
+        net.set_padding(args.padding)
+        self.net = net.requires_grad_(False).eval().to(device, self.type)
+        if self.cuda:
+            self.net.to(memory_format=torch.channels_last)
+        self.goal = torch.compile(self.mix, dynamic=False) if self.cuda and args.compile else self.mix
+
+    def mix(self, x, y):
+        """The teacher's answer to x and the truth y, by their shares."""
+        return torch.lerp(y, self.net(x.to(self.type)).float(), self.share)
+
+
 class Step:
     def __init__(self, model, photos, args, device, world):
         self.photos, self.device, self.world, self.args = photos, device, world, args
+        self.teacher = Teacher(args, model.config, device) if args.teacher else None
         self.mixed = masked.Mixed(device) if planes(model.config) == masked.Masked.planes else None
         self.count, self.cuda = 0, device.type == "cuda"
         kind = args.dtype if self.cuda else "fp32"
@@ -105,14 +132,14 @@ class Step:
         x, y = synth.batch(code, layout)
         return (x.contiguous(memory_format=torch.channels_last) if self.cuda else x), y
 
-    def loss(self, x, y, share):
-        """(loss, square error of each sample) of a batch."""
+    def loss(self, x, y, goal, share):
+        """(loss towards goal, square error of each sample against y) of a batch."""
         detail = self.model.body(x.to(self.type))
         z = F.pixel_shuffle(detail.float() + self.model.skip(x.to(self.skip_type)).float(), 2)
-        e2 = (z - y) ** 2
-        mse = e2.mean((1, 2, 3))
-        loss = (1 - share) * torch.sqrt(e2 + EPSILON ** 2).mean() + share * 0.01 * torch.log(mse + FLOOR).mean()
-        return self.scale * loss, mse
+        e2 = (z - goal) ** 2
+        patches = torch.log(e2.mean((1, 2, 3)) + FLOOR).mean()
+        loss = (1 - share) * torch.sqrt(e2 + EPSILON ** 2).mean() + share * 0.01 * patches
+        return self.scale * loss, ((z.detach() - y) ** 2).mean((1, 2, 3))
 
     def gradients(self):
         """Fills the gradients from a fresh batch, and the table of difficulties."""
@@ -122,7 +149,8 @@ class Step:
         tile = torch.where(torch.rand(n, device=self.device) < HARD, hard, even)
         with torch.no_grad():
             x, y = self.synthesise(self.photos.crops(tile))
-        loss, mse = self.loss_of(x, y, self.knobs[1])
+            goal = self.teacher.goal(x, y) if self.teacher else y
+        loss, mse = self.loss_of(x, y, goal, self.knobs[1])
         found = torch.autograd.grad(loss, self.inputs)
         if self.cuda:
             torch._foreach_copy_(self.grads, found)

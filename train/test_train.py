@@ -364,6 +364,29 @@ class Training(unittest.TestCase):
             for a, b in zip(model.state_dict().values(), after.state_dict().values()):
                 self.assertLess(float((a - b).abs().max()), 1e-4)  # the first step's rate is 1e-3 / 300
 
+    def test_teacher(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture(os.path.join(folder, "p.png"), 1)
+            torch.manual_seed(4)
+            model, file = PyNETM(SMALL), os.path.join(folder, "teacher.safetensors")
+            export.write(file, model, {})
+            # A network that starts as its teacher and learns from nothing else has nothing to learn.
+            for share, moves in (("1", False), ("0.5", True)):
+                out = os.path.join(folder, share)
+                self.run_slice(folder, out, 3, 100, "--init", file, "--teacher", file, "--teacher-share", share)
+                after, metadata = evaluate.load_model(os.path.join(out, "ema.safetensors"))
+                far = max(float((a - b).abs().max()) for a, b in
+                          zip(model.state_dict().values(), after.state_dict().values()))
+                self.assertEqual(far > 1e-7, moves, (share, far))
+                self.assertEqual(metadata["train.teacher"], "teacher.safetensors")
+            masked_file = os.path.join(folder, "masked.safetensors")
+            export.write(masked_file, PyNETM(dict(SMALL, planes=24)), {})
+            command = [sys.executable, "train.py", "--config", config_text(SMALL), "--photos", folder, "--out", folder,
+                       "--gpus", "cpu", "--steps", "1", "--teacher", masked_file]
+            done = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("24 planes", done.stdout)
+
     def test_networks_of_masked_planes_train(self):
         with tempfile.TemporaryDirectory() as folder:
             picture(os.path.join(folder, "p.png"), 1)

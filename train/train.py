@@ -29,6 +29,9 @@ def arguments():
     p.add_argument("--holdout", type=int, default=0, help="every how many photos one is kept for evaluation")
     p.add_argument("--pages", type=int, default=0, help="drawn pages of text and lines added to the photos")
     p.add_argument("--init", help="weights file to start from, instead of random weights")
+    p.add_argument("--teacher", help="weights file of a larger network to learn from as well")
+    p.add_argument("--teacher-share", type=float, default=0.7, help="of the teacher's answer in what is learned")
+    p.add_argument("--psnr-from", type=float, default=0.5, help="progress at which the PSNR loss starts to take over")
     p.add_argument("--out", required=True, help="folder of checkpoint, log and exports")
     p.add_argument("--minutes", type=float, default=9, help="length of this slice")
     p.add_argument("--total-minutes", type=float, default=20, help="length of all slices: sets the schedule")
@@ -46,18 +49,21 @@ def arguments():
     p.add_argument("--no-graph", action="store_true", help="no CUDA graphs")
     p.add_argument("--save-every", type=float, default=60, help="seconds between checkpoints")
     p.add_argument("--eval-every", type=float, default=60, help="seconds between evaluations")
-    return p.parse_args()
+    args = p.parse_args()
+    if not 0 <= args.teacher_share <= 1:
+        p.error("--teacher-share is from 0 to 1")
+    return args
 
 
 def load_config(text):
     return CONFIGS[text] if text in CONFIGS else json.loads(text)
 
 
-def schedule(progress, step, base):
+def schedule(progress, step, base, psnr_from):
     """(learning rate, share of the PSNR loss) at a progress of 0..1."""
     warm = min(1.0, (step + 1) / 300)
     rate = base * warm * (0.5 * (1 + math.cos(math.pi * min(1.0, progress))) * 0.99 + 0.01)
-    share = min(1.0, max(0.0, (progress - 0.5) / 0.1))
+    share = min(1.0, max(0.0, (progress - psnr_from) / 0.1))
     return rate, share
 
 
@@ -139,6 +145,8 @@ class Trainer:
                  "train.seed": a.seed, "train.steps": self.step.count, "train.minutes": f"{self.elapsed / 60:.2f}",
                  "train.device": f"{self.world} x {device}", "train.batch": a.batch * self.world,
                  "train.patch": a.patch, "train.rate": a.lr, "train.torch": torch.__version__}
+        if a.teacher:
+            facts.update({"train.teacher": os.path.basename(a.teacher), "train.teacher_share": a.teacher_share})
         facts.update({f"train.{k}": v for k, v in self.last.items()})
         return facts
 
@@ -196,7 +204,7 @@ class Trainer:
                 if now - saved > a.save_every:
                     self.save()
                     saved = time.time()
-            step.run(*schedule(self.progress(), step.count, a.lr))
+            step.run(*schedule(self.progress(), step.count, a.lr, a.psnr_from))
         if self.world > 1:  # every process holds the same weights, or something is broken
             print(f"weights of process {self.rank}: {float(step.weight.double().sum()):.9f}", flush=True)
         self.evaluate()
