@@ -45,9 +45,10 @@ func (m *Model) assemblePyNET(level int, foreign bool) error {
 
 func (m *Model) pynetOptions(level int) (PyNETOptions, error) {
 	has := func(name string) bool { return m.Params[name] != nil }
+	const first = "conv_l1_d1.conv_3a.conv2d.weight"
 	o := PyNETOptions{
 		Level:              level,
-		Width:              m.outputs("conv_l1_d1.conv_3a.conv2d.weight"),
+		Width:              m.outputs(first),
 		InstanceNorm:       has("conv_l2_d1.conv_3a.instance.weight"),
 		InstanceNormLevel1: has("conv_l1_d5.conv_3a.instance.weight"),
 	}
@@ -78,7 +79,10 @@ func (m *Model) pynetOptions(level int) (PyNETOptions, error) {
 		o.Level = m.lowestLevel()
 	}
 	if o.Width == 0 {
-		return o, fmt.Errorf("tensor %q, which tells the width, is missing", "conv_l1_d1.conv_3a.conv2d.weight")
+		return o, fmt.Errorf("tensor %q, which tells the width, is missing", first)
+	}
+	if t := m.Params[first]; len(t.Shape) > 1 {
+		o.Planes = t.Shape[1]
 	}
 	return o, o.Validate()
 }

@@ -15,6 +15,9 @@ type PyNETOptions struct {
 	// Width is the channels of level 1, doubling with every level; even, at
 	// most 1024. 0 means the published 32.
 	Width int
+	// Planes is the planes of the input: four of samples, and as many of their
+	// noise in networks trained for that. 4 or 8; 0 means 4.
+	Planes int
 	// InstanceNorm normalises in levels 2 to 5, InstanceNormLevel1 in level 1.
 	// The published networks have both.
 	InstanceNorm, InstanceNormLevel1 bool
@@ -31,13 +34,16 @@ func (o PyNETOptions) Validate() error {
 	if o.Width < 0 || o.Width > 1024 || o.Width%2 != 0 {
 		return fmt.Errorf("pynet: width %d: want an even number of 2..1024 (0: 32)", o.Width)
 	}
+	if o.Planes != 0 && o.Planes != 4 && o.Planes != 8 {
+		return fmt.Errorf("pynet: %d input planes: want 4 of samples, or 8 with their noise", o.Planes)
+	}
 	return nil
 }
 
 // PyNET builds the network of "Replacing Mobile Camera ISP with a Single Deep
 // Learning Model" (Ignatov, Van Gool, Timofte, arXiv 2002.05509) in the form
 // whose weights are published for PyTorch, down to the nodes its level's output
-// needs. Input: 4 packed planes with sides that are multiples of 16. A module's
+// needs. Input: packed planes with sides that are multiples of 16. A module's
 // value is the node of the module's name; what happens inside a convolution
 // layer before its last step has the suffixes .conv2d and .instance, a sum with
 // a residual the suffix +, and a concatenation the name of its reader and .cat.
@@ -50,7 +56,10 @@ func PyNET(o PyNETOptions) *Graph {
 	if o.Width == 0 {
 		o.Width = 32
 	}
-	p := &pynet{Builder: NewBuilder(4), o: o}
+	if o.Planes == 0 {
+		o.Planes = 4
+	}
+	p := &pynet{Builder: NewBuilder(o.Planes), o: o}
 	return p.mustGraph(p.build())
 }
 

@@ -5,7 +5,6 @@ fed as it is, noise not clipped; the output is clipped and rounded to 8 bits.
 """
 import argparse
 import glob
-import json
 import math
 import os
 
@@ -15,9 +14,10 @@ from PIL import Image
 from torch.nn import functional as F
 
 import masked
+import networks
 import synth
 import weights
-from pynet_m import PyNETM, planes
+from pynet_m import planes
 
 BORDER = 8
 
@@ -85,7 +85,7 @@ def mean(table):
 
 def load_model(path, device="cpu"):
     tensors, metadata = weights.read(path)
-    model = PyNETM(json.loads(metadata["arch.config"]))
+    model = networks.build(networks.config_of(metadata, tensors))
     model.load_state_dict({k: v.float() for k, v in tensors.items()})
     return model.to(device).eval(), metadata
 

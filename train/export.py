@@ -14,9 +14,9 @@ import torch
 
 import masked
 import weights
-from pynet_m import config_text, planes
+from pynet_m import planes
 
-RECIPE = ("masked.py", "photos.py", "pynet_m.py", "step.py", "synth.py", "train.py")
+RECIPE = ("masked.py", "networks.py", "photos.py", "pynet_m.py", "step.py", "synth.py", "train.py")
 GOLDEN = 96, 128  # packed rows and columns
 
 
@@ -31,8 +31,7 @@ def recipe_hash():
 
 def write(path, model, facts, half=False):
     """Writes a model's weights with the header that docs/pynet-m.md describes."""
-    metadata = {"arch": "pynet-m", "arch.config": config_text(model.config), "convention.curve": "srgb",
-                "convention.clip": "high", "convention.noise": "4"}
+    metadata = {**model.metadata(), "convention.curve": "srgb", "convention.clip": "high", "convention.noise": "4"}
     if planes(model.config) == masked.Masked.planes:
         metadata.update({"convention.samples": "masked", "convention.noise": "12"})
         metadata["train.patterns"] = " ".join(name for name, _ in masked.SHARES)

@@ -99,6 +99,13 @@ class PyNETM(nn.Module):
     def forward(self, x):
         return F.pixel_shuffle(self.body(x) + self.skip(x), 2)
 
+    def answer(self, x, kind, skip_kind):
+        """The picture, in float32, computed in a type, its linear skip in another."""
+        return F.pixel_shuffle(self.body(x.to(kind)).float() + self.skip(x.to(skip_kind)).float(), 2)
+
+    def metadata(self):
+        return {"arch": "pynet-m", "arch.config": config_text(self.config)}
+
     def body(self, x):
         """The head's 12 planes, before the linear skip is added."""
         f = self.enc1(self.stem(x))

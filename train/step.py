@@ -10,7 +10,6 @@ import copy
 
 import torch
 from torch import distributed as dist
-from torch.nn import functional as F
 
 import evaluate
 import masked
@@ -134,8 +133,7 @@ class Step:
 
     def loss(self, x, y, goal, share):
         """(loss towards goal, square error of each sample against y) of a batch."""
-        detail = self.model.body(x.to(self.type))
-        z = F.pixel_shuffle(detail.float() + self.model.skip(x.to(self.skip_type)).float(), 2)
+        z = self.model.answer(x, self.type, self.skip_type)
         e2 = (z - goal) ** 2
         patches = torch.log(e2.mean((1, 2, 3)) + FLOOR).mean()
         loss = (1 - share) * torch.sqrt(e2 + EPSILON ** 2).mean() + share * 0.01 * patches

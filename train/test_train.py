@@ -400,6 +400,17 @@ class Training(unittest.TestCase):
             self.assertEqual(metadata["convention.samples"], "masked")
             self.assertEqual(metadata["train.patterns"], "xtrans quad rgb")
 
+    def test_pynet_trains(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture(os.path.join(folder, "p.png"), 1)
+            out, test = os.path.join(folder, "out"), os.path.join(folder, "test")
+            os.mkdir(test)
+            picture(os.path.join(test, "t.png"), 9, (94, 80))
+            log = self.run_slice(folder, out, 2, 2, "--config", '{"width":2,"planes":8}', "--patch", "32", "--kodak", test)
+            self.assertIn("EVAL kodak", log)
+            net, metadata = evaluate.load_model(os.path.join(out, "ema.safetensors"))
+            self.assertEqual((metadata["arch"], net.config), ("pynet", dict(width=2, planes=8)))
+
     def test_two_processes_stay_alike(self):
         with tempfile.TemporaryDirectory() as folder:
             picture(os.path.join(folder, "p.png"), 1)

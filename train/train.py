@@ -15,7 +15,8 @@ import evaluate
 import export
 import photos as photo_store
 import synth
-from pynet_m import CONFIGS, PyNETM, config_text, cost
+from networks import CONFIGS, build, cost
+from pynet_m import config_text
 from step import Step
 
 SYNC = 20  # steps between looks at the clock
@@ -77,12 +78,12 @@ class Trainer:
         paths = [p for p in paths if p not in kept]
         self.data_hash, self.data_count = photo_store.list_hash(paths), len(paths)
         torch.manual_seed(args.seed)
-        self.model = PyNETM(self.config)
+        self.model = build(self.config)
         if args.init:
             self.model.load_state_dict(evaluate.load_model(args.init)[0].state_dict())
         self.model.to(device)
         self.model.set_padding(args.padding)
-        self.smooth = PyNETM(self.config).to(device).eval()  # holds the EMA weights
+        self.smooth = build(self.config).to(device).eval()  # holds the EMA weights
         start = time.time()
         self.photos = photo_store.Photos(paths, 2 * args.patch, device, args.pages)
         self.say(f"{len(paths)} photos, {self.photos.pixels.numel() / 3e6:.0f} Mpx with scales, "

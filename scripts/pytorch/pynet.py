@@ -91,9 +91,10 @@ class Plain(nn.Module):
 
 
 class PyNET(nn.Module):
-    """Level 0 of PyNET (arXiv 2002.05509)."""
+    """Level 0 of PyNET (arXiv 2002.05509), whose first level has so many channels a branch
+    and whose input so many planes: 32 and 4 as published."""
 
-    # level: (block, input channels, largest side); all make 2^(level+4) channels a side.
+    # level: (block, input channels at the published width, largest side); all make 2^(level+4) channels a side there.
     BLOCKS = {
         1: [(1, 4, 3), (3, 64, 5), (5, 96, 7), (6, 96, 9), (7, 128, 9), (8, 128, 9), (9, 128, 9), (10, 128, 7), (12, 128, 5), (14, 128, 3)],
         2: [(1, 32, 3), (3, 128, 5), (5, 192, 7), (6, 192, 7), (7, 192, 7), (8, 192, 7), (10, 256, 5), (12, 192, 3)],
@@ -102,19 +103,23 @@ class PyNET(nn.Module):
         5: [(1, 256, 3), (2, 512, 3), (3, 512, 3), (4, 512, 3)],
     }
 
-    def __init__(self, norm=True, norm1=True):
+    def __init__(self, norm=True, norm1=True, width=32, planes=4):
         super().__init__()
         for level, blocks in self.BLOCKS.items():
             for d, fan_in, largest in blocks:
                 normed = norm if level > 1 else norm1 and d not in (1, 3, 14)
-                self.add_module(f"conv_l{level}_d{d}", Block(fan_in, 16 << level, largest, normed))
+                fan_in = planes if (level, d) == (1, 1) else fan_in * width // 32
+                self.add_module(f"conv_l{level}_d{d}", Block(fan_in, width << level - 1, largest, normed))
         for level in range(1, 5):
-            self.add_module(f"conv_t{level}a", Up(32 << level, 16 << level, True))
-            self.add_module(f"conv_t{level}b", Up(32 << level, 16 << level, True))
-        self.conv_t0 = Up(32, 16, True)
-        self.conv_l0_d1 = Plain(16, 3)
+            for branch in "ab":
+                self.add_module(f"conv_t{level}{branch}", Up(width << level, width << level - 1, True))
+        self.conv_t0 = Up(width, width // 2, True)
+        self.conv_l0_d1 = Plain(width // 2, 3)
 
     def forward(self, x):
+        return torch.sigmoid(self.logits(x))
+
+    def logits(self, x):
         first = {}
         for level in range(1, 5):
             first[level] = self.block(level, 1, x)
@@ -124,7 +129,7 @@ class PyNET(nn.Module):
         for level, rest in ((4, self.level4), (3, self.level3), (2, self.level2), (1, self.level1)):
             a, b = getattr(self, f"conv_t{level}a")(x), getattr(self, f"conv_t{level}b")(x)
             x = rest(first.pop(level), a, b)
-        return torch.sigmoid(self.conv_l0_d1(self.conv_t0(x)))
+        return self.conv_l0_d1(self.conv_t0(x))
 
     def block(self, level, d, *parts):
         x = torch.cat(parts, 1) if len(parts) > 1 else parts[0]
@@ -132,7 +137,8 @@ class PyNET(nn.Module):
 
     def residual(self, level, d, *parts):
         x = torch.cat(parts, 1) if len(parts) > 1 else parts[0]
-        return self.block(level, d, x).add_(x)
+        y = self.block(level, d, x)
+        return y + x if torch.is_grad_enabled() else y.add_(x)  # gradients need y
 
     def level4(self, d1, a, b):
         x = self.block(4, 3, d1, a)
