@@ -18,9 +18,20 @@ import (
 	"enhance/pipeline"
 )
 
-// connect joins the farm that the flags name.
-func (c *call) connect(ctx context.Context, role queue.Role) (*queue.Queue, error) {
-	return queue.Connect(ctx, c.farmOptionsOf(role))
+// asAdmin joins the farm that the flags name as who submits and looks, for as long as do
+// runs. abandon is called if the process has to end before do does; nil: nothing is.
+func (c *call) asAdmin(abandon func(), do func(ctx context.Context, q *queue.Queue) error) error {
+	if abandon == nil {
+		abandon = func() {}
+	}
+	ctx, stop := interruptible(c.env, abandon)
+	defer stop()
+	q, err := queue.Connect(ctx, c.farmOptionsOf(queue.Admin))
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	return do(ctx, q)
 }
 
 func (c *call) farmOptionsOf(role queue.Role) queue.Options {
@@ -55,7 +66,7 @@ func openStore(dir string) (*store.Dir, error) {
 }
 
 // workerOptions has what a worker needs besides its queue.
-func (c *call) workerOptions(name, device string, q *queue.Queue) (work.Options, error) {
+func (c *call) workerOptions(name, device string, q *queue.Client) (work.Options, error) {
 	command := c.another(farmMake)
 	if command == nil {
 		return work.Options{}, errNoSelf

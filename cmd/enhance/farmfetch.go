@@ -44,13 +44,13 @@ func runFarmFetch(c *call) error {
 		return err
 	}
 	defer os.RemoveAll(spool)
-	ctx, stop := interruptible(c.env, func() { os.RemoveAll(spool) })
-	defer stop()
-	q, err := c.connect(ctx, queue.Admin)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
+	return c.asAdmin(func() { os.RemoveAll(spool) }, func(ctx context.Context, q *queue.Queue) error {
+		return c.fetchAll(ctx, q, to, spool)
+	})
+}
+
+// fetchAll copies all outputs of the farm's own store.
+func (c *call) fetchAll(ctx context.Context, q *queue.Queue, to *store.Dir, spool string) error {
 	from, err := store.OpenObjects(ctx, q.JetStream(), spool)
 	if err != nil {
 		return err

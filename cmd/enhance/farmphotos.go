@@ -170,7 +170,7 @@ func (f *submission) send(ctx context.Context, t *farm.Task) {
 	if f.objects == nil {
 		return
 	}
-	sum, err := f.objects.Put(ctx, filepath.Join(f.path, filepath.FromSlash(t.Photo)))
+	sum, err := f.objects.PutPhoto(ctx, filepath.Join(f.path, filepath.FromSlash(t.Photo)))
 	if t.Content = sum; err != nil && sum != "" {
 		f.mu.Lock()
 		defer f.mu.Unlock()

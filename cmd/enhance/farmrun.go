@@ -67,6 +67,11 @@ func runFarmRun(c *call) error {
 	}
 	defer s.Close()
 	defer q.Close()
+	client, err := queue.Join(ctx, queue.Options{Server: s, Name: c.cmd.name})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
 	if err := c.serveMetrics(ctx, q); err != nil {
 		return err
 	}
@@ -74,7 +79,7 @@ func runFarmRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	r := &farmRun{call: c, submission: f, queue: q, start: time.Now(), progress: c.newMeter(), done: make(chan struct{}, 1)}
+	r := &farmRun{call: c, submission: f, queue: q, client: client, start: time.Now(), progress: c.newMeter(), done: make(chan struct{}, 1)}
 	return r.run(ctx, devices, func(o *work.Options) {
 		o.Store, o.Photos, o.Done = results, photos, r.photo
 		o.Tell = func(text string) { r.tell("note", text) }
@@ -88,6 +93,7 @@ type farmRun struct {
 	*call
 	submission *submission
 	queue      *queue.Queue
+	client     *queue.Client // of the workers
 	start      time.Time
 
 	mu       sync.Mutex
@@ -142,7 +148,7 @@ func (r *farmRun) run(ctx context.Context, devices []string, complete func(o *wo
 		}
 		end()
 	})
-	err := r.runWorkers(working, newWorkerName(), devices, r.queue, complete)
+	err := r.runWorkers(working, newWorkerName(), devices, r.client, complete)
 	end()
 	both.Wait()
 	r.progress.end()

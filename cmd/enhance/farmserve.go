@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"os"
 	"time"
 
+	"enhance/internal/farm"
 	"enhance/internal/farm/queue"
 )
 
@@ -11,7 +13,8 @@ var farmServeCommand = &command{name: "farm serve", summary: "keep the queue of 
 	about: `Runs the queue of a farm: a NATS server with JetStream in this process, until it is
 interrupted. The queue may be lost: the results are the truth, and submitting again makes
 what is missing. With --nats it sets the farm up in a cluster that runs already, and runs
-no server.`}
+no server of its own; it answers the workers there until it is interrupted. One such process
+is enough, and there must not be two.`}
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
@@ -25,30 +28,48 @@ func runFarmServe(c *call) error {
 	}
 	ctx, stop := interruptible(c.env, func() {})
 	defer stop()
-	var q *queue.Queue
-	if c.given["nats"] {
-		if q, err = queue.SetUp(ctx, c.farmOptionsOf(queue.Admin), p); err != nil {
-			return err
-		}
-		c.note("the farm is set up at %s", c.nats)
-	} else {
-		s, served, err := c.serve(ctx, queue.ServerOptions{Dir: c.queueDir, Address: c.listen, Cert: c.tlsCert, Key: c.tlsKey, Sync: c.syncQueue, Policy: p})
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		q = served
-		c.note("the farm is served at %s; its queue is in %s", s.Address(), c.queueDir)
+	q, done, err := c.farmServed(ctx, p)
+	if err != nil {
+		return err
 	}
-	defer q.Close()
+	defer done()
 	if err := c.serveMetrics(ctx, q); err != nil {
 		return err
 	}
-	if c.given["nats"] && c.metrics == "" {
-		return nil
-	}
 	<-ctx.Done()
 	return nil
+}
+
+// farmServed has a farm served by a server of this process or, with --nats, in a cluster that
+// runs already.
+func (c *call) farmServed(ctx context.Context, p farm.Policy) (q *queue.Queue, done func(), err error) {
+	if !c.given["nats"] {
+		s, q, err := c.serve(ctx, queue.ServerOptions{Dir: c.queueDir, Address: c.listen, Cert: c.tlsCert, Key: c.tlsKey, Sync: c.syncQueue, Policy: p})
+		if err != nil {
+			return nil, nil, err
+		}
+		c.note("the farm is served at %s; its queue is in %s", s.Address(), c.queueDir)
+		return q, func() { q.Close(); s.Close() }, nil
+	}
+	spool, err := os.MkdirTemp("", "enhance-serve-")
+	if err != nil {
+		return nil, nil, err
+	}
+	if q, err = queue.SetUp(ctx, c.farmOptionsOf(queue.Admin), p); err == nil {
+		err = q.ServeWorkers(ctx, spool)
+	}
+	done = func() {
+		if q != nil {
+			q.Close()
+		}
+		os.RemoveAll(spool)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	c.note("the farm is served at %s", c.nats)
+	return q, done, nil
 }
 
 // serve starts a server and joins it.

@@ -61,13 +61,11 @@ func runFarmStatus(c *call) error {
 	if err := c.wantNoArguments(); err != nil {
 		return err
 	}
-	ctx, stop := interruptible(c.env, func() {})
-	defer stop()
-	q, err := c.connect(ctx, queue.Admin)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
+	return c.asAdmin(nil, c.showStatus)
+}
+
+// showStatus prints the status once, or on a terminal until ctx ends.
+func (c *call) showStatus(ctx context.Context, q *queue.Queue) error {
 	for {
 		r, err := reportFarm(ctx, q, shownDead)
 		if err != nil {
@@ -152,18 +150,13 @@ func runFarmCancel(c *call) error {
 
 // change does something to a farm and prints what.
 func (c *call) change(do func(context.Context, *queue.Queue) (string, error)) error {
-	ctx, stop := interruptible(c.env, func() {})
-	defer stop()
-	q, err := c.connect(ctx, queue.Admin)
-	if err != nil {
+	return c.asAdmin(nil, func(ctx context.Context, q *queue.Queue) error {
+		text, err := do(ctx, q)
+		if err == nil {
+			_, err = fmt.Fprintln(c.text(), text)
+		}
 		return err
-	}
-	defer q.Close()
-	text, err := do(ctx, q)
-	if err == nil {
-		_, err = fmt.Fprintln(c.text(), text)
-	}
-	return err
+	})
 }
 
 // serveMetrics serves the farm's figures if --metrics asks for it. They name no photo, and the address is

@@ -11,7 +11,6 @@ import (
 	"enhance/internal/farm"
 	"enhance/internal/farm/queue"
 	"enhance/internal/farm/store"
-	"enhance/internal/farm/work"
 )
 
 var farmSubmitCommand = &command{name: "farm submit", summary: "give photos to a farm", usage: []string{"farm submit DIR|PHOTO... [--photos DIR] [SETTINGS]"}, run: runFarmSubmit, files: true,
@@ -32,35 +31,33 @@ func runFarmSubmit(c *call) error {
 	if c.skipExisting && c.results == "" {
 		return usagef("--skip-existing needs --results: the folder that has the pictures, or nats:")
 	}
-	ctx, stop := interruptible(c.env, func() {})
-	defer stop()
-	q, err := c.connect(ctx, queue.Admin)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	if c.photosRoot == objectsURL {
-		if f.objects, err = work.OpenObjects(ctx, q.JetStream(), ""); err != nil {
+	return c.asAdmin(nil, func(ctx context.Context, q *queue.Queue) error {
+		if c.photosRoot == objectsURL {
+			f.objects = q
+		}
+		switch c.results {
+		case "":
+		case objectsURL:
+			if f.store, err = store.OpenObjects(ctx, q.JetStream(), ""); err != nil {
+				return err
+			}
+		default:
+			d, err := openStore(c.results)
+			if err != nil {
+				return err
+			}
+			defer d.Close()
+			f.store = d
+		}
+		if err := f.submit(ctx, q); err != nil {
 			return err
 		}
-	}
-	switch c.results {
-	case "":
-	case objectsURL:
-		if f.store, err = store.OpenObjects(ctx, q.JetStream(), ""); err != nil {
-			return err
-		}
-	default:
-		d, err := openStore(c.results)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		f.store = d
-	}
-	if err := f.submit(ctx, q); err != nil {
-		return err
-	}
+		return f.reportSubmitted()
+	})
+}
+
+func (f *submission) reportSubmitted() error {
+	c := f.call
 	return c.report(&f.result, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "order %s: %s, %d submitted, %d there already, %d skipped\n", f.result.Order, photos(int(f.result.Photos)), f.result.Accepted, f.result.Duplicates, f.result.Skipped)
 		return err
@@ -74,8 +71,8 @@ type submission struct {
 	root      *os.Root
 	farmOrder *farm.Order
 	files     map[string]*farm.File
-	store     store.Store   // knows what is done; nil: skip nothing
-	objects   *work.Objects // takes the photos themselves; nil: workers share the folder
+	store     store.Store  // knows what is done; nil: skip nothing
+	objects   *queue.Queue // takes the photos themselves; nil: workers share the folder
 
 	mu     sync.Mutex
 	failed error // the first failure to send a photo

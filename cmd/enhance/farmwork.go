@@ -47,7 +47,7 @@ func runFarmWork(c *call) error {
 		return err
 	}
 	defer os.RemoveAll(spool)
-	photos, results, err := c.places(ctx, q, spool)
+	photos, results, err := c.places(q, spool)
 	if err != nil {
 		return err
 	}
@@ -56,9 +56,9 @@ func runFarmWork(c *call) error {
 
 // join joins the farm as a worker. It waits for a server that is away, for workers may start
 // before it.
-func (c *call) join(ctx context.Context) (*queue.Queue, error) {
+func (c *call) join(ctx context.Context) (*queue.Client, error) {
 	for told := false; ; told = true {
-		q, err := c.connect(ctx, queue.Computing)
+		q, err := queue.Join(ctx, c.farmOptionsOf(queue.Computing))
 		if err == nil || !queue.Away(err) {
 			return q, err
 		}
@@ -78,18 +78,14 @@ const objectsURL = "nats:"
 
 // places opens where photos come from and where results go. spool is a folder for files on
 // their way.
-func (c *call) places(ctx context.Context, q *queue.Queue, spool string) (photos work.Photos, results store.Store, err error) {
+func (c *call) places(q *queue.Client, spool string) (photos work.Photos, results store.Store, err error) {
 	if c.photosRoot == objectsURL {
-		photos, err = work.OpenObjects(ctx, q.JetStream(), spool)
-	} else {
-		photos, err = work.OpenFolder(c.photosRoot)
-	}
-	if err != nil {
+		photos = work.NewObjects(q, spool)
+	} else if photos, err = work.OpenFolder(c.photosRoot); err != nil {
 		return nil, nil, err
 	}
 	if c.results == objectsURL {
-		results, err = store.OpenObjects(ctx, q.JetStream(), spool)
-		return photos, results, err
+		return photos, q.Results(spool), nil
 	}
 	d, err := openStore(c.results)
 	if err != nil {
@@ -100,10 +96,7 @@ func (c *call) places(ctx context.Context, q *queue.Queue, spool string) (photos
 }
 
 // runWorkers runs a worker for each device until ctx ends.
-func (c *call) runWorkers(ctx context.Context, name string, devices []string, q *queue.Queue, complete func(o *work.Options)) error {
-	if err := q.Follow(ctx); err != nil {
-		return err
-	}
+func (c *call) runWorkers(ctx context.Context, name string, devices []string, q *queue.Client, complete func(o *work.Options)) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(devices))
 	for i, device := range devices {

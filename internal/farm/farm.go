@@ -74,8 +74,8 @@ func Hash(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// isHash reports whether text is a SHA-256 as Hash writes it.
-func isHash(text string) bool {
+// IsHash reports whether text is a SHA-256 as Hash writes it.
+func IsHash(text string) bool {
 	return len(text) == 2*sha256.Size && strings.Trim(text, "0123456789abcdef") == ""
 }
 

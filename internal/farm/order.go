@@ -67,7 +67,7 @@ func (o *Order) check() error {
 			return bad("the setting %q is no flag's name, or out of order", s.Name)
 		case len(s.Value) > maxName || strings.ContainsRune(s.Value, 0):
 			return bad("the value of %s is no value of a flag", s.Name)
-		case s.File != nil && (s.Value != "" || !isHash(s.File.SHA256) || s.File.Bytes < 0):
+		case s.File != nil && (s.Value != "" || !IsHash(s.File.SHA256) || s.File.Bytes < 0):
 			return bad("the file of %s has no SHA-256 or no size", s.Name)
 		case s.File != nil && s.File.Extension != "" && checkExtension(s.File.Extension) != nil:
 			return bad("the file of %s has the extension %q", s.Name, s.File.Extension)
@@ -135,7 +135,7 @@ func (t *Task) check() error {
 		return bad("it names no order")
 	case t.Bytes < 0:
 		return bad("the photo has %d bytes", t.Bytes)
-	case t.Content != "" && !isHash(t.Content):
+	case t.Content != "" && !IsHash(t.Content):
 		return bad("the content's SHA-256 is %q", t.Content)
 	}
 	for _, name := range []string{t.Photo, t.Output} {

@@ -75,7 +75,7 @@ func ParseReceipt(data []byte) (*Receipt, error) {
 		return bad("its version is %d, and this program reads %d", r.Version, formatVersion)
 	case r.Key != r.Facts().Key():
 		return bad("its key is not that of its contents")
-	case !isHash(r.Photo) || !isHash(r.Picture) || !isHash(r.Model):
+	case !IsHash(r.Photo) || !IsHash(r.Picture) || !IsHash(r.Model):
 		return bad("a SHA-256 is missing")
 	case r.Bytes < 1:
 		return bad("the picture has %d bytes", r.Bytes)
@@ -114,7 +114,7 @@ func ParseNamed(data []byte) (*Named, error) {
 	if err := parse("record of a name", data, &n); err != nil {
 		return nil, err
 	}
-	if n.Version != formatVersion || !isHash(string(n.Key)) || !IsID(n.Look) || CheckName(n.Photo) != nil {
+	if n.Version != formatVersion || !IsHash(string(n.Key)) || !IsID(n.Look) || CheckName(n.Photo) != nil {
 		return nil, &FormatError{"record of a name", "its version, key, order or photo is not one"}
 	}
 	return &n, nil

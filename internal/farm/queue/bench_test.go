@@ -19,29 +19,26 @@ func BenchmarkSubmit(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "photos/s")
 }
 
-// BenchmarkPhoto is all that the queue is asked about a photo that goes well: 12 messages
-// and their answers. The time is the server's and the worker's together.
+// BenchmarkPhoto is all that the queue is asked about a photo that goes well. The time is the server's and the worker's together.
 func BenchmarkPhoto(b *testing.B) {
 	p := farm.DefaultPolicy()
 	p.Queue = 1 << 30
-	_, q := serve(b, p)
+	s, q := serve(b, p)
+	w := worker(b, Options{Server: s})
 	o := putOrder(b, q)
 	if _, err := q.Submit(b.Context(), o.ID(), photos(o.ID(), b.N, 0), nil); err != nil {
 		b.Fatal(err)
 	}
 	b.ResetTimer()
 	for range b.N {
-		l, err := q.TakeNow(b.Context(), of([]int{0}))
+		l, err := w.TakeNow(b.Context(), of([]int{0}))
 		if err != nil || l == nil {
 			b.Fatal(l, err)
-		}
-		if _, err := l.Suspected(b.Context()); err != nil {
-			b.Fatal(err)
 		}
 		if f, err := l.Begin(b.Context(), "w"); f != nil || err != nil {
 			b.Fatal(f, err)
 		}
-		if err := l.Done(b.Context()); err != nil {
+		if err := done(b, w, l); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -67,8 +67,8 @@ func (q *Queue) Retry(ctx context.Context, order string) (n int64, err error) {
 			return n, err
 		}
 		for _, i := range items {
-			if err := q.begun.Purge(ctx, i.d.Task.ID()); err != nil {
-				return n, failed("forget the attempts", err)
+			if err := q.forgetAttempts(ctx, i.d.Task); err != nil {
+				return n, err
 			}
 			for { // without an ID: the queue remembers the first submission
 				_, err := q.js.Publish(ctx, i.d.Subject, i.d.Task.Encode(), jetstream.WithExpectStream(tasksStream))

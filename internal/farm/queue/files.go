@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"os"
 
 	"enhance/internal/farm"
 	"enhance/internal/farm/store"
@@ -16,12 +17,21 @@ func (q *Queue) PutFile(ctx context.Context, path string, f *farm.File) error {
 	return failed("send "+path, store.PutObject(ctx, objects, path, f.SHA256))
 }
 
-// GetFile writes a file that a setting names to path, which must not be there, and holds
-// its bytes against the hash.
-func (q *Queue) GetFile(ctx context.Context, f *farm.File, path string) error {
-	objects, err := q.js.ObjectStore(ctx, filesBucket)
+// PutPhoto keeps a photo, unless the farm has it, and returns its SHA-256: "" if it cannot be
+// read.
+func (q *Queue) PutPhoto(ctx context.Context, path string) (sum string, err error) {
+	f, err := os.Open(path)
 	if err != nil {
-		return failed("find the settings' files", err)
+		return "", err
 	}
-	return failed("fetch a setting's file", store.GetObject(ctx, objects, f.SHA256, path))
+	sum, _, err = store.SumOf(f)
+	f.Close()
+	if err != nil {
+		return "", err
+	}
+	objects, err := q.js.ObjectStore(ctx, store.PhotosBucket)
+	if err == nil {
+		err = store.PutObject(ctx, objects, path, sum)
+	}
+	return sum, failed("send "+path, err)
 }

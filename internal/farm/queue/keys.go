@@ -10,8 +10,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
-
-	"enhance/internal/farm/store"
 )
 
 // Role is what a user of a farm may do.
@@ -21,13 +19,12 @@ type Role string
 const (
 	// Admin submits, looks, retries and cancels.
 	Admin Role = "admin"
-	// Computing workers lease tasks and report. The server refuses them to submit and to
-	// remove more than they were given. It does not check the reply subjects of their requests,
-	// so that a worker of ill will can have an answer stored as a task or an order.
+	// Computing workers ask the service for tasks and report to it. NATS refuses them all
+	// subjects but the service's.
 	Computing Role = "worker"
 )
 
-// inbox is where answers to a role's requests go; no role may listen to another's.
+// inbox is where answers to a role's requests go. A worker's key has one of its own below.
 func (r Role) inbox() string {
 	if r == Computing {
 		return "_INBOX_worker"
@@ -35,33 +32,16 @@ func (r Role) inbox() string {
 	return "_INBOX_admin"
 }
 
-// permissions of a role, nil for all.
-func (r Role) permissions() *server.Permissions {
-	if r != Computing {
+// permissions of a user, nil for all. A worker may send to nobody but the service, so that no
+// request of its can have JetStream send an answer somewhere; and it may listen to nobody
+// else's answers.
+func (u *User) permissions() *server.Permissions {
+	if u.Role != Computing {
 		return nil
 	}
-	read := func(stream string) []string {
-		return []string{"$JS.API.STREAM.INFO." + stream, "$JS.API.DIRECT.GET." + stream + ".>", "$JS.API.DIRECT.GET." + stream, "$JS.API.STREAM.MSG.GET." + stream}
-	}
-	may := []string{
-		"$JS.API.INFO", "$JS.API.STREAM.INFO." + tasksStream, "$JS.API.CONSUMER.INFO." + tasksStream + ".*",
-		"$JS.API.CONSUMER.MSG.NEXT." + tasksStream + ".*", "$JS.ACK." + tasksStream + ".>",
-		"farm.dead.>", wakeSubject, "$KV." + begunBucket + ".>", "$KV." + workersBucket + ".>",
-	}
-	for _, bucket := range []string{ordersBucket, begunBucket, workersBucket} {
-		may = append(may, read("KV_"+bucket)...)
-	}
-	files, photos, results := "OBJ_"+filesBucket, "OBJ_"+store.PhotosBucket, "OBJ_"+store.ResultsBucket
-	for _, stream := range []string{files, photos, results, "KV_" + store.ReceiptsBucket, "KV_" + store.NamesBucket} {
-		may = append(may, read(stream)...)
-	}
-	may = append(may, "$O."+store.ResultsBucket+".>", "$KV."+store.ReceiptsBucket+".>", "$KV."+store.NamesBucket+".>")
-	for _, stream := range []string{files, photos, results, "KV_" + ordersBucket} { // to be told what is in them, as it comes
-		may = append(may, "$JS.API.CONSUMER.CREATE."+stream+".>", "$JS.API.CONSUMER.DELETE."+stream+".>", "$JS.API.CONSUMER.INFO."+stream+".>", "$JS.FC."+stream+".>")
-	}
 	return &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: may},
-		Subscribe: &server.SubjectPermission{Allow: []string{r.inbox() + ".>", wakeSubject}},
+		Publish:   &server.SubjectPermission{Allow: []string{askSubject + "*"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{u.Role.inbox() + "." + u.Key + ".>", wakeSubject}},
 	}
 }
 

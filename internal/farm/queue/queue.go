@@ -1,11 +1,13 @@
 // Package queue is the queue of a farm, on NATS JetStream.
 //
 // [Serve] runs a server in this process; [Connect] joins one, or an external cluster.
-// [Queue.Submit] streams tasks, [Queue.Take] leases one, [Queue.Status] says what is where.
+// [Queue.Submit] streams tasks, [Queue.Status] says what is where. A worker calls [Join], and
+// [Client.Take] leases it a task. It reaches none of the streams below: its requests go to
+// [Queue.ServeWorkers] in the server's process, which checks them (ask.go, service.go).
 //
 //	stream farm_tasks    farm.task.SIDE.ORDER   tasks that wait or are leased; bounded
 //	stream farm_dead     farm.dead.ORDER.TASK   photos that were given up, with reason and log
-//	bucket farm_orders   orders, how many photos each has and of which sizes, the policy
+//	bucket farm_orders   orders, how many photos each has, the policy, the secret of leases
 //	bucket farm_begun    attempts by task, until it goes well
 //	bucket farm_workers  what workers say of themselves; gone when they say nothing
 //	objects farm_files   files that settings name, by their SHA-256
@@ -81,22 +83,23 @@ func failed(op string, err error) error {
 	return &Error{op, err}
 }
 
-// Queue is a connection to a farm's queue. Its methods may be called from any goroutine.
+// Queue is the connection of a farm's server or of who submits. Its methods may be called
+// from any goroutine.
 type Queue struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	tasks   jetstream.Stream
-	offers  offers
 	orders  jetstream.KeyValue
 	begun   jetstream.KeyValue
 	workers jetstream.KeyValue
 	policy  farm.Policy
-	woken   *alarm
+
+	begunStream jetstream.Stream // of the bucket
 }
 
 // newQueue opens what is there. make makes it first.
 func newQueue(ctx context.Context, nc *nats.Conn, make *farm.Policy) (q *Queue, err error) {
-	q = &Queue{nc: nc, woken: newAlarm()}
+	q = &Queue{nc: nc}
 	if q.js, err = jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(window), jetstream.WithPublishAsyncTimeout(answerTime), jetstream.WithDefaultTimeout(answerTime)); err != nil {
 		return nil, failed("use JetStream", err)
 	}
@@ -113,6 +116,9 @@ func newQueue(ctx context.Context, nc *nats.Conn, make *farm.Policy) (q *Queue, 
 			return nil, failed("find the queue: is enhance farm serve running there?", err)
 		}
 	}
+	if q.begunStream, err = q.js.Stream(ctx, "KV_"+begunBucket); err != nil {
+		return nil, failed("find the attempts", err)
+	}
 	if q.tasks, err = q.js.Stream(ctx, tasksStream); err != nil {
 		return nil, failed("find the tasks", err)
 	}
@@ -123,8 +129,7 @@ func newQueue(ctx context.Context, nc *nats.Conn, make *farm.Policy) (q *Queue, 
 	if err := json.Unmarshal(e.Value(), &q.policy); err != nil || q.policy.Lease <= 0 || q.policy.Attempts < 1 {
 		return nil, failed("read the policy", &farm.FormatError{What: "policy", Problem: string(e.Value())})
 	}
-	_, err = nc.Subscribe(wakeSubject, func(*nats.Msg) { q.woken.ring() })
-	return q, failed("listen", err)
+	return q, nil
 }
 
 // answerTime is how long a request may take.
@@ -199,7 +204,12 @@ func (q *Queue) Order(ctx context.Context, id string) (*farm.Order, error) {
 	if err != nil {
 		return nil, failed("read an order", err)
 	}
-	o, err := farm.ParseOrder(e.Value())
+	return checkOrder(e.Value(), id)
+}
+
+// checkOrder reads an order, whose contents must be those of its ID.
+func checkOrder(data []byte, id string) (*farm.Order, error) {
+	o, err := farm.ParseOrder(data)
 	if err == nil && o.ID() != id {
 		err = &farm.FormatError{What: "order", Problem: "its contents are not those of its ID"}
 	}

@@ -45,6 +45,9 @@ type Server struct {
 	nats *server.Server
 	lock *os.File
 	key  string // seed of the NKey of this process, "" if the server takes everyone
+
+	queue *Queue // of the service that answers workers
+	stop  context.CancelFunc
 }
 
 // Serve starts a server. It returns when the server takes connections and has the farm's
@@ -73,12 +76,15 @@ func Serve(ctx context.Context, o ServerOptions) (s *Server, err error) {
 		s.Close()
 		return nil, failed("start the server", errors.New("it does not take connections"))
 	}
-	q, err := connect(ctx, Options{Server: s}, &o.Policy)
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	if s.queue, err = connect(ctx, Options{Server: s, Role: Admin}, &o.Policy); err == nil {
+		err = s.queue.ServeWorkers(serving, o.Dir)
+	}
 	if err != nil {
 		s.Close()
 		return nil, err
 	}
-	q.Close()
 	return s, nil
 }
 
@@ -141,7 +147,7 @@ func (s *Server) options(o *ServerOptions) (*server.Options, error) {
 		}
 		s.key = seed
 		for _, u := range append([]User{{Admin, public}}, o.Users...) {
-			opts.Nkeys = append(opts.Nkeys, &server.NkeyUser{Nkey: u.Key, Permissions: u.Role.permissions()})
+			opts.Nkeys = append(opts.Nkeys, &server.NkeyUser{Nkey: u.Key, Permissions: u.permissions()})
 		}
 	}
 	return opts, nil
@@ -149,6 +155,12 @@ func (s *Server) options(o *ServerOptions) (*server.Options, error) {
 
 // Close ends the server. What it has accepted is on the disk.
 func (s *Server) Close() error {
+	if s.stop != nil {
+		s.stop()
+	}
+	if s.queue != nil {
+		s.queue.Close()
+	}
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
 	return s.lock.Close()
@@ -195,7 +207,7 @@ type Options struct {
 	Say func(text string)
 }
 
-// Connect joins a farm. While the server is away, calls wait or fail, and the connection
+// Connect joins a farm as who submits and looks. While the server is away, calls wait or fail, and the connection
 // comes back by itself.
 func Connect(ctx context.Context, o Options) (*Queue, error) { return connect(ctx, o, nil) }
 
@@ -204,6 +216,20 @@ func Connect(ctx context.Context, o Options) (*Queue, error) { return connect(ct
 func SetUp(ctx context.Context, o Options, p farm.Policy) (*Queue, error) { return connect(ctx, o, &p) }
 
 func connect(ctx context.Context, o Options, make *farm.Policy) (*Queue, error) {
+	nc, err := dial(o)
+	if err != nil {
+		return nil, err
+	}
+	q, err := newQueue(ctx, nc, make)
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return q, nil
+}
+
+// dial connects.
+func dial(o Options) (*nats.Conn, error) {
 	say := o.Say
 	if say == nil {
 		say = func(string) {}
@@ -217,8 +243,8 @@ func connect(ctx context.Context, o Options, make *farm.Policy) (*Queue, error) 
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { say("the connection to the farm is back") }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { say("farm: " + err.Error()) }),
-		nats.CustomInboxPrefix(o.Role.inbox()),
 	}
+	inbox := o.Role.inbox()
 	url := o.URL
 	if url == "" {
 		url = "nats://" + DefaultAddress
@@ -236,6 +262,13 @@ func connect(ctx context.Context, o Options, make *farm.Policy) (*Queue, error) 
 			return nil, &OptionError{"key", err.Error()}
 		}
 		opts = append(opts, key)
+		if o.Role == Computing {
+			public, err := publicKey(key)
+			if err != nil {
+				return nil, &OptionError{"key", err.Error()}
+			}
+			inbox += "." + public
+		}
 	case o.Creds != "":
 		if _, err := os.Stat(o.Creds); err != nil {
 			return nil, &OptionError{"creds", err.Error()}
@@ -248,19 +281,21 @@ func connect(ctx context.Context, o Options, make *farm.Policy) (*Queue, error) 
 		}
 		opts = append(opts, nats.RootCAs(o.CA))
 	}
-	nc, err := nats.Connect(url, opts...)
+	nc, err := nats.Connect(url, append(opts, nats.CustomInboxPrefix(inbox))...)
 	if err != nil {
 		if errors.Is(err, nats.ErrAuthorization) {
 			err = errors.New("the server does not know this key: give --key with a file that enhance farm keys made, whose public half the server has")
 		}
 		return nil, failed("reach "+url, err)
 	}
-	q, err := newQueue(ctx, nc, make)
-	if err != nil {
-		nc.Close()
-		return nil, err
-	}
-	return q, nil
+	return nc, nil
+}
+
+// publicKey is the public half of a key.
+func publicKey(key nats.Option) (string, error) {
+	var o nats.Options
+	err := key(&o)
+	return o.Nkey, err
 }
 
 // Away reports whether an error of Connect says that no server answers now. Refusals are

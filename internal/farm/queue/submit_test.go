@@ -5,7 +5,8 @@ import "testing"
 // TestSubmitAnew: what was made or cancelled a moment ago is submitted anew, as often as it
 // is asked for; what waits is not doubled.
 func TestSubmitAnew(t *testing.T) {
-	_, q := serve(t, testPolicy())
+	srv, q := serve(t, testPolicy())
+	w := worker(t, Options{Server: srv})
 	ctx, o := t.Context(), putOrder(t, q)
 	submit := func(want Submitted) {
 		t.Helper()
@@ -27,8 +28,8 @@ func TestSubmitAnew(t *testing.T) {
 		submit(Submitted{Accepted: 3})
 		submit(Submitted{Duplicates: 3})
 	}
-	l := take(t, q, 1)
-	if err := l.Done(ctx); err != nil {
+	l := take(t, w, 1)
+	if err := done(t, w, l); err != nil {
 		t.Fatal(err)
 	}
 	submit(Submitted{Accepted: 1, Duplicates: 2})

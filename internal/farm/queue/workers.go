@@ -34,9 +34,9 @@ const StatePeriod = stateLife / 4
 // next takes its place.
 const paceKey = "pace"
 
-// Report says how a worker is, and returns the seconds a photo of the fastest one, 0 if
+// report notes how a worker is, and returns the seconds a photo of the fastest one, 0 if
 // unknown.
-func (q *Queue) Report(ctx context.Context, w *Worker) (fastest float64, err error) {
+func (q *Queue) report(ctx context.Context, w *Worker) (fastest float64, err error) {
 	data, err := json.Marshal(w)
 	if err == nil {
 		_, err = q.workers.Put(ctx, "worker."+w.Name, data)
@@ -57,11 +57,6 @@ func (q *Queue) Report(ctx context.Context, w *Worker) (fastest float64, err err
 		return fastest, failed("report to the farm", err)
 	}
 	return fastest, nil
-}
-
-// Leave takes a worker out of the list.
-func (q *Queue) Leave(ctx context.Context, name string) error {
-	return failed("leave the farm", q.workers.Purge(ctx, "worker."+name))
 }
 
 // Workers are those that have said something lately.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -73,6 +74,14 @@ func explainObjects(err error) error {
 	if errors.As(err, &api) && (api.ErrorCode == 10023 || api.ErrorCode == 10047 || api.ErrorCode == 10077) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
+	return Explain(err)
+}
+
+// Explain says ErrFull where a disk is.
+func Explain(err error) error {
+	if full(err) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
 	return err
 }
 
@@ -138,12 +147,20 @@ func GetObject(ctx context.Context, objects jetstream.ObjectStore, sum, path str
 		return err
 	}
 	defer from.Close()
+	return WriteChecked(path, sum, func(to io.Writer) error {
+		_, err := io.Copy(to, from)
+		return err
+	})
+}
+
+// WriteChecked makes a new file of what fill writes, and holds its bytes against the hash.
+func WriteChecked(path, sum string, fill func(io.Writer) error) error {
 	to, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	have := ""
-	if _, err = to.ReadFrom(from); err == nil {
+	if err = fill(to); err == nil {
 		if _, err = to.Seek(0, 0); err == nil {
 			have, _, err = SumOf(to)
 		}

@@ -28,7 +28,7 @@ func (w *worker) work(ctx context.Context, l *queue.Lease) {
 	var f *farm.Failure
 	switch {
 	case err == nil:
-		if err := l.Done(last); err != nil && ctx.Err() == nil {
+		if err := l.Done(last, r); err != nil && ctx.Err() == nil {
 			w.Tell(fmt.Sprintf("%s: its result is published, but %v: another worker will find it", l.Photo, err))
 		}
 	case errors.As(err, &f) && f.Kind == given:
@@ -137,11 +137,7 @@ func (w *worker) result(ctx context.Context, l *queue.Lease) (r *farm.Receipt, f
 			return r, true, nil
 		}
 	}
-	suspected, err := l.Suspected(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	if suspected {
+	if l.Suspected {
 		w.alone.Lock()
 		defer w.alone.Unlock()
 	} else {

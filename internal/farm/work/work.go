@@ -61,7 +61,7 @@ type Made struct {
 // Options say what a worker has.
 type Options struct {
 	Name   string
-	Queue  *queue.Queue
+	Queue  *queue.Client
 	Store  store.Store
 	Photos Photos
 	Maker  Maker
@@ -121,7 +121,7 @@ type order struct {
 }
 
 // Run works until ctx ends, or as UntilIdle says. What is being made when ctx ends is
-// given back. The queue must follow its offers (queue.Queue.Follow).
+// given back.
 func Run(ctx context.Context, o Options) error {
 	if o.Tell == nil {
 		o.Tell = func(string) {}
@@ -180,7 +180,7 @@ func (w *worker) take(ctx context.Context, held int) *queue.Lease {
 	own, fastest := w.state.Seconds, w.fastest
 	w.mu.Unlock()
 	if !farm.Take(own, fastest, held, l.Waiting+1) {
-		l.Release()
+		l.Release(ctx)
 		pause(ctx, time.Duration(min(own, 10)*float64(time.Second)))
 		return nil
 	}

@@ -1,0 +1,391 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"enhance/internal/farm"
+	"enhance/internal/farm/store"
+)
+
+// keyed is a server that knows keys, and files of keys: "admin", "worker", "other worker" and
+// "stranger", whom the server does not know.
+type keyed struct {
+	url  string
+	file map[string]string
+}
+
+func serveKeyed(t *testing.T) *keyed {
+	t.Helper()
+	dir := t.TempDir()
+	k := &keyed{file: map[string]string{}}
+	var users []User
+	for name, role := range map[string]Role{"admin": Admin, "worker": Computing, "other worker": Computing, "stranger": ""} {
+		seed, public, err := NewKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.file[name] = filepath.Join(dir, name+".key")
+		if err := os.WriteFile(k.file[name], []byte(seed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if role != "" {
+			users = append(users, User{role, public})
+		}
+	}
+	s, err := Serve(t.Context(), ServerOptions{Dir: filepath.Join(dir, "q"), Policy: testPolicy(), Address: freePort(t), Users: users})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	k.url = "nats://" + s.Address()
+	return k
+}
+
+func (k *keyed) options(name string) Options { return Options{URL: k.url, KeyFile: k.file[name]} }
+
+// TestKeys: a worker's key does a worker's work; strangers do nothing.
+func TestKeys(t *testing.T) {
+	k, ctx := serveKeyed(t), t.Context()
+	for _, o := range []Options{{URL: k.url}, k.options("stranger"), {URL: k.url, KeyFile: "none"}} {
+		q, err := Connect(ctx, o)
+		if err == nil {
+			q.Close()
+			t.Errorf("%+v is let in", o)
+		}
+		if Away(err) {
+			t.Errorf("a refusal is taken for a server that is away: %v", err)
+		}
+	}
+	if _, err := Connect(ctx, Options{URL: "nats://" + freePort(t)}); !Away(err) {
+		t.Errorf("where no server is: %v", err)
+	}
+	if _, err := Connect(ctx, k.options("worker")); err == nil {
+		t.Error("a worker's key is let in as an admin's")
+	}
+	admin := join(t, k.options("admin"))
+	o := putOrder(t, admin)
+	if _, err := admin.Submit(ctx, o.ID(), photos(o.ID(), 3, 0), nil); err != nil {
+		t.Fatal(err)
+	}
+	complaints := make(chan string, 100)
+	withTold := k.options("worker")
+	withTold.Say = func(text string) { complaints <- text }
+	w := worker(t, withTold)
+	for i := range 2 {
+		l := take(t, w, 0)
+		if f, err := l.Begin(ctx, "w"); f != nil || err != nil {
+			t.Fatal(f, err)
+		}
+		if i == 0 {
+			if dead, err := l.Fail(ctx, "w", &farm.Failure{Kind: farm.Hopeless, Reason: "x"}); !dead || err != nil {
+				t.Error(dead, err)
+			}
+		} else if err := done(t, w, l); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := w.Report(ctx, &Worker{Name: "w", Seconds: 1}); err != nil {
+		t.Error(err)
+	}
+	if err := w.Leave(ctx, "w"); err != nil {
+		t.Error(err)
+	}
+	if len(complaints) > 0 {
+		t.Errorf("the worker lacks permissions: %q", <-complaints)
+	}
+}
+
+// state is all that a worker must not change but by working: the messages of tasks, of the
+// dead, of orders and of attempts, and the streams there are.
+func state(t *testing.T, admin *Queue) string {
+	t.Helper()
+	var b strings.Builder
+	names := admin.js.StreamNames(t.Context())
+	for name := range names.Name() {
+		if name == "KV_"+workersBucket {
+			continue
+		}
+		s, err := admin.js.Stream(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := s.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s: %d messages, last %d, %d consumers\n", name, info.State.Msgs, info.State.LastSeq, info.State.Consumers)
+	}
+	if err := names.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestWorkerKeyAttacks: who has a worker's key can neither submit a task nor change an
+// order, end others' tasks or read what is not its own, neither by JetStream's interface
+// nor by having an answer sent to a subject of the farm.
+func TestWorkerKeyAttacks(t *testing.T) {
+	k, ctx := serveKeyed(t), t.Context()
+	admin := join(t, k.options("admin"))
+	o := putOrder(t, admin)
+	if _, err := admin.Submit(ctx, o.ID(), photos(o.ID(), 5, 0), nil); err != nil {
+		t.Fatal(err)
+	}
+	if sum, err := admin.PutPhoto(ctx, k.file["worker"]); err != nil || sum == "" { // something that can be read
+		t.Fatal(err)
+	}
+	evil := worker(t, k.options("worker"))
+	before := state(t, admin)
+
+	targets := []string{taskSubject(0, o.ID()), "$KV." + ordersBucket + ".order." + o.ID(), deadSubject(o.ID(), farm.Hash("x")[:32]),
+		"$KV." + begunBucket + "." + o.ID(), "$JS.API.STREAM.DELETE." + deadStream, "$JS.API.STREAM.PURGE." + tasksStream, "_INBOX_admin.x"}
+	requests := map[string]string{
+		"$JS.API.INFO": "", "$JS.API.STREAM.NAMES": "", "$JS.API.STREAM.INFO." + tasksStream: "", "$JS.API.STREAM.DELETE." + deadStream: "",
+		"$JS.API.STREAM.PURGE." + tasksStream: "", "$JS.API.STREAM.MSG.GET." + tasksStream: `{"seq":1}`, "$JS.API.STREAM.MSG.DELETE." + tasksStream: `{"seq":1}`,
+		"$JS.API.DIRECT.GET.KV_" + ordersBucket + ".$KV." + ordersBucket + "." + secretKey:              "",
+		"$JS.API.DIRECT.GET.KV_" + ordersBucket:                                                         `{"last_by_subj":"$KV.` + ordersBucket + `.secret"}`,
+		"$JS.API.CONSUMER.MSG.NEXT." + tasksStream + "." + consumerName(o.ID(), 0):                      `{"batch":5,"no_wait":true}`,
+		"$JS.API.CONSUMER.CREATE." + tasksStream + ".evil." + taskSubject(0, o.ID()):                    `{"stream_name":"farm_tasks","config":{"name":"evil","deliver_subject":"` + taskSubject(1, o.ID()) + `","ack_policy":"none"}}`,
+		"$JS.API.CONSUMER.CREATE.OBJ_" + store.ResultsBucket + ".evil.$O." + store.ResultsBucket + ".>": `{"stream_name":"OBJ_farm_results","config":{"name":"evil","deliver_subject":"` + taskSubject(0, o.ID()) + `","ack_policy":"none"}}`,
+		"$JS.API.CONSUMER.DELETE." + tasksStream + "." + consumerName(o.ID(), 0):                        "",
+		"$JS.ACK." + tasksStream + "." + consumerName(o.ID(), 0) + ".1.1.1.1.1":                         "+ACK",
+		"$O." + store.ResultsBucket + ".C.evil":                                                         "evil", "$KV." + store.ReceiptsBucket + "." + farm.Hash("x"): "{}",
+		"$KV." + store.NamesBucket + ".x": "{}", "$KV." + begunBucket + ".x": "[]", "$KV." + workersBucket + ".x": "evil",
+		taskSubject(0, o.ID()): "evil", "$KV." + ordersBucket + ".cancelled." + o.ID(): "", deadSubject(o.ID(), o.ID()): "{}", wakeSubject: "",
+		"$SYS.REQ.SERVER.PING": "", "_INBOX_admin.x": "evil", "farm.ask": "", "farm.ask.no.such": "",
+	}
+	for subject, body := range requests {
+		if m, err := evil.nc.Request(subject, []byte(body), 20*time.Millisecond); err == nil {
+			t.Errorf("%s answers %q", subject, m.Data)
+		}
+		for _, to := range targets {
+			evil.nc.PublishRequest(subject, to, []byte(body))
+		}
+	}
+	// What the service answers goes to workers' inboxes only.
+	for op := range (&Service{}).handlers() {
+		for _, to := range targets {
+			for _, r := range []ask{{}, {Bucket: store.PhotosBucket, Name: farm.Hash("x")}, {Offers: []Offer{{o.ID(), 0}}}} {
+				if op != "take" { // a task would only wait until its lease ends
+					evil.nc.PublishRequest(askSubject+op, to, encodeMessage(&r, nil))
+				}
+			}
+		}
+	}
+	evil.nc.Flush()
+	evil.ask(ctx, "policy", &ask{}) // behind all of that
+	time.Sleep(200 * time.Millisecond)
+	if after := state(t, admin); after != before {
+		t.Errorf("was\n%sis\n%s", before, after)
+	}
+	if e, err := admin.orders.Get(ctx, "order."+o.ID()); err != nil || string(e.Value()) != string(o.Encode()) {
+		t.Errorf("the order is %v, %v", e, err)
+	}
+}
+
+// TestWorkersApart: a worker hears no answer to another with another key, and cannot end,
+// fail, give back or name a task that it has not leased, or that it has without a receipt.
+func TestWorkersApart(t *testing.T) {
+	k, ctx := serveKeyed(t), t.Context()
+	admin := join(t, k.options("admin"))
+	o := putOrder(t, admin)
+	if _, err := admin.Submit(ctx, o.ID(), photos(o.ID(), 2, 0), nil); err != nil {
+		t.Fatal(err)
+	}
+	evil, good := worker(t, k.options("other worker")), worker(t, k.options("worker"))
+	heard := make(chan *nats.Msg, 100)
+	for _, subject := range []string{"_INBOX_worker.>", "_INBOX_admin.>", "farm.ask.>", "farm.>", ">", "$KV.>", "_INBOX_worker.*.>"} {
+		if sub, err := evil.nc.ChanSubscribe(subject, heard); err == nil {
+			defer sub.Unsubscribe()
+		}
+	}
+	evil.nc.Flush()
+	l, own := take(t, good, 0), take(t, evil, 0)
+	if _, err := admin.Status(ctx); err != nil {
+		t.Error(err)
+	}
+	receipt := receiptOf(t, good, l)
+	otherLook, err := farm.NewOrder([]farm.Setting{{Name: "tone", Value: "natural"}}, ".png", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(change func(r *farm.Receipt)) *farm.Receipt {
+		r := *receipt
+		change(&r)
+		return &r
+	}
+	stolen := l.held
+	stolen.Proof = own.held.Proof
+	swapped := own.held
+	swapped.Task = l.Task
+	before := state(t, admin)
+	for name, r := range map[string]struct {
+		op string
+		ask
+	}{
+		"another's task done":         {"done", ask{Held: &stolen, Receipt: receipt}},
+		"its own lease, another task": {"done", ask{Held: &swapped, Receipt: receipt}},
+		"a lease of nobody":           {"done", ask{Receipt: receipt}},
+		"another's task failed":       {"fail", ask{Held: &stolen, Failure: &farm.Failure{Kind: farm.Hopeless}}},
+		"another's task begun":        {"begin", ask{Held: &stolen}},
+		"another's task given back":   {"release", ask{Held: &stolen}},
+		"another's task renewed":      {"renew", ask{Held: &stolen}},
+		"another's task named":        {"name", ask{Held: &stolen, Receipt: receipt}},
+		"no receipt":                  {"done", ask{Held: &own.held}},
+		"a receipt of other facts":    {"done", ask{Held: &own.held, Receipt: of(func(r *farm.Receipt) { r.Photo = farm.Hash("y") })}},
+		"a receipt of other settings": {"done", ask{Held: &own.held, Receipt: of(func(r *farm.Receipt) { r.Order = *otherLook; r.Complete() })}},
+		"a name without a result":     {"name", ask{Held: &own.held, Receipt: receipt}},
+		"a result without its bytes":  {"publish", ask{Name: o.ID(), Receipt: receipt}},
+		"a path as an upload":         {"put", ask{Name: "../x", body: []byte("x")}},
+		"another bucket":              {"get", ask{Bucket: ordersBucket, Name: farm.Hash("x")}},
+		"a key that is none":          {"receipt", ask{Name: "*"}},
+		"an output that is none":      {"named", ask{Name: "../x"}},
+		"an order that is none":       {"order", ask{Name: "*"}},
+		"a worker that is none":       {"leave", ask{Worker: "*"}},
+		"a report of nobody":          {"report", ask{State: &Worker{Name: "a.b"}}},
+		"an offer that is none":       {"take", ask{Offers: []Offer{{"*", 0}}}},
+		"a size that is none":         {"take", ask{Offers: []Offer{{o.ID(), 99}}}},
+	} {
+		if a, err := evil.ask(ctx, r.op, &r.ask); err == nil {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+	if after := state(t, admin); after != before {
+		t.Errorf("was\n%sis\n%s", before, after)
+	}
+	select {
+	case m := <-heard:
+		t.Errorf("%s was heard: %q", m.Subject, m.Data)
+	default:
+	}
+	if err := good.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := done(t, good, l); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLeaseOutlivesServer: what proves a lease is kept with the queue.
+func TestLeaseOutlivesServer(t *testing.T) {
+	dir, address, ctx := t.TempDir(), freePort(t), t.Context()
+	options := ServerOptions{Dir: dir, Policy: testPolicy(), Address: address}
+	s, err := Serve(ctx, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := join(t, Options{URL: "nats://" + address})
+	o := putOrder(t, q)
+	if _, err := q.Submit(ctx, o.ID(), photos(o.ID(), 1, 0), nil); err != nil {
+		t.Fatal(err)
+	}
+	w := worker(t, Options{URL: "nats://" + address})
+	l := take(t, w, 0)
+	r := receiptOf(t, w, l)
+	s.Close()
+	if s, err = Serve(ctx, options); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := l.Done(ctx, r); err != nil {
+		t.Error(err)
+	}
+	if info, err := s.queue.tasks.Info(ctx); err != nil || info.State.Msgs != 0 {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// TestLateResult: a photo that was given up is no longer once a late worker has its result.
+func TestLateResult(t *testing.T) {
+	p := testPolicy()
+	p.Attempts = 1
+	s, q := serve(t, p)
+	ctx, o := t.Context(), putOrder(t, q)
+	if _, err := q.Submit(ctx, o.ID(), photos(o.ID(), 1, 0), nil); err != nil {
+		t.Fatal(err)
+	}
+	late, other := worker(t, Options{Server: s}), worker(t, Options{Server: s})
+	first := take(t, late, 0)
+	first.stop() // as a worker that is stopped
+	second := take(t, other, 0)
+	if f, err := second.Begin(ctx, "other"); f != nil || err != nil {
+		t.Fatal(f, err)
+	}
+	if dead, err := second.Fail(ctx, "other", &farm.Failure{Kind: farm.Crashed, Reason: "x"}); !dead || err != nil {
+		t.Fatal(dead, err)
+	}
+	count := func() (n int64) {
+		now, err := q.Status(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range now.Orders {
+			n += one.Dead
+		}
+		return n
+	}
+	if n := count(); n != 1 {
+		t.Fatalf("%d are given up", n)
+	}
+	if err := done(t, late, first); err != nil {
+		t.Logf("the late worker is told: %v", err)
+	}
+	if n := count(); n != 0 {
+		t.Errorf("%d are given up although the result is there", n)
+	}
+}
+
+// FuzzAsk: whatever a worker sends, the service answers and does not panic.
+func FuzzAsk(f *testing.F) {
+	s, q := serve(f, testPolicy())
+	o := putOrder(f, q)
+	if _, err := q.Submit(f.Context(), o.ID(), photos(o.ID(), 2, 0), nil); err != nil {
+		f.Fatal(err)
+	}
+	w := worker(f, Options{Server: s})
+	l := take(f, w, 0)
+	service := &Service{Queue: q, dir: f.TempDir(), slots: make(chan struct{}, 1), secret: []byte("x"), consumers: map[Offer]jetstream.Consumer{}, known: map[string]*farm.Order{}}
+	var err error
+	if service.results, err = store.OpenObjects(f.Context(), q.js, f.TempDir()); err != nil {
+		f.Fatal(err)
+	}
+	l.held.Proof = service.prove(l.held.Ack, l.Task)
+	for op := range service.handlers() {
+		for _, r := range []ask{{}, {Held: &l.held, Receipt: receiptOf(f, w, l), Failure: &farm.Failure{}}, {Offers: []Offer{{o.ID(), 0}}, Name: o.ID(), Worker: "w", State: &Worker{Name: "w"}, body: []byte("x")}} {
+			f.Add(op, encodeMessage(&r, r.body))
+		}
+	}
+	f.Fuzz(func(t *testing.T, op string, data []byte) {
+		handle := service.handlers()[op]
+		if handle == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		defer cancel()
+		var r ask
+		var a answer
+		var err error
+		if r.body, err = decodeMessage(data, &r); err == nil {
+			if err := handle(ctx, &r, &a); err != nil {
+				a.note(err)
+			}
+			var again answer
+			if _, err := decodeMessage(encodeMessage(&a, a.body), &again); err != nil {
+				t.Error(err)
+			}
+			if _, err := json.Marshal(again); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,265 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"enhance/internal/farm"
+	"enhance/internal/farm/store"
+)
+
+// Service answers the requests of workers, which have no other way to the queue. One runs
+// in the process that serves the farm.
+type Service struct {
+	*Queue
+	secret  []byte // proves leases
+	results *store.Objects
+	dir     string // of uploads
+
+	slots chan struct{} // requests in work
+
+	mu        sync.Mutex
+	consumers map[Offer]jetstream.Consumer
+	cancelled map[string]bool
+	known     map[string]*farm.Order
+	offered   []Offer
+	asked     time.Time // when JetStream was last asked for offers
+	tidied    time.Time // when uploads were last looked through
+}
+
+const (
+	serviceSlots = 128
+	// offersAge is how old the list of offers may be that workers are given.
+	offersAge = 200 * time.Millisecond
+	// maxOrders bounds the orders that the service keeps at hand.
+	maxOrders = 1000
+)
+
+// ServeWorkers answers workers until ctx ends. dir is a folder for results on their way
+// into the farm's own store.
+func (q *Queue) ServeWorkers(ctx context.Context, dir string) error {
+	s := &Service{Queue: q, dir: filepath.Join(dir, "uploads"), slots: make(chan struct{}, serviceSlots),
+		consumers: map[Offer]jetstream.Consumer{}, cancelled: map[string]bool{}, known: map[string]*farm.Order{}}
+	if err := errors.Join(os.RemoveAll(s.dir), os.MkdirAll(s.dir, 0o700)); err != nil {
+		return err
+	}
+	var err error
+	if s.results, err = store.OpenObjects(ctx, q.js, s.dir); err != nil {
+		return failed("open the store of results", err)
+	}
+	if s.secret, err = q.serviceSecret(ctx); err != nil {
+		return err
+	}
+	if err := s.follow(ctx); err != nil {
+		return err
+	}
+	for op, handle := range s.handlers() {
+		sub, err := q.nc.QueueSubscribe(askSubject+op, "enhance", func(m *nats.Msg) { s.take(ctx, m, op, handle) })
+		if err != nil {
+			return failed("answer workers", err)
+		}
+		if err := sub.SetPendingLimits(-1, 256<<20); err != nil {
+			return failed("answer workers", err)
+		}
+		context.AfterFunc(ctx, func() { sub.Unsubscribe() })
+	}
+	return failed("answer workers", q.nc.FlushTimeout(answerTime))
+}
+
+// handler does what a request asks for.
+type handler func(ctx context.Context, r *ask, a *answer) error
+
+func (s *Service) handlers() map[string]handler {
+	return map[string]handler{
+		"policy": s.answerPolicy, "offers": s.answerOffers, "take": s.answerTake, "left": s.answerLeft, "order": s.answerOrder,
+		"renew": s.answerRenew, "release": s.answerRelease, "begin": s.answerBegin, "fail": s.answerFail, "done": s.answerDone,
+		"report": s.answerReport, "leave": s.answerLeave,
+		"get": s.answerGet, "put": s.answerPut, "publish": s.answerPublish, "receipt": s.answerReceipt, "name": s.answerName, "named": s.answerNamed,
+	}
+}
+
+// take reads a request and answers it in a goroutine of its own; renewals at once, so that no other request delays
+// them. An answer goes to a worker's inbox or nowhere.
+func (s *Service) take(ctx context.Context, m *nats.Msg, op string, handle handler) {
+	if m.Reply != "" && !strings.HasPrefix(m.Reply, Computing.inbox()+".") || m.Reply == "" && op != "renew" {
+		return
+	}
+	work := func() {
+		var r ask
+		var a answer
+		var err error
+		if r.body, err = decodeMessage(m.Data, &r); err != nil {
+			err = refused("this is no request: %v", err)
+		} else {
+			err = handle(ctx, &r, &a)
+		}
+		if err != nil {
+			a.note(err)
+		}
+		if m.Reply != "" {
+			m.Respond(encodeMessage(&a, a.body))
+		}
+	}
+	if op == "renew" {
+		work()
+		return
+	}
+	select {
+	case s.slots <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	go func() {
+		defer func() { <-s.slots }()
+		work()
+	}()
+}
+
+func (s *Service) answerPolicy(_ context.Context, _ *ask, a *answer) error {
+	a.Policy = &s.policy
+	return nil
+}
+
+func (s *Service) answerOffers(ctx context.Context, _ *ask, a *answer) (err error) {
+	a.Offers, err = s.offers(ctx)
+	return err
+}
+
+// offers are the kinds of task that wait or are leased, of orders that are not cancelled.
+func (s *Service) offers(ctx context.Context) ([]Offer, error) {
+	s.mu.Lock()
+	list, age := s.offered, time.Since(s.asked)
+	s.mu.Unlock()
+	if age > offersAge {
+		info, err := s.tasks.Info(ctx, jetstream.WithSubjectFilter("farm.task.>"))
+		if err != nil {
+			return nil, failed("count the tasks", err)
+		}
+		list = offersOf(info.State.Subjects)
+		s.mu.Lock()
+		s.offered, s.asked = list, time.Now()
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var open []Offer
+	for _, o := range list {
+		if !s.cancelled[o.Order] {
+			open = append(open, o)
+		}
+	}
+	return open, nil
+}
+
+// answerTake leases a task of one of the offers, in their order.
+func (s *Service) answerTake(ctx context.Context, r *ask, a *answer) error {
+	for _, offer := range r.Offers {
+		c, err := s.consumer(ctx, offer)
+		if errors.As(err, new(*RefusedError)) {
+			return err
+		}
+		if err != nil {
+			continue
+		}
+		batch, err := c.FetchNoWait(1)
+		if err != nil {
+			continue
+		}
+		for m := range batch.Messages() {
+			l, err := s.lease(ctx, m)
+			if l != nil || err != nil {
+				a.Leased = l
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// answerLeft counts the tasks of offers, leased ones included.
+func (s *Service) answerLeft(ctx context.Context, r *ask, a *answer) error {
+	info, err := s.tasks.Info(ctx, jetstream.WithSubjectFilter("farm.task.>"))
+	if err != nil {
+		return failed("count the tasks", err)
+	}
+	for _, o := range r.Offers {
+		if err := o.check(); err != nil {
+			return err
+		}
+		a.Count += int64(info.State.Subjects[taskSubject(o.Class, o.Order)])
+	}
+	return nil
+}
+
+// consumer is an offer's.
+func (s *Service) consumer(ctx context.Context, o Offer) (jetstream.Consumer, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	c := s.consumers[o]
+	s.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	c, err := s.js.Consumer(ctx, tasksStream, consumerName(o.Order, o.Class))
+	if err == nil {
+		s.mu.Lock()
+		s.consumers[o] = c
+		s.mu.Unlock()
+	}
+	return c, err
+}
+
+func (s *Service) answerOrder(ctx context.Context, r *ask, a *answer) (err error) {
+	a.Order, err = s.orderOf(ctx, r.Name)
+	return err
+}
+
+// orderOf is an order by its ID, which its contents decide, so that it may be kept.
+func (s *Service) orderOf(ctx context.Context, id string) (*farm.Order, error) {
+	s.mu.Lock()
+	o := s.known[id]
+	s.mu.Unlock()
+	if o != nil {
+		return o, nil
+	}
+	o, err := s.Order(ctx, id)
+	if err == nil {
+		s.mu.Lock()
+		if len(s.known) >= maxOrders {
+			clear(s.known)
+		}
+		s.known[id] = o
+		s.mu.Unlock()
+	}
+	return o, err
+}
+
+func (s *Service) answerReport(ctx context.Context, r *ask, a *answer) (err error) {
+	if r.State == nil || !isWorkerName(r.State.Name) {
+		return refused("it names no worker")
+	}
+	a.Seconds, err = s.report(ctx, r.State)
+	return err
+}
+
+func (s *Service) answerLeave(ctx context.Context, r *ask, _ *answer) error {
+	if !isWorkerName(r.Worker) {
+		return refused("it names no worker")
+	}
+	return failed("leave the farm", s.workers.Purge(ctx, "worker."+r.Worker))
+}
+
+// isWorkerName reports whether a worker may be called so: the name is part of a key.
+func isWorkerName(name string) bool {
+	return name != "" && len(name) <= 200 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+}
