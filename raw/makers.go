@@ -10,6 +10,9 @@ import (
 	"enhance/raw/libraw"
 )
 
+// canonCRW is the name of the format that checkCIFF knows.
+const canonCRW = "Canon CRW"
+
 const (
 	installAdvice = "install LibRaw (libraw20 on Debian 12 and Ubuntu 22.04, libraw23t64 on Debian 13 and Ubuntu 24.04, LibRaw on Fedora, libraw in Homebrew)"
 	convertAdvice = "convert it to DNG first, for example with Adobe DNG Converter or dnglab"
@@ -27,6 +30,11 @@ func (p *Photo) openMakers(r io.ReaderAt, size int64, name string, command []str
 	case errors.As(err, &unusable):
 		return &UnsupportedError{Feature: name, Advice: fmt.Sprintf("%s: %s, or %s", unusable.Why, installAdvice, convertAdvice)}
 	case errors.As(err, &unknown):
+		if name == canonCRW {
+			if damage := checkCIFF(r, size); damage != nil {
+				return damage
+			}
+		}
 		return &UnsupportedError{Feature: name, Advice: fmt.Sprintf("%s: a newer LibRaw may read it, or %s", unknown.Version, convertAdvice)}
 	}
 	return err

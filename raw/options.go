@@ -43,10 +43,9 @@ func (o *Options) apply(m *Meta) error {
 		return o.applyLinear(m)
 	}
 	if o.CFA != nil {
-		if m.CFA.Valid() && m.CFA != *o.CFA {
-			m.Warnings = append(m.Warnings, fmt.Sprintf("--cfa %v replaces the file's %v", *o.CFA, m.CFA))
+		if err := o.replaceCFA(m); err != nil {
+			return err
 		}
-		m.CFA = *o.CFA
 	}
 	if !m.CFA.Valid() {
 		return &OptionError{Option: "cfa", Problem: "the file does not say its filter pattern: give it, for example RGGB"}
@@ -68,6 +67,19 @@ func (o *Options) apply(m *Meta) error {
 		}
 		return &rawerr.FormatError{Where: "raw", Problem: "unusable levels (--black and --white override them)", Err: err}
 	}
+	return nil
+}
+
+// replaceCFA puts the option's pattern in place of the file's: another phase of the same array, or
+// none for a camera whose filters were taken off. Another array would give wrong colours.
+func (o *Options) replaceCFA(m *Meta) error {
+	if m.CFA.Valid() && m.CFA != *o.CFA {
+		if !o.CFA.PhaseOf(m.CFA) && *o.CFA != mosaic.Mono {
+			return &OptionError{Option: "cfa", Problem: fmt.Sprintf("%v is not an array of the photo's sensor (%s), which the file gives as %v: leave --cfa out", *o.CFA, m.CFA.Kind(), m.CFA)}
+		}
+		m.Warnings = append(m.Warnings, fmt.Sprintf("--cfa %v replaces the file's %v", *o.CFA, m.CFA))
+	}
+	m.CFA = *o.CFA
 	return nil
 }
 

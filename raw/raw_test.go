@@ -148,6 +148,23 @@ func TestOverrides(t *testing.T) {
 			t.Errorf("%+v: %v", opt, err)
 		}
 	}
+	other := mosaic.XTrans.Shift(1, 2)
+	for _, c := range []struct{ file, given Pattern }{{mosaic.RGGB, mosaic.XTrans}, {mosaic.XTrans, mosaic.RGGB}, {mosaic.XTrans, *pattern(t, "quad-RGGB")},
+		{mosaic.RGGB, *pattern(t, "2x4:RGGRGBBG")}} {
+		s := s
+		s.Meta.CFA = c.file
+		var oe *OptionError
+		if _, err := openBytes(dngBytes(t, s), Options{CFA: &c.given}); !errors.As(err, &oe) || oe.Option != "cfa" || !strings.Contains(err.Error(), c.file.Kind()) {
+			t.Errorf("%v for %v: %v", c.given, c.file, err)
+		}
+	}
+	for _, given := range []Pattern{other, mosaic.Mono} {
+		s := s
+		s.Meta.CFA = mosaic.XTrans
+		if p, err := openBytes(dngBytes(t, s), Options{CFA: &given}); err != nil || p.Meta().CFA != given || len(p.Meta().Warnings) == 0 {
+			t.Errorf("%v for X-Trans: %v", given, err)
+		}
+	}
 	s.Meta.SetWhite(64)
 	var fe *FormatError
 	if _, err := openBytes(dngBytes(t, s), Options{}); !errors.As(err, &fe) || !strings.Contains(err.Error(), "white level 64 is not above black level 64") {

@@ -14,7 +14,7 @@ import (
 var makers = []signature{
 	{4, "ftypcrx ", "Canon CR3"},
 	{8, "CR\x02", "Canon CR2"},
-	{6, "HEAPCCDR", "Canon CRW"},
+	{6, "HEAPCCDR", canonCRW},
 	{0, "FUJIFILMCCD-RAW", "Fujifilm RAF"},
 	{0, "IIRO", "Olympus ORF"},
 	{0, "IIRS", "Olympus ORF"},

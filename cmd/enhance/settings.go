@@ -130,7 +130,7 @@ func (c *call) rawOptions() (r raw.Options, err error) {
 func parsePattern(flag, text string) (raw.Pattern, error) {
 	p, err := raw.ParsePattern(strings.ToUpper(text))
 	if err != nil {
-		return p, usagef("--%s: %q: want %s", flag, text, alternatives(patternNames()))
+		return p, usagef("--%s: %q: want %s, or rows x columns and the filters row by row, such as 4x4:RRGGRRGGGGBBGGBB", flag, text, strings.Join(patternNames(), ", "))
 	}
 	return p, nil
 }

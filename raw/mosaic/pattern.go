@@ -130,19 +130,22 @@ func (p Pattern) Bayer() bool {
 
 // Quad reports whether p is Bayer's array with four samples behind each filter, in one
 // of its 16 phases.
-func (p Pattern) Quad() bool { return p.isPhaseOf(quadRGGB, 4) }
+func (p Pattern) Quad() bool { return p.PhaseOf(quadRGGB) }
 
 // XTrans reports whether p is Fujifilm's X-Trans array, in one of its 18 phases.
 // Turned or mirrored it is in another of them.
-func (p Pattern) XTrans() bool { return p.isPhaseOf(XTrans, 6) }
+func (p Pattern) XTrans() bool { return p.PhaseOf(XTrans) }
 
-func (p Pattern) isPhaseOf(q Pattern, period int) bool {
-	if p.Rows() != period || p.Cols() != period {
+// PhaseOf reports whether p and q are one array, seen from the same sample or from different ones.
+func (p Pattern) PhaseOf(q Pattern) bool {
+	if p.known != q.known || p.lastRow != q.lastRow || p.lastCol != q.lastCol {
 		return false
 	}
-	for i := range period * period {
-		if q.Shift(i/period, i%period) == p {
-			return true
+	for y := range p.Rows() {
+		for x := range p.Cols() {
+			if q.Shift(y, x) == p {
+				return true
+			}
 		}
 	}
 	return false
