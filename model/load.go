@@ -220,6 +220,9 @@ func assemble(tensors map[string]*Tensor, meta map[string]string, level int) (*M
 	if err == nil {
 		err = m.Convention.fromMeta(meta)
 	}
+	if text, ok := meta[metaNoiseLeft]; ok && err == nil {
+		m.NoiseLeft, err = ParseNoiseLeft(text)
+	}
 	if have, want := m.inputs(), m.Convention.Planes(); err == nil && have != want {
 		err = fmt.Errorf("the network takes %d planes, metadata %s and %s make it %d", have, metaSamples, metaNoise, want)
 	}

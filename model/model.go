@@ -13,6 +13,7 @@ type Model struct {
 	Graph      *Graph
 	Params     map[string]*Tensor
 	Convention Convention
+	NoiseLeft  *NoiseLeft        // nil if nobody measured it
 	Meta       map[string]string // metadata of the file the weights came from
 }
 

@@ -246,29 +246,20 @@ func describeColour(m *raw.Meta, neutral [3]float64) error {
 	return nil
 }
 
-// noiseInDNG is the noise that is left in the file's samples, as a profile of the camera, and
-// the share that was removed; nil for what nobody knows.
+// noiseInDNG is the noise that is left in the file's samples on smooth surfaces, as a profile of the
+// camera, and the share that was removed; nil for what nobody knows.
 func (r *run) noiseInDNG() (*[3][2]float64, *float64) {
 	f := r.report.Noise
 	if f == nil || f.Source == noiseNone {
 		return r.meta.NoiseProfile, nil
 	}
 	removed := f.Denoise
-	left := noiseVarianceLeft(removed)
+	if f.Left == nil {
+		return nil, &removed
+	}
 	var p [3][2]float64
 	for c, l := range f.Levels {
-		p[c] = [2]float64{left * l.S, left * l.O}
+		p[c] = [2]float64{*f.Left * *f.Left * l.S, *f.Left * *f.Left * l.O}
 	}
 	return &p, &removed
-}
-
-// varianceLeft are the shares of the noise's variance that model fast leaves on smooth
-// surfaces when it is told to remove 0, 1/4, 1/2, 3/4 and all of the noise, as train/variance_left.py measures them.
-var varianceLeft = [5]float64{0.93, 0.75, 0.22, 0.03, 0.008}
-
-// noiseVarianceLeft interpolates them.
-func noiseVarianceLeft(removed float64) float64 {
-	at := min(max(removed, 0), 1) * float64(len(varianceLeft)-1)
-	k := min(int(at), len(varianceLeft)-2)
-	return varianceLeft[k] + (at-float64(k))*(varianceLeft[k+1]-varianceLeft[k])
 }

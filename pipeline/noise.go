@@ -56,6 +56,25 @@ func (r *run) decideNoise() (*facts.Noise, error) {
 	return f, nil
 }
 
+// decideStrength settles how much of the noise the network is told of, so that it removes the share
+// that was asked for; of a network that nobody measured, that share itself.
+func (r *run) decideStrength() {
+	f, n := r.report.Noise, r.session.model.NoiseLeft
+	if f == nil || f.Source == noiseNone {
+		return
+	}
+	if f.Told = f.Denoise; n == nil {
+		return
+	}
+	deviation, gains := 0.0, r.decisions.balance.networkGains()
+	for c, l := range f.Levels {
+		deviation += r.session.model.Convention.NoiseAtGrey(gains[c], l.S, l.O) / float64(len(f.Levels))
+	}
+	f.Told = n.ToldFor(deviation, f.Denoise)
+	left := n.Share(deviation, f.Told)
+	f.Left = &left
+}
+
 // profileTolerance is how many times a file's variance and the estimate may differ.
 const profileTolerance = 2
 
@@ -144,5 +163,5 @@ func (r *run) asMosaic() (*raw.Meta, noise.RowReader) {
 // strength is what a noise plane holds for white-balanced light x of a colour.
 func (l *levels) strength(x float64, col mosaic.Colour) float32 {
 	n := l.noise.Levels[col]
-	return float32(l.noise.Denoise * l.conv.NoiseSample(x, l.gains[col], n.S, n.O))
+	return float32(l.noise.Told * l.conv.NoiseSample(x, l.gains[col], n.S, n.O))
 }

@@ -177,7 +177,7 @@ func TestNoisePlanes(t *testing.T) {
 	conv := model.Convention{Pack: [4][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}, SubtractBlack: true, Curve: model.CurveSRGB,
 		Clip: model.ClipHigh, NoisePlanes: 4, Gamma: 1, Divisor: 1, Multiple: 4, MinSide: 8, ScaleNum: 2, ScaleDen: 1}
 	gains := [3]float64{2, 1, 1.5}
-	told := &facts.Noise{Levels: n, Denoise: 0.5}
+	told := &facts.Noise{Levels: n, Told: 0.5}
 	g := layout(m, &conv)
 	stored := make([]uint16, m.Width*m.Height)
 	if err := p.ReadRows(0, m.Height, stored); err != nil {
@@ -233,7 +233,7 @@ func TestShadedNoise(t *testing.T) {
 	}
 	got, want := [2][]float32{make([]float32, 30), make([]float32, 30)}, [2][]float32{make([]float32, 30), make([]float32, 30)}
 	for _, f := range []float64{1, 1.5, 4} {
-		shaded := newLevels(m, &conv, gains, &facts.Noise{Levels: n, Denoise: 0.5})
+		shaded := newLevels(m, &conv, gains, &facts.Noise{Levels: n, Told: 0.5})
 		shaded.shading = func(_, _ int, dst []float32) {
 			for i := range dst {
 				dst[i] = float32(f)
@@ -243,7 +243,7 @@ func TestShadedNoise(t *testing.T) {
 		for c := range n {
 			stronger[c].S, stronger[c].O = n[c].S*f, n[c].O*f*f
 		}
-		plain := newLevels(m, &conv, gains, &facts.Noise{Levels: stronger, Denoise: 0.5})
+		plain := newLevels(m, &conv, gains, &facts.Noise{Levels: stronger, Told: 0.5})
 		for y := range m.Height {
 			shaded.row(y, 7, stored[y*m.Width+7:][:30], got[0], got[1])
 			plain.row(y, 7, stored[y*m.Width+7:][:30], want[0], want[1])

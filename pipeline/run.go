@@ -148,6 +148,7 @@ func (r *run) lookAtPhoto() (err error) {
 	}
 	c := &r.session.model.Convention
 	if err = r.decideLight(r.statistics(), c.Output == model.OutputDisplaySRGB); err == nil {
+		r.decideStrength()
 		err = r.decideRendering(c)
 	}
 	if err != nil {

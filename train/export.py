@@ -60,6 +60,7 @@ def golden_input(count=8):
 
 def main():
     import evaluate
+    import noise_left
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("file")
     p.add_argument("--out", required=True)
@@ -70,6 +71,7 @@ def main():
     args = p.parse_args()
     model, metadata = evaluate.load_model(args.file)
     metadata["name"] = args.name
+    metadata["noise.left"] = noise_left.text(noise_left.table(model))
     metadata.update(f.split("=", 1) for f in args.fact)
     write(args.out, model, metadata, args.fp16)
     print(args.out, os.path.getsize(args.out), "bytes")

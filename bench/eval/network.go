@@ -124,11 +124,13 @@ func (n *network) pack(s *shot) (in *pipeline.Tensor, top, left int) {
 
 // strength is what noise planes hold of the known sigma.
 func (n *network) strength(s *shot) float32 {
-	strength := 1.0
+	told, sigma := 1.0, s.mosaic.Sigma/255
 	if n.denoise != nil {
-		strength = *n.denoise
+		if told = *n.denoise; n.session.Model().NoiseLeft != nil {
+			told = n.session.Model().NoiseLeft.ToldFor(sigma, told)
+		}
 	}
-	return float32(strength * model.NoiseScale * s.mosaic.Sigma / 255)
+	return float32(told * model.NoiseScale * sigma)
 }
 
 // packMasked makes the input of a network of masked planes, see docs/pynet-m.md.

@@ -223,7 +223,11 @@ func noiseLine(n *facts.Noise) string {
 	for c, l := range n.Levels {
 		levels = append(levels, fmt.Sprintf("%c %.3g·v + %.2g", "RGB"[c], l.S, l.O))
 	}
-	return fmt.Sprintf("%s: variance %s; strength %s", s, strings.Join(levels, ", "), number(n.Denoise))
+	left := ""
+	if n.Left != nil {
+		left = fmt.Sprintf(", which leaves %.2g of the deviation on smooth surfaces", *n.Left)
+	}
+	return fmt.Sprintf("%s: variance %s; strength %s%s", s, strings.Join(levels, ", "), number(n.Denoise), left)
 }
 
 func deviceName(d *facts.Device) string {
