@@ -132,12 +132,15 @@ func (r *Rows) read(top, end int) error {
 
 // searchRow finds and repairs the defects of row y in out.
 func (r *Rows) searchRow(w *window, y int, out []uint16) (places []int32) {
+	b := bandOf(w, y)
+	var q *spot
 	var p *patch
-	r.finder.candidates(w, y, func(x int) {
+	r.finder.candidates(b, func(x int) {
 		if p == nil {
-			p = &patch{}
+			q, p = &spot{}, &patch{}
 		}
-		if v, bad := r.finder.judge(w, y, x, p); bad {
+		q.move(b, x)
+		if v, bad := r.finder.judge(q, p); bad {
 			out[x] = v
 			places = append(places, int32(x))
 		}
@@ -163,13 +166,15 @@ func (r *Rows) repairListed(w *window, y int, out []uint16) (places []int32) {
 	if !Searched(r.meta.CFA) {
 		return r.plain(w, y, here, around, out)
 	}
-	p := &patch{}
-	for _, q := range here {
-		r.finder.fill(p, w, y, q.Column)
-		p.mark(around, y, q.Column, w)
-		if v, ok := r.finder.repair(p, y, q.Column); ok {
-			out[q.Column] = v
-			places = append(places, int32(q.Column))
+	b, q, p := bandOf(w, y), &spot{}, &patch{}
+	for _, at := range here {
+		q.move(b, at.Column)
+		p.clear(q)
+		r.finder.fill(p, q)
+		p.mark(around, q)
+		if v, ok := r.finder.repair(p, y, at.Column); ok {
+			out[at.Column] = v
+			places = append(places, int32(at.Column))
 		}
 	}
 	return places

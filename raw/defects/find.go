@@ -78,15 +78,19 @@ func mean(v []float32) float64 {
 	return sum / float64(max(len(v), 1))
 }
 
-// candidates calls each for the samples of row y that lie beyond all eight neighbours of
-// their filter place: the cheap test that nearly all samples fail.
-func (f *finder) candidates(w *window, y int, each func(x int)) {
-	up, own, down := w.row(within(y-2, y, w.height)), w.row(y), w.row(within(y+2, y, w.height))
-	width := w.width
-	for x := range 2 {
-		l, r := within(x-2, x, width), x+2
-		f.candidate(y, x, own[x], [8]uint16{up[l], up[x], up[r], own[r], down[r], down[x], down[l], own[l]}, each)
+// candidates calls each for the samples of a band's middle row that lie beyond all eight
+// neighbours of their filter place and stand out: the cheap test that nearly all samples fail.
+func (f *finder) candidates(b *band, each func(x int)) {
+	y, width := b.y, b.width
+	up, own, down := b.rows[reach+within(y-2, y, b.height)-y], b.rows[reach], b.rows[reach+within(y+2, y, b.height)-y]
+	edge := func(x int) {
+		l, r := within(x-2, x, width), within(x+2, x, width)
+		if f.standsOut(y, x, own[x], &[8]uint16{up[l], up[x], up[r], own[r], down[r], down[x], down[l], own[l]}) {
+			each(x)
+		}
 	}
+	edge(0)
+	edge(1)
 	step := f.step
 	up, down = up[:len(own)], down[:len(own)]
 	for x := 2; x < len(own)-2; x++ {
@@ -94,12 +98,16 @@ func (f *finder) candidates(w *window, y int, each func(x int)) {
 		if v-max(a, b, c, d) < step && min(a, b, c, d)-v < step {
 			continue
 		}
-		f.candidate(y, x, own[x], [8]uint16{up[x-2], up[x], up[x+2], own[x+2], down[x+2], down[x], down[x-2], own[x-2]}, each)
+		e, g, h, i := int(up[x-2]), int(up[x+2]), int(down[x+2]), int(down[x-2])
+		if v-max(e, g, h, i) < step && min(e, g, h, i)-v < step {
+			continue
+		}
+		if f.standsOut(y, x, own[x], &[8]uint16{uint16(e), uint16(c), uint16(g), uint16(b), uint16(h), uint16(d), uint16(i), uint16(a)}) {
+			each(x)
+		}
 	}
-	for x := width - 2; x < width; x++ {
-		l, r := x-2, within(x+2, x, width)
-		f.candidate(y, x, own[x], [8]uint16{up[l], up[x], up[r], own[r], down[r], down[x], down[l], own[l]}, each)
-	}
+	edge(width - 2)
+	edge(width - 1)
 }
 
 // within is i, or where that is beyond the border its mirror image in at, which is not at
@@ -111,9 +119,9 @@ func within(i, at, n int) int {
 	return i
 }
 
-// candidate tests sample v against its neighbours, which come clockwise. Near black
+// standsOut tests sample v against its neighbours, which come clockwise. Near black
 // stored units say little about steps in roots: what is black there passes.
-func (f *finder) candidate(y, x int, v uint16, around [8]uint16, each func(x int)) {
+func (f *finder) standsOut(y, x int, v uint16, around *[8]uint16) bool {
 	lo, hi, sum, differ := int(around[0]), int(around[0]), 0, 0
 	last := int(around[7])
 	for _, n := range around {
@@ -127,15 +135,13 @@ func (f *finder) candidate(y, x int, v uint16, around [8]uint16, each func(x int
 		excess, step = -excess, lo-s
 	}
 	if step < f.step {
-		return
+		return false
 	}
 	if excess > activity*differ && step*8 > hi-lo {
-		each(x)
-		return
+		return true
 	}
-	if black := f.black[y&1][x&1] + f.pad[y&1][x&1]; s < lo && float64(s)-black < (float64(lo)-black)/4 {
-		each(x)
-	}
+	black := f.black[y&1][x&1] + f.pad[y&1][x&1]
+	return s < lo && float64(s)-black < (float64(lo)-black)/4
 }
 
 // sight is what is seen of a sample and its nearest neighbours, in roots.
@@ -146,14 +152,14 @@ type sight struct {
 }
 
 // look examines a candidate. It reports false for what is no defect.
-func (f *finder) look(w *window, y, x int) (s sight, ok bool) {
-	at := func(dy, dx int) float64 {
-		return f.root(w.row(y + dy)[mirror(x+dx, w.width)], f.black[(y+dy)&1][(x+dx)&1])
-	}
-	v := at(0, 0)
+func (f *finder) look(q *spot) (s sight, ok bool) {
+	rows := [7]*[patchSide]uint16{q.row(-3), q.row(-2), q.row(-1), q.row(0), q.row(1), q.row(2), q.row(3)}
+	own, beside, below := f.black[q.y&1][q.x&1], f.black[q.y&1][q.x&1^1], f.black[q.y&1^1][q.x&1]
+	at := func(dy, dx int, black float64) float64 { return f.root(rows[3+dy][reach+dx], black) }
+	v := at(0, 0, own)
 	lo, hi, sum := math.Inf(1), math.Inf(-1), 0.0
-	for _, o := range ring {
-		n := at(within(y+o.dy, y, w.height)-y, within(x+o.dx, x, w.width)-x)
+	for _, o := range q.ring() {
+		n := at(o.dy, o.dx, own)
 		lo, hi, sum = min(lo, n), max(hi, n), sum+n
 	}
 	step := v - hi
@@ -164,13 +170,7 @@ func (f *finder) look(w *window, y, x int) (s sight, ok bool) {
 		return s, false
 	}
 	s.excess = (v - sum/8) * s.sign
-	with := 0.0 // by how much the neighbours of other colours stand out
-	for _, o := range beside {
-		// Of their own neighbours those that are not beside the sample too.
-		own := at(3*o.dy, 3*o.dx) + at(o.dy+2*o.dx, o.dx+2*o.dy) + at(o.dy-2*o.dx, o.dx-2*o.dy)
-		with += at(o.dy, o.dx) - own/3
-	}
-	pad := f.pad[y&1][x&1]
+	pad := f.pad[q.y&1][q.x&1]
 	light := func(root float64) float64 { return float64(root*root) - pad }
 	if s.sign > 0 {
 		span := 100 * pad
@@ -178,50 +178,66 @@ func (f *finder) look(w *window, y, x int) (s sight, ok bool) {
 	} else {
 		s.alone = light(v) < blackAlone*light(lo)
 	}
-	if s.excess < activity*f.activity(w, y, x) {
-		return s, false
-	}
+	// By how much the neighbours of other colours stand out: of their own neighbours those
+	// count that are not beside the sample too.
+	with := at(0, 1, beside) - (at(0, 3, beside)+at(2, 1, beside)+at(-2, 1, beside))/3
+	with += at(0, -1, beside) - (at(0, -3, beside)+at(-2, -1, beside)+at(2, -1, beside))/3
+	with += at(1, 0, below) - (at(3, 0, below)+at(1, 2, below)+at(1, -2, below))/3
+	with += at(-1, 0, below) - (at(-3, 0, below)+at(-1, -2, below)+at(-1, 2, below))/3
+	most := company
 	switch {
 	case s.alone && s.sign < 0:
-		return s, with*s.sign < companyDark*s.excess
+		most = companyDark
 	case s.alone:
-		return s, with*s.sign < companyAlone*s.excess
+		most = companyAlone
 	}
-	return s, with*s.sign < company*s.excess
+	return s, with*s.sign < most*s.excess && s.excess >= activity*f.activity(q)
 }
 
-var (
-	ring   = [8]pair{{0, 2}, {0, -2}, {2, 0}, {-2, 0}, {2, 2}, {2, -2}, {-2, 2}, {-2, -2}}
-	beside = [4]pair{{0, 1}, {0, -1}, {1, 0}, {-1, 0}}
-)
+// ring are the eight nearest samples of a filter place.
+var ring = [8]pair{{0, 2}, {0, -2}, {2, 0}, {-2, 0}, {2, 2}, {2, -2}, {-2, 2}, {-2, -2}}
+
+// ring is ring around a spot: what is beyond the photo's border is reflected in the sample, so
+// that it is not the sample itself.
+func (q *spot) ring() *[8]pair {
+	if q.inside {
+		return &ring
+	}
+	r := ring
+	for i, o := range r {
+		r[i] = pair{within(q.y+o.dy, q.y, q.height) - q.y, within(q.x+o.dx, q.x, q.width) - q.x}
+	}
+	return &r
+}
 
 // judge decides about a candidate, and gives its repaired value.
-func (f *finder) judge(w *window, y, x int, p *patch) (repaired uint16, bad bool) {
-	s, ok := f.look(w, y, x)
+func (f *finder) judge(q *spot, p *patch) (repaired uint16, bad bool) {
+	s, ok := f.look(q)
 	if !ok {
 		return 0, false
 	}
-	f.fill(p, w, y, x)
-	third := p.others(s)
 	least, times := improbable, peers
 	if s.alone {
 		least, times = improbableAlone, peersAlone
 	}
-	if s.excess < times*third {
+	p.clear(q)
+	if f.crowded(q, &s, times, p) {
 		return 0, false
 	}
-	q, ok := p.predict(f.green[y&1][x&1])
-	if !ok || (p.v[reach][reach]-q.value)*s.sign < least*q.rms {
+	f.fill(p, q)
+	green := f.green[q.y&1][q.x&1]
+	e, ok := p.predict(green)
+	if !ok || (p.v[reach][reach]-e.value)*s.sign < least*e.rms {
 		return 0, false
 	}
 	if s.sign < 0 { // in darkness noise is skewed in roots
 		p.square()
-		l, ok := p.predict(f.green[y&1][x&1])
-		if !ok || l.value-p.v[reach][reach] < f.leastDark(s, l, y, x) {
+		l, ok := p.predict(green)
+		if !ok || l.value-p.v[reach][reach] < f.leastDark(s, l, q.y, q.x) {
 			return 0, false
 		}
 	}
-	return f.sample(q.value, y, x), true
+	return f.sample(e.value, q.y, q.x), true
 }
 
 // leastDark is how far below its prediction in light a sample is dark by defect.
@@ -231,20 +247,20 @@ func (f *finder) leastDark(s sight, l prediction, y, x int) float64 {
 	if s.alone && l.value-pad > lit*100*pad {
 		return detail
 	}
-	return min(improbable*l.rms, max(improbableDark*l.noise, detail))
+	return min(improbable*l.rms, max(improbableDark*l.noise(), detail))
 }
 
-// activity is the mean difference of neighbours among the samples of a sample's filter
+// activity is the mean difference of neighbours among the samples of a spot's filter
 // place up to four rows and columns away, without itself.
-func (f *finder) activity(w *window, y, x int) float64 {
+func (f *finder) activity(q *spot) float64 {
 	const side, middle = 5, 2 // in samples of the filter place
 	var v [side][side]float64
+	black := f.black[q.y&1][q.x&1]
 	for i := range v {
-		yi := mirror(y+2*(i-middle), w.height)
-		row, black := w.row(yi), f.black[y&1][x&1]
+		row := q.row(2 * (i - middle))
 		for j := range v[i] {
-			xj := mirror(x+2*(j-middle), w.width)
-			if v[i][j] = f.root(row[xj], black); yi == y && xj == x {
+			v[i][j] = f.root(row[reach+2*(j-middle)], black)
+			if (i == middle && j == middle || !q.inside) && q.is(2*(i-middle), 2*(j-middle)) {
 				v[i][j] = math.NaN()
 			}
 		}
@@ -262,48 +278,4 @@ func (f *finder) activity(w *window, y, x int) float64 {
 		}
 	}
 	return sum / count
-}
-
-// others gives the third largest excess around, to the side of the middle's, of samples
-// that lie beyond their neighbours as it does. Where there are many such there is detail.
-// Of up to two that come near the middle's, which may be defects too, it
-// marks the places.
-func (p *patch) others(s sight) float64 {
-	type other struct {
-		excess float64
-		y, x   int
-	}
-	var top [3]other
-	for y := 2; y < patchSide-2; y++ {
-		for x := 2; x < patchSide-2; x++ {
-			if dy, dx := y-reach, x-reach; dy >= -2 && dy <= 2 && dx >= -2 && dx <= 2 {
-				continue
-			}
-			v := p.v[y][x] * s.sign
-			if p.bad[y][x] || v <= p.v[y][x-2]*s.sign || v <= p.v[y][x+2]*s.sign {
-				continue
-			}
-			sum, alone := 0.0, true
-			for _, o := range ring {
-				n := p.v[y+o.dy][x+o.dx] * s.sign
-				alone = alone && n < v
-				sum += n
-			}
-			if !alone {
-				continue
-			}
-			o := other{v - sum/8, y, x}
-			for k := range top {
-				if o.excess > top[k].excess {
-					o, top[k] = top[k], o
-				}
-			}
-		}
-	}
-	for _, o := range top[:2] {
-		if o.excess > s.excess/2 {
-			p.bad[o.y][o.x] = true
-		}
-	}
-	return top[2].excess
 }

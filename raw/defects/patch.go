@@ -36,48 +36,49 @@ func mirror(i, n int) int {
 // the photo's border it is reflected.
 type patch struct {
 	v   [patchSide][patchSide]float64
-	bad [patchSide][patchSide]bool // not to be used
+	bad [patchSide]uint32 // not to be used: by row, a bit for each column
+	fit fit               // of predict
 }
 
-// fill takes the neighbourhood of row y, column x; its middle is bad.
-func (f *finder) fill(p *patch, w *window, y, x int) {
-	p.clear(w, y, x)
+func (p *patch) isBad(y, x int) bool { return p.bad[y]>>x&1 != 0 }
+
+func (p *patch) setBad(y, x int) { p.bad[y] |= 1 << x }
+
+// fill takes the neighbourhood of a spot.
+func (f *finder) fill(p *patch, q *spot) {
 	for i := range p.v {
-		row := w.row(y + i - reach)
-		black := f.black[(y+i-reach)&1]
-		line := &p.v[i]
-		if x >= reach && x < w.width-reach {
-			for j, v := range row[x-reach:][:patchSide] {
-				line[j] = f.root(v, black[(x+j-reach)&1])
-			}
-			continue
+		row, black, line := q.row(i-reach), &f.black[(q.y+i-reach)&1], &p.v[i]
+		even, odd := black[(q.x-reach)&1], black[(q.x-reach+1)&1]
+		for j := 0; j < patchSide-1; j += 2 {
+			line[j], line[j+1] = f.root(row[j], even), f.root(row[j+1], odd)
 		}
-		for j := range line {
-			line[j] = f.root(row[mirror(x+j-reach, w.width)], black[(x+j-reach)&1])
-		}
+		line[patchSide-1] = f.root(row[patchSide-1], even)
 	}
 }
 
 // clear makes the middle bad, wherever it is reflected, and all else good.
-func (p *patch) clear(w *window, y, x int) {
-	p.bad = [patchSide][patchSide]bool{}
-	p.bad[reach][reach] = true
-	if min(y, x) >= reach && y < w.height-reach && x < w.width-reach {
+func (p *patch) clear(q *spot) {
+	p.bad = [patchSide]uint32{}
+	p.setBad(reach, reach)
+	if q.inside {
 		return
 	}
-	for i := range p.bad {
-		for j := range p.bad[i] {
-			p.bad[i][j] = mirror(y+i-reach, w.height) == y && mirror(x+j-reach, w.width) == x
+	for i := range patchSide {
+		for j := range patchSide {
+			if q.is(i-reach, j-reach) {
+				p.setBad(i, j)
+			}
 		}
 	}
 }
 
-// mark marks the places of a list that lie in the patch around row y, column x.
-func (p *patch) mark(list []Place, y, x int, w *window) {
-	for i := range p.bad {
-		for j := range p.bad[i] {
-			at := Place{mirror(y+i-reach, w.height), mirror(x+j-reach, w.width)}
-			p.bad[i][j] = p.bad[i][j] || contains(list, at)
+// mark marks the places of a list that lie around a spot.
+func (p *patch) mark(list []Place, q *spot) {
+	for i := range patchSide {
+		for j := range patchSide {
+			if contains(list, Place{mirror(q.y+i-reach, q.height), mirror(q.x+j-reach, q.width)}) {
+				p.setBad(i, j)
+			}
 		}
 	}
 }

@@ -38,8 +38,8 @@ const (
 // prediction is what the surroundings say of a sample.
 type prediction struct {
 	value float64
-	rms   float64 // error of the prediction of the samples around
-	noise float64 // what it would be if detail were not counted, see errors
+	rms   float64   // error of the prediction of the samples around
+	off   []float64 // the errors, in no order
 }
 
 // fit is the least-squares problem of one prediction. Products are rounded before they
@@ -48,15 +48,18 @@ type fit struct {
 	use    [features]bool
 	rows   [maxRows][features + 1]float64 // the last is the sample itself
 	weight [maxRows]float64
+	off    [maxRows]float64 // errors
 	count  int
 	mean   [features + 1]float64
 	total  float64
 }
 
 // predict gives the middle by the pairs around it, with weights fitted to the samples of
-// its filter place around. It reports false where too many samples are bad.
+// its filter place around. It reports false where too many samples are bad. The errors stay
+// until the next prediction.
 func (p *patch) predict(green bool) (prediction, bool) {
-	var f fit
+	f := &p.fit
+	f.count, f.total, f.mean = 0, 0, [features + 1]float64{}
 	if !f.choosePairs(p) {
 		return prediction{}, false
 	}
@@ -75,7 +78,7 @@ func (p *patch) predict(green bool) (prediction, bool) {
 		return prediction{}, false
 	}
 	q := prediction{value: f.mean[features]}
-	q.rms, q.noise = f.errors(&w)
+	q.rms, q.off = f.errors(&w)
 	for j, x := range own[:features] {
 		q.value += float64(w[j] * (x - f.mean[j]))
 	}
@@ -86,7 +89,7 @@ func (p *patch) predict(green bool) (prediction, bool) {
 func (f *fit) choosePairs(p *patch) bool {
 	near := 0
 	for j, q := range pairs {
-		f.use[j] = !p.bad[reach+q.dy][reach+q.dx] && !p.bad[reach-q.dy][reach-q.dx]
+		f.use[j] = !p.isBad(reach+q.dy, reach+q.dx) && !p.isBad(reach-q.dy, reach-q.dx)
 		if f.use[j] && j < nearest {
 			near++
 		}
@@ -105,24 +108,32 @@ func (f *fit) features(p *patch, y, x int) (v [features + 1]float64) {
 	return v
 }
 
-// good reports whether a sample and its pairs in use are.
-func (f *fit) good(p *patch, y, x int) bool {
-	if p.bad[y][x] {
-		return false
-	}
+// unusable are, as patch.bad has them, the samples that are bad or have a bad one in their
+// pairs in use.
+func (f *fit) unusable(p *patch) [patchSide]uint32 {
+	all := p.bad
 	for j, q := range pairs {
-		if f.use[j] && (p.bad[y+q.dy][x+q.dx] || p.bad[y-q.dy][x-q.dx]) {
-			return false
+		if !f.use[j] {
+			continue
+		}
+		for y := reach - trainReach; y <= reach+trainReach; y++ {
+			above, below := p.bad[y-q.dy], p.bad[y+q.dy]
+			if q.dx >= 0 {
+				all[y] |= above<<q.dx | below>>q.dx
+			} else {
+				all[y] |= above>>-q.dx | below<<-q.dx
+			}
 		}
 	}
-	return true
+	return all
 }
 
 // collect takes the good samples, weighted by their distance.
 func (f *fit) collect(p *patch) {
+	without := f.unusable(p)
 	for dy := -trainReach; dy <= trainReach; dy += 2 {
 		for dx := -trainReach; dx <= trainReach; dx += 2 {
-			if !f.good(p, reach+dy, reach+dx) {
+			if without[reach+dy]>>(reach+dx)&1 != 0 {
 				continue
 			}
 			f.rows[f.count] = f.features(p, reach+dy, reach+dx)
@@ -214,14 +225,12 @@ func solve(a *[features][features + 1]float64) (w [features]float64, ok bool) {
 	return w, true
 }
 
-// errors are those of the weights on the samples that they were fitted to: their root mean
-// square, and what that would be if all were distributed like the least third, which
-// detail spares: those of a normal distribution that lie within middle deviations.
-func (f *fit) errors(w *[features]float64) (rms, noise float64) {
-	const middle = 0.4307
+// errors are those of the weights on the samples that they were fitted to, and their root
+// mean square.
+func (f *fit) errors(w *[features]float64) (rms float64, off []float64) {
 	sum := 0.0
-	var off [maxRows]float64
-	for i := range f.count {
+	off = f.off[:f.count]
+	for i := range off {
 		e := f.rows[i][features]
 		for j, x := range f.rows[i][:features] {
 			e -= float64(w[j] * x)
@@ -229,8 +238,15 @@ func (f *fit) errors(w *[features]float64) (rms, noise float64) {
 		sum += float64(f.weight[i] * float64(e*e))
 		off[i] = math.Abs(e)
 	}
-	slices.Sort(off[:f.count])
-	return math.Sqrt(sum / f.total), off[f.count/3] / middle
+	return math.Sqrt(sum / f.total), off
+}
+
+// noise is what rms would be if all errors were distributed like the least third, which
+// detail spares: those of a normal distribution that lie within middle deviations.
+func (q *prediction) noise() float64 {
+	const middle = 0.4307
+	slices.Sort(q.off)
+	return q.off[len(q.off)/3] / middle
 }
 
 // repair is the repaired value of the middle, which lies at row y, column x: the
@@ -244,7 +260,7 @@ func (f *finder) repair(p *patch, y, x int) (uint16, bool) {
 		sum, count := 0.0, 0.0
 		for dy := -far; dy <= far; dy += 2 {
 			for dx := -far; dx <= far; dx += 2 {
-				if max(dy, -dy, dx, -dx) == far && !p.bad[reach+dy][reach+dx] {
+				if max(dy, -dy, dx, -dx) == far && !p.isBad(reach+dy, reach+dx) {
 					sum, count = sum+p.v[reach+dy][reach+dx], count+1
 				}
 			}

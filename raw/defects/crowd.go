@@ -1,0 +1,79 @@
+package defects
+
+// other is a sample of a patch that lies beyond its neighbours.
+type other struct {
+	excess float64
+	y, x   int // in the patch
+}
+
+// above reports whether o comes before t: by excess, and then in reading order.
+func (o *other) above(t *other) bool {
+	if o.excess != t.excess {
+		return o.excess > t.excess
+	}
+	return o.y < t.y || o.y == t.y && o.x < t.x
+}
+
+// crowded reports whether three samples around, which lie beyond their neighbours to the side
+// to which the spot's does, have so large excesses that there is detail: the spot's is less than
+// the third largest of them, times as often as is said. Nearly all candidates are told by the
+// rows next to them: it looks no further than it must. If it is not so, up to two samples
+// that come near the spot's, which may be defects too, are marked bad.
+func (f *finder) crowded(q *spot, s *sight, times float64, p *patch) bool {
+	var top [3]other
+	for k := range 2*(reach-2) + 1 {
+		dy := (k + 1) / 2 // 0, 1, -1, 2, -2, ...
+		if k%2 == 0 {
+			dy = -dy
+		}
+		up, own, down := q.row(dy-2), q.row(dy), q.row(dy+2)
+		for x := 2; x < patchSide-2; x++ {
+			v := own[x]
+			if s.sign > 0 {
+				if v <= max(own[x-2], own[x+2]) || v <= max(up[x], down[x], up[x-2], up[x+2], down[x-2], down[x+2]) {
+					continue
+				}
+			} else if v >= min(own[x-2], own[x+2]) || v >= min(up[x], down[x], up[x-2], up[x+2], down[x-2], down[x+2]) {
+				continue
+			}
+			if dx := x - reach; dx >= -2 && dx <= 2 && dy >= -2 && dy <= 2 || p.isBad(reach+dy, x) {
+				continue
+			}
+			black := f.black[(q.y+dy)&1][(q.x+x-reach)&1]
+			around := [8]uint16{own[x+2], own[x-2], down[x], up[x], down[x+2], down[x-2], up[x+2], up[x-2]} // as in ring
+			e, alone := f.excess(v, &around, black, s.sign)
+			if !alone {
+				continue
+			}
+			o := other{e, reach + dy, x}
+			for k := range top {
+				if o.above(&top[k]) {
+					o, top[k] = top[k], o
+				}
+			}
+			if s.excess < times*top[2].excess {
+				return true
+			}
+		}
+	}
+	for _, o := range top[:2] {
+		if o.excess > s.excess/2 {
+			p.setBad(o.y, o.x)
+		}
+	}
+	return false
+}
+
+// excess is by how much a sample is above the mean of its neighbours, or for a sign of -1
+// below, in roots, and whether it is above or below all of them.
+func (f *finder) excess(v uint16, around *[8]uint16, black, sign float64) (excess float64, alone bool) {
+	root := f.root(v, black) * sign
+	sum := 0.0
+	alone = true
+	for _, n := range around {
+		r := f.root(n, black) * sign
+		alone = alone && r < root
+		sum += r
+	}
+	return root - sum/8, alone
+}
