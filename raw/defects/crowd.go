@@ -1,5 +1,10 @@
 package defects
 
+import (
+	"math/bits"
+	"slices"
+)
+
 // other is a sample of a patch that lies beyond its neighbours.
 type other struct {
 	excess float64
@@ -19,7 +24,11 @@ func (o *other) above(t *other) bool {
 // the third largest of them, times as often as is said. Nearly all candidates are told by the
 // rows next to them: it looks no further than it must. If it is not so, up to two samples
 // that come near the spot's, which may be defects too, are marked bad.
-func (f *finder) crowded(q *spot, s *sight, times float64, p *patch) bool {
+func (f *finder) crowded(q *spot, e *extremes, s *sight, times float64, p *patch) bool {
+	const (
+		inner  = (1<<(patchSide-4) - 1) << 2 // the columns that have their neighbours in the patch
+		nearby = 0b11111 << (reach - 2)
+	)
 	var top [3]other
 	for k := range 2*(reach-2) + 1 {
 		dy := (k + 1) / 2 // 0, 1, -1, 2, -2, ...
@@ -27,25 +36,25 @@ func (f *finder) crowded(q *spot, s *sight, times float64, p *patch) bool {
 			dy = -dy
 		}
 		up, own, down := q.row(dy-2), q.row(dy), q.row(dy+2)
-		for x := 2; x < patchSide-2; x++ {
+		var beyond uint32 // the columns of those that lie beyond their neighbours
+		if q.inside {
+			beyond = e.around(q.y+dy, q.at-reach, s.sign)
+		} else {
+			beyond = beyondNeighbours(up, own, down, s.sign) &^ p.bad[reach+dy]
+		}
+		if beyond &= inner; dy >= -2 && dy <= 2 {
+			beyond &^= nearby
+		}
+		for ; beyond != 0; beyond &= beyond - 1 {
+			x := bits.TrailingZeros32(beyond)
 			v := own[x]
-			if s.sign > 0 {
-				if v <= max(own[x-2], own[x+2]) || v <= max(up[x], down[x], up[x-2], up[x+2], down[x-2], down[x+2]) {
-					continue
-				}
-			} else if v >= min(own[x-2], own[x+2]) || v >= min(up[x], down[x], up[x-2], up[x+2], down[x-2], down[x+2]) {
-				continue
-			}
-			if dx := x - reach; dx >= -2 && dx <= 2 && dy >= -2 && dy <= 2 || p.isBad(reach+dy, x) {
-				continue
-			}
 			black := f.black[(q.y+dy)&1][(q.x+x-reach)&1]
 			around := [8]uint16{own[x+2], own[x-2], down[x], up[x], down[x+2], down[x-2], up[x+2], up[x-2]} // as in ring
-			e, alone := f.excess(v, &around, black, s.sign)
+			excess, alone := f.excess(v, &around, black, s.sign)
 			if !alone {
 				continue
 			}
-			o := other{e, reach + dy, x}
+			o := other{excess, reach + dy, x}
 			for k := range top {
 				if o.above(&top[k]) {
 					o, top[k] = top[k], o
@@ -76,4 +85,16 @@ func (f *finder) excess(v uint16, around *[8]uint16, black, sign float64) (exces
 		sum += r
 	}
 	return root - sum/8, alone
+}
+
+// beyondNeighbours are the inner columns of own whose samples are above their eight neighbours,
+// or for a sign of -1 below.
+func beyondNeighbours(up, own, down *[patchSide]uint16, sign float64) (beyond uint32) {
+	for x := 2; x < patchSide-2; x++ {
+		v, around := own[x], [8]uint16{own[x-2], own[x+2], up[x-2], up[x], up[x+2], down[x-2], down[x], down[x+2]}
+		if sign > 0 && v > slices.Max(around[:]) || sign < 0 && v < slices.Min(around[:]) {
+			beyond |= 1 << x
+		}
+	}
+	return beyond
 }

@@ -33,14 +33,15 @@ type Source func(y, n int, dst []uint16) error
 
 // Rows are a photo's rows after repair. They are not safe for concurrent use.
 type Rows struct {
-	next   Source
-	meta   *mosaic.Meta
-	list   []Place // sorted; nil: defects are looked for
-	finder *finder
-	found  *Found
-	kept   []uint16 // rows keptFrom to keptEnd-1 of next: those read last
-	from   int
-	end    int
+	next     Source
+	meta     *mosaic.Meta
+	list     []Place // sorted; nil: defects are looked for
+	finder   *finder
+	extremes extremes // of the rows that are searched, and around
+	found    *Found
+	kept     []uint16 // rows keptFrom to keptEnd-1 of next: those read last
+	from     int
+	end      int
 }
 
 // Place is the row and column of a sample in the active area.
@@ -97,9 +98,10 @@ func (r *Rows) ReadRows(y0, n int, dst []uint16) error {
 	}
 	copy(dst[:n*m.Width], r.kept[(y0-top)*m.Width:])
 	w := &window{rows: r.kept, top: top, width: m.Width, height: m.Height}
-	repair := r.searchRow
-	if r.list != nil {
-		repair = r.repairListed
+	repair := r.repairListed
+	if r.list == nil {
+		repair = r.searchRow
+		r.extremes.find(w, max(0, y0-reach+2), min(m.Height, y0+n+reach-2))
 	}
 	each := time.Duration(4 * m.Width)
 	workers.Each(workers.Count(n, each), n, func(_, i int) {
@@ -135,12 +137,12 @@ func (r *Rows) searchRow(w *window, y int, out []uint16) (places []int32) {
 	b := bandOf(w, y)
 	var q *spot
 	var p *patch
-	r.finder.candidates(b, func(x int) {
+	r.finder.candidates(b, &r.extremes, func(x int) {
 		if p == nil {
 			q, p = &spot{}, &patch{}
 		}
 		q.move(b, x)
-		if v, bad := r.finder.judge(q, p); bad {
+		if v, bad := r.finder.judge(q, &r.extremes, p); bad {
 			out[x] = v
 			places = append(places, int32(x))
 		}

@@ -2,6 +2,7 @@ package defects
 
 import (
 	"math"
+	"math/bits"
 
 	"enhance/raw/mosaic"
 )
@@ -79,35 +80,24 @@ func mean(v []float32) float64 {
 }
 
 // candidates calls each for the samples of a band's middle row that lie beyond all eight
-// neighbours of their filter place and stand out: the cheap test that nearly all samples fail.
-func (f *finder) candidates(b *band, each func(x int)) {
+// neighbours of their filter place and stand out: the cheap tests that nearly all samples fail.
+func (f *finder) candidates(b *band, e *extremes, each func(x int)) {
 	y, width := b.y, b.width
 	up, own, down := b.rows[reach+within(y-2, y, b.height)-y], b.rows[reach], b.rows[reach+within(y+2, y, b.height)-y]
-	edge := func(x int) {
-		l, r := within(x-2, x, width), within(x+2, x, width)
-		if f.standsOut(y, x, own[x], &[8]uint16{up[l], up[x], up[r], own[r], down[r], down[x], down[l], own[l]}) {
-			each(x)
-		}
-	}
-	edge(0)
-	edge(1)
-	step := f.step
 	up, down = up[:len(own)], down[:len(own)]
-	for x := 2; x < len(own)-2; x++ {
-		v, a, b, c, d := int(own[x]), int(own[x-2]), int(own[x+2]), int(up[x]), int(down[x])
-		if v-max(a, b, c, d) < step && min(a, b, c, d)-v < step {
-			continue
-		}
-		e, g, h, i := int(up[x-2]), int(up[x+2]), int(down[x+2]), int(down[x-2])
-		if v-max(e, g, h, i) < step && min(e, g, h, i)-v < step {
-			continue
-		}
-		if f.standsOut(y, x, own[x], &[8]uint16{uint16(e), uint16(c), uint16(g), uint16(b), uint16(h), uint16(d), uint16(i), uint16(a)}) {
-			each(x)
+	above, below := e.row(y)
+	for i := range above {
+		for m := above[i] | below[i]; m != 0; m &= m - 1 {
+			x := 64*i + bits.TrailingZeros64(m)
+			l, r := x-2, x+2
+			if x < 2 || x >= width-2 {
+				l, r = within(l, x, width), within(r, x, width)
+			}
+			if f.standsOut(y, x, own[x], &[8]uint16{up[l], up[x], up[r], own[r], down[r], down[x], down[l], own[l]}) {
+				each(x)
+			}
 		}
 	}
-	edge(width - 2)
-	edge(width - 1)
 }
 
 // within is i, or where that is beyond the border its mirror image in at, which is not at
@@ -211,7 +201,7 @@ func (q *spot) ring() *[8]pair {
 }
 
 // judge decides about a candidate, and gives its repaired value.
-func (f *finder) judge(q *spot, p *patch) (repaired uint16, bad bool) {
+func (f *finder) judge(q *spot, e *extremes, p *patch) (repaired uint16, bad bool) {
 	s, ok := f.look(q)
 	if !ok {
 		return 0, false
@@ -221,13 +211,13 @@ func (f *finder) judge(q *spot, p *patch) (repaired uint16, bad bool) {
 		least, times = improbableAlone, peersAlone
 	}
 	p.clear(q)
-	if f.crowded(q, &s, times, p) {
+	if f.crowded(q, e, &s, times, p) {
 		return 0, false
 	}
 	f.fill(p, q)
 	green := f.green[q.y&1][q.x&1]
-	e, ok := p.predict(green)
-	if !ok || (p.v[reach][reach]-e.value)*s.sign < least*e.rms {
+	root, ok := p.predict(green)
+	if !ok || (p.v[reach][reach]-root.value)*s.sign < least*root.rms {
 		return 0, false
 	}
 	if s.sign < 0 { // in darkness noise is skewed in roots
@@ -237,7 +227,7 @@ func (f *finder) judge(q *spot, p *patch) (repaired uint16, bad bool) {
 			return 0, false
 		}
 	}
-	return f.sample(e.value, q.y, q.x), true
+	return f.sample(root.value, q.y, q.x), true
 }
 
 // leastDark is how far below its prediction in light a sample is dark by defect.

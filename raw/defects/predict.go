@@ -99,7 +99,7 @@ func (f *fit) choosePairs(p *patch) bool {
 
 // features are the means of the pairs in use around a sample, and itself.
 func (f *fit) features(p *patch, y, x int) (v [features + 1]float64) {
-	for j, q := range pairs {
+	for j, q := range &pairs {
 		if f.use[j] {
 			v[j] = (p.v[y+q.dy][x+q.dx] + p.v[y-q.dy][x-q.dx]) / 2
 		}
@@ -149,19 +149,22 @@ func (f *fit) weigh(own *[features + 1]float64) {
 	var differ [maxRows]float64
 	sum := 0.0
 	for i := range f.count {
-		for j := range features {
-			d := f.rows[i][j] - own[j]
-			differ[i] += float64(d * d)
+		s := 0.0
+		for j, x := range f.rows[i][:features] {
+			d := x - own[j]
+			s += float64(d * d)
 		}
-		sum += differ[i]
+		differ[i] = s
+		sum += s
 	}
 	half := float64(likeWeight*sum)/float64(f.count) + math.SmallestNonzeroFloat64
 	for i := range f.count {
-		f.weight[i] *= half / (half + differ[i])
-		for j, x := range f.rows[i] {
-			f.mean[j] += float64(f.weight[i] * x)
+		w := f.weight[i] * (half / (half + differ[i]))
+		f.weight[i] = w
+		for j, x := range &f.rows[i] {
+			f.mean[j] += float64(w * x)
 		}
-		f.total += f.weight[i]
+		f.total += w
 	}
 	for j := range f.mean {
 		f.mean[j] /= f.total
@@ -173,18 +176,41 @@ func (f *fit) weigh(own *[features + 1]float64) {
 	}
 }
 
-// solve gives the weights of the pairs.
-func (f *fit) solve(prior *[features]float64) (w [features]float64, ok bool) {
-	var a [features][features + 1]float64 // the last column is the right side
-	for i := range f.count {
-		v := &f.rows[i]
-		for j := range features {
-			wv := float64(f.weight[i] * v[j])
-			for k := j; k <= features; k++ {
-				a[j][k] += float64(wv * v[k])
+// products are the weighted sums of the products of features, of each with those after it.
+func (f *fit) products() (a [features][features + 1]float64) {
+	var weighted [maxRows]float64
+	rows := f.rows[:f.count]
+	for j := range features {
+		for i := range rows {
+			weighted[i] = float64(f.weight[i] * rows[i][j])
+		}
+		const together = 4 // sums that are kept in registers
+		k := j
+		for ; k+together <= features+1; k += together {
+			var s, t, u, v float64
+			for i := range rows {
+				w, r := weighted[i], rows[i][k:][:together]
+				s += float64(w * r[0])
+				t += float64(w * r[1])
+				u += float64(w * r[2])
+				v += float64(w * r[3])
 			}
+			a[j][k], a[j][k+1], a[j][k+2], a[j][k+3] = s, t, u, v
+		}
+		for ; k <= features; k++ {
+			s := 0.0
+			for i := range rows {
+				s += float64(weighted[i] * rows[i][k])
+			}
+			a[j][k] = s
 		}
 	}
+	return a
+}
+
+// solve gives the weights of the pairs.
+func (f *fit) solve(prior *[features]float64) (w [features]float64, ok bool) {
+	a := f.products()
 	power := 0.0
 	for j := range features {
 		power += a[j][j]
