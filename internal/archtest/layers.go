@@ -4,7 +4,7 @@ package archtest
 // imports only packages of lower layers. ARCHITECTURE.md has the same list; the
 // test compares them.
 var layers = [][]string{
-	{"internal/farm", "internal/arrivals",
+	{"internal/farm", "internal/farm/s3", "internal/farm/s3test", "internal/arrivals",
 		"internal/atomicfile", "clrt", "internal/colour", "internal/kerneltext", "internal/boundtest", "internal/buffers", "internal/bytesize", "internal/highlights", "internal/hostmemory", "internal/jpegbits", "internal/printable", "internal/regularfile", "internal/sharpen", "internal/suggest", "internal/usage", "internal/workers", "model/safetensors", "internal/quality", "raw/mosaic", "raw/rawerr", "internal/trace"},
 	{"internal/farm/store",
 		"internal/icc",
@@ -34,7 +34,8 @@ var external = map[string][]string{
 	"github.com/disintegration/imaging": {"scripts/before-after"},
 	"github.com/ebitengine/purego":      {"clrt", "raw/libraw"}, // there in a process of its own: what LibRaw breaks is not this one
 	"github.com/fsnotify/fsnotify":      {"internal/arrivals"},
-	"github.com/klauspost/compress":     {"internal/imgio"},                             // Huffman codes 1.6 times as fast as the standard library's
+	"github.com/klauspost/compress":     {"internal/imgio"}, // Huffman codes 1.6 times as fast as the standard library's
+	"github.com/minio/minio-go/v7":      {"internal/farm/s3"},
 	"github.com/nats-io/nats-server":    {"internal/farm/queue", "internal/farm/store"}, // there: tests
 	"github.com/nats-io/nats.go":        {"internal/farm/queue", "internal/farm/store", "internal/farm/work"},
 	"github.com/nats-io/nkeys":          {"internal/farm/queue"},
@@ -51,7 +52,7 @@ var external = map[string][]string{
 // hostOnly lists packages that must not reach OpenCL, however indirectly: they
 // are pure computation and run where there is no driver.
 var hostOnly = []string{
-	"internal/farm", "internal/farm/queue", "internal/farm/sim", "internal/farm/store", "internal/farm/work",
+	"internal/farm", "internal/farm/queue", "internal/farm/s3", "internal/farm/s3test", "internal/farm/sim", "internal/farm/store", "internal/farm/work",
 	"internal/arrivals", "internal/htmlreport", "internal/sidebyside",
 	"internal/icc",
 	"raw/dcp",

@@ -166,7 +166,7 @@ func WriteChecked(path, sum string, fill func(io.Writer) error) error {
 		}
 	}
 	if err = errors.Join(err, to.Close()); err == nil && have != sum {
-		err = fmt.Errorf("object %.12s has the SHA-256 %.12s", sum, have)
+		err = &DamagedError{fmt.Sprintf("object %.12s", sum), have}
 	}
 	if err != nil {
 		err = errors.Join(err, os.Remove(path))

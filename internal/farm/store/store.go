@@ -1,5 +1,6 @@
 // Package store keeps the results of a farm. [Store] is what workers know of it; [Dir] is
-// one in a folder that machines share, [Objects] one in the object store of JetStream.
+// one in a folder that machines share, [Objects] one in the object store of JetStream, [S3]
+// one in an S3-compatible store.
 //
 // A result is published once: the picture first, whole and flushed to the disk, under a
 // name made of its key and never over another; then its receipt in the same way. A reader
@@ -40,6 +41,17 @@ type Store interface {
 
 // ErrFull says that the store has no room.
 var ErrFull = errors.New("the store of results has no room")
+
+// ErrUnavailable says that a store cannot be reached, or refuses this worker. No photo is
+// to blame.
+var ErrUnavailable = errors.New("the store cannot be used")
+
+// DamagedError says that something has other bytes than its name or its receipt says.
+type DamagedError struct{ Place, SHA256 string }
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s has the SHA-256 %.12s, which is not that of its receipt: remove it and the receipt, and it is made again", e.Place, e.SHA256)
+}
 
 // ConflictError says that two workers of one device class made different bytes.
 type ConflictError struct {
