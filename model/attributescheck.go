@@ -11,7 +11,7 @@ func (n *Node) checkAttributes() error {
 	for _, a := range [...]struct {
 		name  string
 		value float32
-	}{{"slope", n.Slope}, {"epsilon", n.Eps}, {"power", n.Power}, {"cubic coefficient", n.Resize.CubicA}} {
+	}{{"slope", n.Slope}, {"epsilon", n.Eps}, {"power", n.Power}, {"cubic coefficient", n.Resize.CubicA}, {"step", n.Step}} {
 		if !finite(a.value) {
 			return fmt.Errorf("%s is not finite", a.name)
 		}
@@ -36,6 +36,10 @@ func (n *Node) checkUsed(used *Node) error {
 		return within(n.C, maxChannels, "channels")
 	case OpConv:
 		return n.checkConv(used)
+	case OpQuantConv:
+		return n.checkQuantConv(used)
+	case OpQuantize, OpDequantize:
+		return n.checkQuantize(used)
 	case OpLeakyReLU:
 		used.Slope = n.Slope
 	case OpUpsample:

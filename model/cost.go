@@ -20,7 +20,7 @@ func (g *Graph) FLOPs(h, w int) (int64, error) {
 // those of Shapes.
 func (g *Graph) NodeFLOPs(i int, shapes []Shape) int64 {
 	n := &g.Nodes[i]
-	if n.Op != OpConv {
+	if !n.Op.Convolves() {
 		return 0
 	}
 	k := n.kernelShape(shapes[n.In[0]].C)
@@ -110,7 +110,7 @@ func (l *liveness) place(i int) {
 		for _, in := range n.In {
 			l.where[i] = append(l.where[i], l.where[in]...)
 		}
-	case OpLeakyReLU, OpSigmoid, OpInstanceNorm, OpAdd, OpMap, OpPReLU, OpAffine, OpLayerNorm, OpGroupNorm, OpSoftmax:
+	case OpLeakyReLU, OpSigmoid, OpInstanceNorm, OpAdd, OpMap, OpPReLU, OpAffine, OpLayerNorm, OpGroupNorm, OpSoftmax, OpQuantize, OpDequantize:
 		for _, in := range n.In {
 			if l.where[i] == nil && l.ends(in, i) {
 				l.where[i] = l.where[in]

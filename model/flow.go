@@ -105,6 +105,13 @@ func (g *Graph) flow(n *Node, channels []int, scales []scale) (int, scale, error
 		return c, s, same(n.In[1])
 	case OpBinary:
 		return g.flowBinary(n, channels, scales)
+	case OpDequantize:
+		return c, s, g.readsCodes(n)
+	case OpQuantConv:
+		if terms := int64(c) * int64(n.K) * int64(n.K); terms > maxQuantTerms {
+			return 0, s, fmt.Errorf("sums of %d products do not fit 32 bits for certain: want at most %d", terms, maxQuantTerms)
+		}
+		return n.C, s, g.readsCodes(n)
 	case OpConv:
 		if n.K != 0 {
 			return n.C, s, nil

@@ -21,11 +21,11 @@ func FormulaTensor(seed, name string, n int) []float32 {
 
 // FormulaParams makes every parameter of a valid graph from FormulaTensor's u:
 // the weight of a convolution is (2u-1)·sqrt(6/(1.04·fanIn)), its bias
-// (2u-1)·0.05, the weight of an instance norm 1+(2u-1)·0.2, its bias (2u-1)·0.1,
+// (2u-1)·0.05, integer weights are ⌊255u⌋-127, the weight of an instance norm 1+(2u-1)·0.2, its bias (2u-1)·0.1,
 // computed in float64 and rounded to float32.
 func FormulaParams(seed string, g *Graph) map[string]*Tensor {
 	type affine struct{ offset, scale float64 }
-	kinds := make(map[string]affine)
+	kinds, integers := make(map[string]affine), map[string]bool{}
 	specs := g.Params()
 	shapes := make(map[string][]int, len(specs))
 	for _, s := range specs {
@@ -37,6 +37,12 @@ func FormulaParams(seed string, g *Graph) map[string]*Tensor {
 			fanIn := elems(shapes[n.Weight][1:])
 			kinds[n.Weight] = affine{0, math.Sqrt(6 / (1.04 * float64(fanIn)))}
 			kinds[n.Bias] = affine{0, 0.05}
+		case OpQuantConv:
+			fanIn := elems(shapes[n.Weight][1:])
+			kinds[n.Weight] = affine{0, 0}
+			kinds[n.Scales] = affine{math.Sqrt(6/(1.04*float64(fanIn))) / 127 * float64(g.Nodes[n.In[0]].Step), 0}
+			kinds[n.Bias] = affine{0, 0.05}
+			integers[n.Weight] = true
 		case OpPReLU:
 			kinds[n.Weight] = affine{0.2, 0.1}
 		default:
@@ -47,13 +53,16 @@ func FormulaParams(seed string, g *Graph) map[string]*Tensor {
 	params := make(map[string]*Tensor, len(specs))
 	var wg sync.WaitGroup
 	for _, s := range specs {
-		t, kind := &Tensor{Shape: s.Shape}, kinds[s.Name]
+		t, kind, integer := &Tensor{Shape: s.Shape}, kinds[s.Name], integers[s.Name]
 		params[s.Name] = t
 		wg.Go(func() {
 			t.Data = FormulaTensor(seed, s.Name, int(elems(s.Shape)))
 			for i, u := range t.Data {
 				// Converted, so that no processor fuses the sum with the product.
 				t.Data[i] = float32(kind.offset + float64((2*float64(u)-1)*kind.scale))
+				if integer {
+					t.Data[i] = float32(math.Floor(255*float64(u)) - 127)
+				}
 			}
 		})
 	}

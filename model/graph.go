@@ -73,11 +73,18 @@ const (
 	OpLRN
 	// OpSoftmax is e^x divided by the sum of that over the channels.
 	OpSoftmax
+	// OpQuantize makes codes of samples: integers of 8 bits. See quantize.go.
+	OpQuantize
+	// OpDequantize is (x - Zero)·Step of the codes that an OpQuantize made.
+	OpDequantize
+	// OpQuantConv is a convolution with K of the codes that an OpQuantize made, by integer
+	// weights, summed exactly: Σ(x - zero)·Weight, times Scales[c], plus Bias[c].
+	OpQuantConv
 )
 
 var opNames = [...]string{"input", "conv", "leaky_relu", "max_pool", "upsample", "concat", "add", "pixel_shuffle", "sigmoid", "instance_norm",
 	"map", "prelu", "affine", "binary", "slice", "crop", "pad", "depth_to_space", "space_to_depth", "resize", "pool",
-	"global_pool", "reduce_channels", "layer_norm", "group_norm", "lrn", "softmax"}
+	"global_pool", "reduce_channels", "layer_norm", "group_norm", "lrn", "softmax", "quantize", "dequantize", "quant_conv"}
 
 func (op Op) String() string {
 	if int(op) < len(opNames) {
@@ -92,13 +99,13 @@ type Node struct {
 	Op   Op
 	In   []int // indices of the nodes whose values it reads; all smaller than its own
 
-	C            int     // OpInput, OpConv, OpSlice: channels of the value made
-	K            int     // OpConv: side of the kernel, odd; 0 if Window says it
+	C            int     // OpInput, OpConv, OpQuantConv, OpSlice: channels of the value made
+	K            int     // OpConv, OpQuantConv: side of the kernel, odd; 0 if Window says it
 	Slope        float32 // OpLeakyReLU
 	AlignCorners bool    // OpUpsample: source coordinate y·(h-1)/(2h-1) instead of (y+0.5)/2-0.5
 	Eps          float32 // of norms
 	Window       Window  // OpConv with K 0, OpPool; OpPad, OpCrop: its sides and strides alone
-	Pad          PadMode // OpConv, OpPad
+	Pad          PadMode // OpConv, OpQuantConv, OpPad
 	Groups       int     // OpConv with K 0, OpGroupNorm
 	Func         Func    // OpMap
 	Binary       Binary  // OpBinary
@@ -111,10 +118,14 @@ type Node struct {
 	Size         int     // OpLRN
 	Alpha, Beta  float32 // OpMap, OpLRN; OpPad: the value
 	Power        float32 // OpLRN; OpPool and OpGlobalPool by ReduceLP: the exponent
+	Step         float32 // OpQuantize, OpDequantize: the difference of samples whose codes differ by one
+	Zero         int     // OpQuantize, OpDequantize: the code of zero
+	Signed       bool    // OpQuantize: codes are -128..127, not 0..255
 
-	// Names of the parameter tensors: of OpConv, OpInstanceNorm, OpLayerNorm, OpGroupNorm
-	// and OpAffine; of OpPReLU, and of OpBinary with one input, Weight alone.
+	// Names of the parameter tensors: of OpConv, OpQuantConv, OpInstanceNorm, OpLayerNorm,
+	// OpGroupNorm and OpAffine; of OpPReLU, and of OpBinary with one input, Weight alone.
 	Weight, Bias string
+	Scales       string // OpQuantConv: the name of one more, a factor for each output
 }
 
 // Graph is a network as data: nodes in an order in which they can be run.

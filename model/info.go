@@ -60,7 +60,7 @@ func (m *Model) Info(photoH, photoW int) (*Info, error) {
 	}
 	for i, needed := range g.Needed() {
 		n := &g.Nodes[i]
-		if !needed || n.Op != OpConv {
+		if !needed || !n.Op.Convolves() {
 			continue
 		}
 		flops := g.NodeFLOPs(i, shapes)

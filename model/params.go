@@ -20,7 +20,10 @@ func (m *Model) Validate() error {
 	if err := m.Convention.validate(); err != nil {
 		return err
 	}
-	return checkParams(m.Graph.Params(), m.Params)
+	if err := checkParams(m.Graph.Params(), m.Params); err != nil {
+		return err
+	}
+	return checkCodes(m.Graph, m.Params)
 }
 
 // checkParams compares parameters with what a graph asks for.

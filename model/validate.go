@@ -124,13 +124,16 @@ func (g *Graph) params(channels []int) ([]ParamSpec, error) {
 		var err error
 		if n.Weight != "" {
 			shape := []int{channels[i]}
-			if n.Op == OpConv {
+			if n.Op.Convolves() {
 				shape = n.kernelShape(channels[n.In[0]])
 			}
 			err = add(n.Name, n.Weight, shape...)
 		}
 		if err == nil && n.Bias != "" {
 			err = add(n.Name, n.Bias, channels[i])
+		}
+		if err == nil && n.Scales != "" {
+			err = add(n.Name, n.Scales, channels[i])
 		}
 		if err != nil {
 			return nil, err

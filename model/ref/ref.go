@@ -6,6 +6,7 @@
 //     This is the contract.
 //   - conv.go: a convolution in float32 that computes the same sums in blocks, by
 //     Gonum's product of matrices, more than ten times faster.
+//   - quantize.go: codes of 8 bits and their convolution.
 //   - run.go: walks a graph, frees what is no longer needed.
 //   - parallel.go: work spread over the cores.
 //

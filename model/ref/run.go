@@ -97,7 +97,7 @@ func (e *executor[T]) param(name string) []float32 { return e.m.Params[name].Dat
 // sample overwrites its first input if nothing reads that later.
 func (e *executor[T]) target(i int, n *model.Node) []T {
 	switch n.Op {
-	case model.OpLeakyReLU, model.OpSigmoid, model.OpAdd, model.OpInstanceNorm, model.OpMap, model.OpPReLU, model.OpAffine:
+	case model.OpLeakyReLU, model.OpSigmoid, model.OpAdd, model.OpInstanceNorm, model.OpMap, model.OpPReLU, model.OpAffine, model.OpQuantize, model.OpDequantize:
 		if e.last[n.In[0]] == i {
 			return e.values[n.In[0]]
 		}
@@ -120,6 +120,12 @@ func (e *executor[T]) compute(ctx context.Context, i int, n *model.Node) error {
 			return windowConv(ctx, e.pool, dst, src, first, s, e.param(n.Weight), e.param(n.Bias), n)
 		}
 		return e.conv(ctx, e.pool, dst, src, first, e.param(n.Weight), e.param(n.Bias), n.K, n.Pad)
+	case model.OpQuantConv:
+		return e.quantConv(ctx, dst, src, first, n)
+	case model.OpQuantize:
+		task = func(c int) { quantize(plane(c), source(c), n) }
+	case model.OpDequantize:
+		task = func(c int) { dequantize(plane(c), source(c), n) }
 	case model.OpConcat:
 		for _, in := range n.In {
 			dst = dst[copy(dst, e.values[in]):]
