@@ -40,6 +40,8 @@ type Caps struct {
 	// accumulators and unrolled loops, so that only the plain algorithm is for it.
 	Plain bool
 
+	VNNI bool // a CPU's VPDPBUSD, which its compiler takes: see ProbeVNNI
+
 	Matrix    bool // matrix units that package conv/mma can use
 	Warpgroup bool // and that package conv/wgmma can use by the warpgroup
 }
@@ -87,6 +89,9 @@ type Shape struct {
 	Pad model.PadMode
 	// Window, if not nil, is the kernel instead of K, which is 0 then.
 	Window *Window
+	// Codes says that the source is codes of 8 bits (see planar), and Store that the destination is.
+	// The residual is of samples.
+	Codes, Store bool
 }
 
 // Window is a kernel of any sides, strides, dilations, pads and groups over one source with
@@ -130,6 +135,9 @@ type Args struct {
 	// of what is applied after them.
 	Scales   planar.Ring
 	PreSlope float32
+
+	// Of shapes with Codes: what made the source's, and what makes the destination's.
+	Zero, Store Quantizer
 }
 
 // SlopesAt is the Args.Slope of shapes with PReLU: the slopes of the outputs are in packed from

@@ -62,6 +62,9 @@ func (s Shape) check() error {
 	if s.Window != nil {
 		return fmt.Errorf("conv: a convolution that is not square or not of stride 1: %s does", Windowed{}.Name())
 	}
+	if s.Codes || s.Store {
+		return fmt.Errorf("conv: a convolution of codes of 8 bits: %s does", DirectCodes{}.Name())
+	}
 	if s.K < 1 || s.OutC < 1 || s.H < 1 || s.W < 1 || len(s.SrcC) < 1 || len(s.SrcC) > MaxSources {
 		return fmt.Errorf("conv: %d sources to %d channels of %dx%d by a kernel of side %d is no convolution", len(s.SrcC), s.OutC, s.H, s.W, s.K)
 	}

@@ -6,8 +6,6 @@ import (
 	"sort"
 	"sync"
 	"sync/atomic"
-
-	"enhance/internal/fuse"
 )
 
 // This file searches what stays on the device and how fast sections advance.
@@ -234,7 +232,7 @@ func (s *sectioning) chooseSpill(worst int, room int64, paces []pace) int {
 	}
 	best, score := -1, 0.0
 	for _, t := range s.crossing[worst] {
-		if !s.keep[t] || s.req.Program.Tensors[t].Storage != fuse.Activation {
+		if !s.keep[t] || !s.req.Program.Tensors[t].Storage.Planes() {
 			continue
 		}
 		relief := 0.0

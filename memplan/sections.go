@@ -2,8 +2,6 @@ package memplan
 
 import (
 	"slices"
-
-	"enhance/internal/fuse"
 )
 
 // This file plans networks with instance norm, whose statistics need whole
@@ -63,7 +61,7 @@ func (s *sectioning) begin(all bool) {
 	p := s.req.Program
 	s.residents, s.overlaps = newResidents(len(p.Tensors), s.n), nil
 	for t := range s.keep {
-		s.set(t, s.keeps(t) && (all || p.Tensors[t].Storage != fuse.Activation))
+		s.set(t, s.keeps(t) && (all || !p.Tensors[t].Storage.Planes()))
 	}
 }
 
@@ -71,7 +69,7 @@ func (s *sectioning) begin(all bool) {
 // one buffer then. Statistics and scales are read whole, so they have to.
 func (s *sectioning) keeps(t int) bool {
 	p := s.req.Program
-	return t != p.Input && t != p.Output && (s.allocates(s.bytes(t)) || p.Tensors[t].Storage != fuse.Activation)
+	return t != p.Input && t != p.Output && (s.allocates(s.bytes(t)) || !p.Tensors[t].Storage.Planes())
 }
 
 // allocates reports whether n bytes in one buffer are tried.

@@ -3,8 +3,6 @@ package memplan
 import (
 	"cmp"
 	"slices"
-
-	"enhance/internal/fuse"
 )
 
 // This file finds the smallest plan in sections, which decides whether any fits.
@@ -101,7 +99,7 @@ func (s *sectioning) exchangeIn(k int, paces []pace, better func([]pace) bool) b
 		}
 	}
 	for _, t := range s.crossing[k] {
-		if !s.req.spills() || !s.keeps(t) || s.req.Program.Tensors[t].Storage != fuse.Activation {
+		if !s.req.spills() || !s.keeps(t) || !s.req.Program.Tensors[t].Storage.Planes() {
 			continue
 		}
 		was, raised := s.keep[t], slices.Clone(paces) // only a whole plane takes over another's place

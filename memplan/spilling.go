@@ -2,8 +2,6 @@ package memplan
 
 import (
 	"sort"
-
-	"enhance/internal/fuse"
 )
 
 // This file sends rows that only wait for a reader far behind through the host, within one section.
@@ -91,7 +89,7 @@ func (r *Request) savings(rows int, p *Plan) []use {
 		for _, t := range r.facts.reads[i] {
 			ring, tensor := p.reads[i][t], r.Program.Tensors[t]
 			held := p.Rings[ring].Rows
-			if t == r.Program.Input || tensor.Storage != fuse.Activation {
+			if t == r.Program.Input || !tensor.Storage.Planes() {
 				continue
 			}
 			lag := r.lag(i, t, ring, p)

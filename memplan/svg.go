@@ -6,8 +6,6 @@ import (
 	"html"
 	"io"
 	"math"
-
-	"enhance/internal/fuse"
 )
 
 // This file draws a plan: across, the steps in the order of the plan; up, the
@@ -126,7 +124,7 @@ func (c *canvas) uses() {
 			c.kinds[i] = kindInput
 		case r.Tensor == p.Program.Output:
 			c.kinds[i] = kindOutput
-		case p.Program.Tensors[r.Tensor].Storage != fuse.Activation:
+		case !p.Program.Tensors[r.Tensor].Storage.Planes():
 			c.kinds[i] = kindStatistics
 		case filled[i]:
 			c.kinds[i] = kindSpilled

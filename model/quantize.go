@@ -16,6 +16,10 @@ import (
 // A convolution of codes sums exactly, in 32 bits: sums of integers have no order, so that its result
 // is the same on every device. The sum s becomes fma(float32(s), Scales[c], Bias[c]), rounded once.
 
+// maxQuantKernel bounds the side of a kernel over codes: no network has larger ones, and rims of rows on devices reach no
+// further.
+const maxQuantKernel = 9
+
 // maxQuantTerms bounds the products of one sum: each is at most 255·128.
 const maxQuantTerms = math.MaxInt32 / (255 * 128)
 
@@ -92,8 +96,8 @@ func (n *Node) checkQuantConv(used *Node) error {
 	if n.Pad > PadEdge {
 		return fmt.Errorf("unknown padding %d of a convolution", n.Pad)
 	}
-	if n.K < 1 || n.K > maxKernel || n.K%2 == 0 {
-		return fmt.Errorf("kernel of %dx%d: want an odd side of 1..%d", n.K, n.K, maxKernel)
+	if n.K < 1 || n.K > maxQuantKernel || n.K%2 == 0 {
+		return fmt.Errorf("kernel of %dx%d: want an odd side of 1..%d", n.K, n.K, maxQuantKernel)
 	}
 	if n.Scales == "" || n.Scales == n.Weight || n.Scales == n.Bias {
 		return fmt.Errorf("scales %q: want a name of their own", n.Scales)

@@ -76,7 +76,7 @@ func TestValidateCodes(t *testing.T) {
 		"no codes":          {func(g *Graph) { g.Nodes[2].In = []int{0} }, "makes no codes"},
 		"no scales":         {func(g *Graph) { g.Nodes[2].Scales = "" }, "a name of their own"},
 		"even kernel":       {func(g *Graph) { g.Nodes[2].K = 2 }, "odd side"},
-		"too many products": {func(g *Graph) { g.Nodes[2].K = 257 }, "do not fit 32 bits"},
+		"too many products": {func(g *Graph) { g.Nodes[0].C, g.Nodes[2].K = 1000, 9 }, "do not fit 32 bits"},
 	} {
 		g := codes()
 		if err := g.Validate(); err != nil {

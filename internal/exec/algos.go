@@ -138,7 +138,7 @@ func (s *AlgoSpec) Match(p *fuse.Program) error {
 	for _, c := range s.clauses {
 		found, example := false, ""
 		for i := range p.Steps {
-			if step := &p.Steps[i]; step.Kind == fuse.Conv && !step.Windowed() {
+			if step := &p.Steps[i]; step.Selectable() {
 				found, example = found || c.matches(step.Name), step.Name
 			}
 		}

@@ -85,6 +85,13 @@ var windowFamilies = []family{
 	}},
 }
 
+// codesFamilies are those of convolutions of codes, which tuning leaves alone too.
+var codesFamilies = []family{
+	{why: "codes of 8 bits", choose: func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
+		return conv.DirectCodes{}, nil
+	}},
+}
+
 // alone is a choice that makes nothing.
 func alone(choose func(conv.Caps, conv.Shape, conv.Arithmetic) conv.Algo) func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
 	return func(c conv.Caps, s conv.Shape, a conv.Arithmetic) (conv.Algo, conv.Impl) { return choose(c, s, a), nil }
@@ -127,8 +134,11 @@ func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
 	var smallest Choice
 	least, large := int64(math.MaxInt64), ""
 	families := families
-	if s.Window != nil {
+	switch {
+	case s.Window != nil:
 		families, direct = windowFamilies, conv.Windowed{}
+	case s.Codes:
+		families, direct = codesFamilies, conv.DirectCodes{}
 	}
 	for _, f := range families {
 		algo, impl := f.choose(c, s, a)
@@ -292,7 +302,7 @@ func (j *Job) chooseAlgos() error {
 func (j *Job) chooseAlgo(i int, shape conv.Shape) (err error) {
 	step := &j.steps[i]
 	var c Choice
-	if j.opt.Algo != nil && shape.Window == nil {
+	if j.opt.Algo != nil && j.Program.Steps[i].Selectable() {
 		c.Algo, c.Why = j.opt.Algo(j.Program.Steps[i].Name, shape), "asked for"
 	}
 	asked := c.Algo != nil
@@ -371,6 +381,7 @@ func ShapeOf(p *fuse.Program, s *fuse.Step) conv.Shape {
 	for _, v := range s.Src {
 		shape.SrcC = append(shape.SrcC, v.C)
 	}
+	shape.Codes, shape.Store = s.Integer(), s.Store != nil
 	if s.Windowed() {
 		src := p.Tensors[s.Src[0].Tensor]
 		shape.Window = &conv.Window{Window: s.Node.Window, Groups: s.Node.Groups, SrcH: src.H, SrcW: src.W, Pad: s.Node.Pad}

@@ -204,6 +204,12 @@ func (e *Engine) launch(i, y0, y1 int) error {
 		if s.Act == fuse.PReLU {
 			a.Slope = conv.SlopesAt(e.steps[i].conv.PackedLen())
 		}
+		if s.Integer() {
+			a.Zero, _ = ops.CodesOf(s.From)
+			if s.Store != nil {
+				a.Store, _ = ops.CodesOf(s.Store)
+			}
+		}
 		if s.Affine != fuse.None {
 			a.Scales = e.source(i, fuse.View{Tensor: s.Affine, C0: s.Src[0].C0, C: s.Src[0].C})
 		}

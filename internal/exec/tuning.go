@@ -67,7 +67,7 @@ func tunedAs(s conv.Shape) conv.Shape {
 // tuned is the choice that the table has for a shape, false if it has none or one that
 // cannot do it; the latter would be that of another build.
 func (j *Job) tuned(s conv.Shape) (Choice, bool) {
-	if s.Window != nil {
+	if s.Window != nil || s.Codes {
 		return Choice{}, false
 	}
 	key := tune.Key(tunedAs(s), j.arith.String())
@@ -159,7 +159,7 @@ func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) ([]
 	var tasks []tune.Task
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.Kind != fuse.Conv || s.Windowed() {
+		if !s.Selectable() {
 			continue
 		}
 		shape := tunedAs(ShapeOf(p, s))

@@ -63,7 +63,13 @@ func (j *Job) packParts(i int) [][]byte {
 		if s.Slopes != "" {
 			slopes = j.Model.Params[s.Slopes].Data
 		}
-		ps = append(ps, floatBytes(j.steps[i].packConv(weight.Data, bias.Data, slopes)...))
+		if s.Integer() {
+			q, _ := ops.CodesOf(s.From)
+			packed := c.(conv.Integer).PackCodes(&conv.IntegerWeights{Weights: weight.Data, Factors: j.Model.Params[s.Factors].Data, Bias: bias.Data, Zero: q.Zero})
+			ps = append(ps, floatBytes(packed, slopes))
+		} else {
+			ps = append(ps, floatBytes(j.steps[i].packConv(weight.Data, bias.Data, slopes)...))
+		}
 	}
 	if s.Kind == fuse.Affine {
 		ps = append(ps, floatBytes(j.normParams(s)))

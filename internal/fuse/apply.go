@@ -82,6 +82,8 @@ func (f *fuser) lowerGlobalPool(i int, n *model.Node) {
 // padded as the program is.
 func (f *fuser) window(n *model.Node) *model.Node {
 	switch {
+	case n.Op == model.OpQuantConv:
+		return nil
 	case n.K == 0:
 		return n
 	case n.K == 1 || n.Pad == f.p.Pad:

@@ -8,7 +8,7 @@ func Fuse(g *model.Graph, h, w int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fuser{g: g, shapes: shapes, p: &Program{Pad: padding(g)}, val: make([][]View, len(g.Nodes)), users: make([][]int, len(g.Nodes)), joins: map[int]int{}, stats: map[int]int{}, unary: map[string]int{}}
+	f := &fuser{g: g, shapes: shapes, p: &Program{Pad: padding(g)}, val: make([][]View, len(g.Nodes)), users: make([][]int, len(g.Nodes)), joins: map[int]int{}, stats: map[int]int{}, unary: map[string]int{}, codes: map[int]int{}}
 	needed := g.Needed()
 	needed[0] = true // the host fills it even if the result is a constant
 	for i, n := range g.Nodes {
@@ -31,15 +31,20 @@ func Fuse(g *model.Graph, h, w int) (*Program, error) {
 	}
 	f.p.Input = f.val[0][0].Tensor
 	f.p.Output = f.output()
+	f.p.storeCodes()
 	return f.p, nil
 }
 
-// padding is how most of a graph's convolutions are padded, which count by their outputs and taps.
+// padding is how most of a graph's convolutions are padded, which count by their outputs and taps, those of codes
+// before all others.
 func padding(g *model.Graph) model.PadMode {
 	var count [model.PadConstant + 1]int
 	for _, n := range g.Nodes {
 		if n.Op == model.OpConv && n.K > 1 {
 			count[n.Pad] += n.C * n.K * n.K
+		}
+		if n.Op == model.OpQuantConv && n.K > 1 { // which cannot be padded otherwise
+			count[n.Pad] += n.C * n.K * n.K << 20
 		}
 		if w := n.Window; n.Op == model.OpConv && n.K == 0 && max(w.Left, w.Right) > 0 {
 			count[n.Pad] += n.C * w.KH * w.KW / n.Groups
@@ -66,6 +71,7 @@ type fuser struct {
 	joins  map[int]int    // stored concatenation -> the tensor its first branch made
 	unary  map[string]int // operation and operand -> result
 	stats  map[int]int    // tensor -> its statistics
+	codes  map[int]int    // OpQuantize -> its tensor of codes
 	taken  []bool         // by node: a convolution's tail makes its value
 }
 
@@ -96,7 +102,7 @@ func (f *fuser) planTails() {
 	f.tails = make([]*tail, len(g.Nodes))
 	chainEnd := map[int]int{} // last node of a chain -> its conv
 	for i, n := range g.Nodes {
-		if n.Op != model.OpConv {
+		if !n.Op.Convolves() {
 			continue
 		}
 		t := &tail{norm: -1, last: i, join: -1, add: -1, res: -1}
@@ -240,8 +246,12 @@ func (f *fuser) lower(i int) error {
 	switch n.Op {
 	case model.OpInput:
 		f.val[i] = f.whole(f.tensor(n.Name, Activation, f.shapes[i]))
-	case model.OpConv:
+	case model.OpConv, model.OpQuantConv:
 		return f.lowerConv(i)
+	case model.OpQuantize:
+		f.lowerQuantize(i)
+	case model.OpDequantize:
+		f.lowerDequantize(i)
 	case model.OpConcat:
 		for _, in := range n.In {
 			f.val[i] = append(f.val[i], f.val[in]...)

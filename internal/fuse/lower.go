@@ -13,7 +13,11 @@ import (
 func (f *fuser) lowerConv(i int) error {
 	n, t := f.g.Nodes[i], f.tails[i]
 	window := f.window(&n)
-	if len(f.val[n.In[0]]) > MaxSources || window != nil {
+	if n.Op == model.OpQuantConv {
+		if n.K > 1 && n.Pad != f.p.Pad {
+			return fmt.Errorf("fuse: %s is a convolution of codes that is padded otherwise than most convolutions of the network are: that is not run on devices", n.Name)
+		}
+	} else if len(f.val[n.In[0]]) > MaxSources || window != nil {
 		f.gather(n.In[0])
 	}
 	end, final := t.end(), t.final()
@@ -35,6 +39,10 @@ func (f *fuser) lowerConv(i int) error {
 		K: n.K, Weight: n.Weight, Bias: n.Bias}
 	if window != nil {
 		s.K, s.Node = 0, window
+	}
+	if n.Op == model.OpQuantConv {
+		s.Factors, s.From = n.Scales, &f.g.Nodes[n.In[0]]
+		s.Src = f.whole(f.codes[n.In[0]])
 	}
 	if t.norm < 0 {
 		s.Act, s.Slope, s.Slopes = t.act, t.slope, t.slopes
@@ -134,7 +142,7 @@ func (f *fuser) finishNorm(i, raw, end, final int) {
 
 // convOfChain walks back from the end of a conv chain to its convolution.
 func (f *fuser) convOfChain(end int) int {
-	for f.g.Nodes[end].Op != model.OpConv {
+	for !f.g.Nodes[end].Op.Convolves() {
 		end = f.g.Nodes[end].In[0]
 	}
 	return end

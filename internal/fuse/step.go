@@ -89,7 +89,12 @@ const (
 	Stats
 	// Scales is one row of C scales and C shifts, float32.
 	Scales
+	// Codes rows hold codes of 8 bits, four channels in a word: see package planar.
+	Codes
 )
+
+// Planes reports whether rows hold samples of planes, or their codes.
+func (s Storage) Planes() bool { return s == Activation || s == Codes }
 
 // Tensor is a value that is stored between steps.
 type Tensor struct {
@@ -135,6 +140,12 @@ type Step struct {
 
 	K            int // Conv; 0 if Node says its window
 	Weight, Bias string
+	// Conv of codes (see model.OpQuantConv): the factors of its outputs, "" if it is none. Its
+	// source is one tensor of codes, which the OpQuantize From made, as is that of an OpDequantize.
+	Factors string
+	From    *model.Node
+	// Conv of codes whose destination is codes: the OpQuantize that makes them of what would be stored.
+	Store        *model.Node
 	Act          Act
 	Slope        float32 // LeakyReLU, Clipped
 	Slopes       string  // PReLU: the parameter
@@ -189,6 +200,12 @@ func (p *Program) FLOPs(s *Step, rows int) int64 {
 	}
 	return 2 * int64(s.K*s.K) * int64(c) * int64(s.Dst.C) * int64(rows) * int64(p.Tensors[s.Dst.Tensor].W)
 }
+
+// Integer reports whether the step is a convolution of codes.
+func (s *Step) Integer() bool { return s.Factors != "" }
+
+// Selectable reports whether the step is a convolution for which there are several algorithms.
+func (s *Step) Selectable() bool { return s.Kind == Conv && !s.Windowed() && !s.Integer() }
 
 // Windowed reports whether the step is a convolution by the window of its Node.
 func (s *Step) Windowed() bool { return s.Kind == Conv && s.K == 0 }

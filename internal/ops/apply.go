@@ -15,9 +15,12 @@ import (
 //go:embed apply.cl
 var applyCL string
 
+//go:embed codes.cl
+var codesCL string
+
 // ApplySource is the text of the kernels of steps of kind Apply, RowReduce and Merge, without
 // the prelude: a program of its own, which networks without such steps do not compile.
-func ApplySource() string { return linesCL + applyCL }
+func ApplySource() string { return linesCL + applyCL + planar.CodesSource() + codesCL }
 
 // Applies reports whether a step is done by Apply.
 func Applies(s *fuse.Step) bool {
@@ -91,8 +94,9 @@ type Applier struct {
 // NewApplier takes the kernels from a program built with ApplySource.
 func NewApplier(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Applier, error) {
 	a := &Applier{caps: c, q: q, kernels: map[string]*clrt.Kernel{}}
-	for _, name := range []string{"map", "channel", "binary", "move", "pool", "across", "resize", "row_reduce", "merge"} {
-		k, err := p.Kernel("apply_" + name)
+	for _, name := range []string{"apply_map", "apply_channel", "apply_binary", "apply_move", "apply_pool", "apply_across", "apply_resize", "apply_row_reduce", "apply_merge",
+		"codes_quantize", "codes_number", "codes_dequantize"} {
+		k, err := p.Kernel(name)
 		if err != nil {
 			a.Close()
 			return nil, err
@@ -116,12 +120,21 @@ func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params
 	args := new(conv.KernelArgs).Ring(src[0])
 	switch {
 	case s.Kind == fuse.RowReduce:
-		return a.launch("row_reduce", args.Ring(dst).Int(y0, int(n.Reduce)).Float(n.Power), dst.C, y1-y0)
+		return a.launch("apply_row_reduce", args.Ring(dst).Int(y0, int(n.Reduce)).Float(n.Power), dst.C, y1-y0)
 	case s.Kind == fuse.Merge:
-		return a.launch("merge", args.Ring(dst).Int(int(n.Reduce)).Float(n.Power).Int(src[0].W), dst.C)
+		return a.launch("apply_merge", args.Ring(dst).Int(int(n.Reduce)).Float(n.Power).Int(src[0].W), dst.C)
 	}
 	kernel, side := "", 1
 	switch n.Op {
+	case model.OpQuantize:
+		q, least := CodesOf(n)
+		if args.Ring(dst).Int(y0).Float(q.Inverse).Float(float32(q.Zero)); dst.Codes {
+			return a.launch("codes_quantize", args, (dst.W+7)/8, dst.C, y1-y0)
+		}
+		return a.launch("codes_number", args.Float(least), (dst.W+7)/8, dst.C, y1-y0)
+	case model.OpDequantize:
+		q, _ := CodesOf(s.From)
+		return a.launch("codes_dequantize", args.Ring(dst).Int(y0).Float(n.Step).Int(n.Zero-s.From.Zero+q.Zero), (dst.W+7)/8, dst.C, y1-y0)
 	case model.OpMap:
 		kernel, side = "map", 8
 		args.Ring(dst).Int(y0, int(n.Func)).Float(n.Alpha).Float(n.Beta)
@@ -174,14 +187,20 @@ func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params
 			kind = 3
 		}
 		args.Ring(dst).Int(y0, kind, int(n.Reduce), n.Size).Float(alpha).Float(n.Beta).Float(n.Power).Buffer(params)
-		return a.launch("across", args, dst.W, 1, y1-y0)
+		return a.launch("apply_across", args, dst.W, 1, y1-y0)
 	case model.OpResize:
 		kernel = "resize"
 		args.Ring(dst).Int(y0, s.Rows[0].N).Buffer(params)
 	default:
 		return fmt.Errorf("ops: step %s: no kernel for %s", s.Name, n.Op)
 	}
-	return a.launch(kernel, args, (dst.W+side-1)/side, dst.C, y1-y0)
+	return a.launch("apply_"+kernel, args, (dst.W+side-1)/side, dst.C, y1-y0)
+}
+
+// CodesOf gives the bytes that hold the codes of an OpQuantize, and the least of its codes, which is byte 0.
+func CodesOf(n *model.Node) (q conv.Quantizer, least float32) {
+	low, _ := n.Codes()
+	return conv.Quantizer{Inverse: n.Inverse(), Zero: n.Zero - low}, float32(low)
 }
 
 // launch starts a kernel over items, the first along lines.

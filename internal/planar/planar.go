@@ -14,6 +14,11 @@
 // Vector loads may run past the last line of a ring by less than Overrun
 // samples, which the ring's buffer has room for.
 //
+// Codes of 8 bits (fuse.Codes) lie four channels to a word of 32 bits: byte b of word x of line g is
+// the code of channel 4g+b at column x. The words are as samples of float32 elsewhere, with pad, rim and pitch;
+// a tensor of C channels has ⌈C/4⌉ lines. Bytes are codes of 0..255, signed codes plus 128.
+// The bytes of channels beyond C, and the rim where planes are padded with zeros, hold the code of zero.
+//
 // Rows of statistics and scales (see package fuse) hold 2·C float32 without
 // padding.
 package planar
@@ -62,7 +67,10 @@ func (p Precision) Bytes() int64 {
 
 // RowBytes is the size of one row of tensor t.
 func RowBytes(t fuse.Tensor, p Precision) int64 {
-	if t.Storage != fuse.Activation {
+	switch t.Storage {
+	case fuse.Codes:
+		return int64(Words(t.C)) * int64(Pitch(t.W)) * 4
+	case fuse.Stats, fuse.Scales:
 		return int64(t.C) * 8
 	}
 	return int64(t.C) * int64(Pitch(t.W)) * p.Bytes()
@@ -70,13 +78,20 @@ func RowBytes(t fuse.Tensor, p Precision) int64 {
 
 // RimBytes is what a ring of tensor t needs besides its rows.
 func RimBytes(t fuse.Tensor, p Precision) int64 {
-	if t.Storage != fuse.Activation {
+	switch t.Storage {
+	case fuse.Codes:
+		return Overrun * 4
+	case fuse.Stats, fuse.Scales:
 		return 0
 	}
 	return Overrun * p.Bytes()
 }
 
-// Ring is a tensor on the device, or some of its channels.
+// Words is how many words the codes of c channels take.
+func Words(c int) int { return (c + fuse.CodesInWord - 1) / fuse.CodesInWord }
+
+// Ring is a tensor on the device, or some of its channels. The channels of a ring of codes are
+// words of four.
 type Ring struct {
 	Buf   *clrt.Buffer
 	Base  int64 // bytes from the start of Buf to slot 0, a multiple of BaseAlign
@@ -86,6 +101,7 @@ type Ring struct {
 	CAll  int   // channels of the tensor
 	H, W  int
 	Pitch int
+	Codes bool
 }
 
 // BaseAlign is the unit of a ring's place in its buffer. Rings share buffers by
@@ -95,11 +111,18 @@ const BaseAlign = 64
 
 // NewRing describes tensor t stored in buf, from byte base on, with rows slots.
 func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
-	return Ring{Buf: buf, Base: base, Rows: rows, C: t.C, CAll: t.C, H: t.H, W: t.W, Pitch: Pitch(t.W)}
+	r := Ring{Buf: buf, Base: base, Rows: rows, C: t.C, CAll: t.C, H: t.H, W: t.W, Pitch: Pitch(t.W)}
+	if t.Storage == fuse.Codes {
+		r.Codes, r.C, r.CAll = true, Words(t.C), Words(t.C)
+	}
+	return r
 }
 
-// Slice is the view of channels [c0, c0+c).
+// Slice is the view of the tensor's channels [c0, c0+c); of codes, c0 is a multiple of four.
 func (r Ring) Slice(c0, c int) Ring {
+	if r.Codes {
+		c0, c = c0/fuse.CodesInWord, Words(c)
+	}
 	r.C0, r.C = r.C0+c0, c
 	return r
 }
@@ -111,6 +134,12 @@ func (r Ring) Arg() [8]int32 {
 
 //go:embed prelude.cl
 var prelude string
+
+//go:embed codes.cl
+var codesCL string
+
+// CodesSource is what stands after [Source] in programs whose kernels read or write codes.
+func CodesSource() string { return codesCL }
 
 // ActSource is what stands before [Source] in a program whose kernels apply act. Its expression
 // holds for vectors too.

@@ -67,8 +67,11 @@ func Check(plan *memplan.Plan, req *memplan.Request) error {
 
 // lines is the number of lines in a row of tensor t.
 func (r *replay) lines(t int) int {
-	if r.p.Tensors[t].Storage == fuse.Activation {
+	switch r.p.Tensors[t].Storage {
+	case fuse.Activation:
 		return r.p.Tensors[t].C
+	case fuse.Codes:
+		return (r.p.Tensors[t].C + fuse.CodesInWord - 1) / fuse.CodesInWord
 	}
 	return 1
 }
@@ -245,10 +248,13 @@ func (r *replay) rowsRead(s *fuse.Step, v fuse.View, y int) []int {
 
 // channels are the lines of a view.
 func (r *replay) channels(v fuse.View) (c0, c1 int) {
-	if r.p.Tensors[v.Tensor].Storage != fuse.Activation {
-		return 0, 1
+	switch r.p.Tensors[v.Tensor].Storage {
+	case fuse.Activation:
+		return v.C0, v.C0 + v.C
+	case fuse.Codes:
+		return v.C0 / fuse.CodesInWord, (v.C0 + v.C + fuse.CodesInWord - 1) / fuse.CodesInWord
 	}
-	return v.C0, v.C0 + v.C
+	return 0, 1
 }
 
 // readView reads one row of a view for row y of step i's launch over [y0,y1).

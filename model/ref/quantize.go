@@ -16,10 +16,7 @@ func (e *executor[T]) quantConv(ctx context.Context, dst, src []T, s model.Shape
 	area, taps := s.H*s.W, n.K*n.K
 	zero := T(e.m.Graph.Nodes[n.In[0]].Zero)
 	weight, scales, bias := e.param(n.Weight), e.param(n.Scales), e.param(n.Bias)
-	each := min(max(exactTerms/taps, 1), s.C) // channels whose sums float32 holds
-	if taps > exactTerms {
-		return e.quantConvPlain(ctx, dst, src, s, n)
-	}
+	each := min(exactTerms/taps, s.C) // channels whose sums float32 holds
 	sums, part, none := make([]int32, len(dst)), make([]T, len(dst)), make([]float32, n.C)
 	for first := 0; first < s.C; first += each {
 		c := min(each, s.C-first)
@@ -40,29 +37,6 @@ func (e *executor[T]) quantConv(ctx context.Context, dst, src []T, s model.Shape
 	return e.pool.each(ctx, n.C, func(_, o int) {
 		for i, sum := range sums[o*area:][:area] {
 			dst[o*area+i] = T(model.FMA(float32(sum), scales[o], bias[o]))
-		}
-	})
-}
-
-// quantConvPlain is quantConv by loops over integers.
-func (e *executor[T]) quantConvPlain(ctx context.Context, dst, src []T, s model.Shape, n *model.Node) error {
-	zero := int32(e.m.Graph.Nodes[n.In[0]].Zero)
-	weight, scales, bias := e.param(n.Weight), e.param(n.Scales), e.param(n.Bias)
-	return e.pool.each(ctx, n.C*s.H, func(_, task int) {
-		o, y := task/s.H, task%s.H
-		for x := range s.W {
-			var sum int32
-			for c := range s.C {
-				for i := range n.K {
-					for j := range n.K {
-						sy, sx := outside(y+i-n.K/2, s.H, n.Pad), outside(x+j-n.K/2, s.W, n.Pad)
-						if sy >= 0 && sx >= 0 {
-							sum += int32(weight[((o*s.C+c)*n.K+i)*n.K+j]) * (int32(src[(c*s.H+sy)*s.W+sx]) - zero)
-						}
-					}
-				}
-			}
-			dst[(o*s.H+y)*s.W+x] = T(model.FMA(float32(sum), scales[o], bias[o]))
 		}
 	})
 }

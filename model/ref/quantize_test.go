@@ -23,6 +23,29 @@ func quantNet(rng *rand.Rand, c, outs, k int, pad model.PadMode) *model.Model {
 		Output: model.OutputDisplaySRGB, Multiple: 1, MinSide: 1, ScaleNum: 1, ScaleDen: 1, Pack: [4][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}}}
 }
 
+// quantConvPlain is quantConv by loops over integers.
+func (e *executor[T]) quantConvPlain(ctx context.Context, dst, src []T, s model.Shape, n *model.Node) error {
+	zero := int32(e.m.Graph.Nodes[n.In[0]].Zero)
+	weight, scales, bias := e.param(n.Weight), e.param(n.Scales), e.param(n.Bias)
+	return e.pool.each(ctx, n.C*s.H, func(_, task int) {
+		o, y := task/s.H, task%s.H
+		for x := range s.W {
+			var sum int32
+			for c := range s.C {
+				for i := range n.K {
+					for j := range n.K {
+						sy, sx := outside(y+i-n.K/2, s.H, n.Pad), outside(x+j-n.K/2, s.W, n.Pad)
+						if sy >= 0 && sx >= 0 {
+							sum += int32(weight[((o*s.C+c)*n.K+i)*n.K+j]) * (int32(src[(c*s.H+sy)*s.W+sx]) - zero)
+						}
+					}
+				}
+			}
+			dst[(o*s.H+y)*s.W+x] = T(model.FMA(float32(sum), scales[o], bias[o]))
+		}
+	})
+}
+
 // TestQuantConv compares sums in blocks of float32 with sums of integers, at the largest codes and weights too.
 func TestQuantConv(t *testing.T) {
 	for seed := range uint64(12) {
