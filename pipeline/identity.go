@@ -48,31 +48,63 @@ func (s *Session) Identity() Identity {
 // Identity is that of the batch's first session.
 func (b *Batch) Identity() Identity { return b.sessions[0].Identity() }
 
-// Largest is the largest of sides, which ascend, for which the session's budgets have room for a photo of
-// so many rows and columns; 0 if for none, with why.
-func (s *Session) Largest(ctx context.Context, sides []int) (int, error) {
+// Room says for each of sides, which ascend, whether the session's budgets have room for a photo of
+// so many rows and columns: nil if they have, otherwise an error of class ClassBudget, for which
+// [Least] says how much would do.
+func (s *Session) Room(ctx context.Context, sides []int) ([]error, error) {
 	if err := forRAW(s.model, s.modelName); err != nil {
-		return 0, err
+		return nil, err
 	}
-	var why error
-	n := 0
-	for lo, hi := 0, len(sides); lo < hi; { // sides[:lo] have room, sides[hi:] have not
-		mid := (lo + hi) / 2
-		err := s.holds(ctx, sides[mid])
-		switch {
-		case err == nil:
-			lo = mid + 1
-			n = lo
-		case Classify(err) == ClassBudget:
-			hi, why = mid, err
-		default:
-			return 0, err
+	room := make([]error, len(sides))
+	plan := func(i int) (bool, error) {
+		if room[i] != nil {
+			return false, nil
+		}
+		err := s.holds(ctx, sides[i])
+		if err != nil && Classify(err) != ClassBudget {
+			return false, err
+		}
+		room[i] = err
+		return err == nil, nil
+	}
+	n := 0 // sides[:n] have room
+	for hi := len(sides); n < hi; {
+		mid := (n + hi) / 2
+		has, err := plan(mid)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			n = mid + 1
+		} else {
+			hi = mid
 		}
 	}
-	if n == 0 {
-		return 0, why
+	for i := n; i < len(sides); i++ {
+		if i > n && sides[i] > largestPlanned { // planning takes long, and it needs more than the one before
+			room[i] = room[i-1]
+		} else if _, err := plan(i); err != nil {
+			return nil, err
+		}
 	}
-	return sides[n-1], nil
+	return room, nil
+}
+
+// largestPlanned is the longest side whose need Room computes though there is no room for it.
+const largestPlanned = 1 << 16
+
+// Least is how much memory would do, in bytes, where an error says that there is too little;
+// 0 for other errors.
+func Least(err error) int64 {
+	var device *BudgetError
+	var host *HostMemoryError
+	switch {
+	case errors.As(err, &device):
+		return device.Minimum
+	case errors.As(err, &host):
+		return host.Need
+	}
+	return 0
 }
 
 // holds plans for a photo that does not exist.
@@ -92,7 +124,7 @@ func (s *Session) holds(ctx context.Context, side int) error {
 	return err
 }
 
-// Largest is Session.Largest of the batch's first session.
-func (b *Batch) Largest(ctx context.Context, sides []int) (int, error) {
-	return b.sessions[0].Largest(ctx, sides)
+// Room is Session.Room of the batch's first session.
+func (b *Batch) Room(ctx context.Context, sides []int) ([]error, error) {
+	return b.sessions[0].Room(ctx, sides)
 }

@@ -58,20 +58,31 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestLargest: the sizes that the planner has room for, on the host within a budget.
-func TestLargest(t *testing.T) {
+// TestRoom: the sizes that the planner has room for, on the host within a budget, and what the others need.
+func TestRoom(t *testing.T) {
 	sides := []int{128, 256, 512, 1024}
 	for _, c := range []struct {
 		budget pipeline.Budget
 		want   int
 	}{{pipeline.Unlimited(), 1024}, {pipeline.Limit(6 << 20), 256}, {pipeline.Limit(1 << 10), 0}} {
 		s := session(t, pipeline.Settings{Device: pipeline.HostDevice, Model: "pynet-m-random:x,size=tiny", Memory: c.budget, HostMemory: pipeline.Unlimited()})
-		got, err := s.Largest(context.Background(), sides)
-		if got != c.want || (err != nil) != (got == 0) {
-			t.Errorf("%v: %d, %v; want %d", c.budget, got, err, c.want)
+		room, err := s.Room(context.Background(), sides)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err != nil && pipeline.Classify(err) != pipeline.ClassBudget {
-			t.Errorf("%v is no error of a budget", err)
+		least := int64(0)
+		for i, why := range room {
+			if (why == nil) != (sides[i] <= c.want) {
+				t.Errorf("%v, side %d: %v", c.budget, sides[i], why)
+			}
+			if why == nil {
+				continue
+			}
+			if n := pipeline.Least(why); pipeline.Classify(why) != pipeline.ClassBudget || n <= least {
+				t.Errorf("%v, side %d: %v: it needs %d, and one less %d", c.budget, sides[i], why, n, least)
+			} else {
+				least = n
+			}
 		}
 	}
 }

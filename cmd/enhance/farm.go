@@ -178,15 +178,21 @@ func checkSetting(s *farm.Setting) error {
 	return nil
 }
 
+// exitOfFailure is the exit status of a failure that a worker or its process reports.
+var exitOfFailure = map[farm.Class]int{
+	"": exitDefect, farm.Option: exitUsage, farm.Input: exitInput, farm.IO: exitIO, farm.Device: exitDevice, farm.Memory: exitBudget, farm.Exists: exitExists, farm.Result: exitFailed,
+}
+
 // farmStatus is the exit status of errors that only farms have, exitOK for others.
 func farmStatus(err error) int {
+	var failure *farm.Failure
 	switch {
 	case errors.As(err, new(*queue.OptionError)):
 		return exitUsage
 	case errors.As(err, new(*farm.FormatError)):
 		return exitInput
-	case errors.As(err, new(*farm.Failure)): // no device could be opened for the order
-		return exitDevice
+	case errors.As(err, &failure):
+		return exitOfFailure[failure.Class]
 	case errors.As(err, new(*queue.Error)), errors.Is(err, store.ErrFull):
 		if pipeline.Classify(err) == pipeline.ClassInterrupted {
 			return exitInterrupted

@@ -62,7 +62,7 @@ func TestCheckSetting(t *testing.T) {
 // line anything else.
 func TestWriteMetrics(t *testing.T) {
 	var b strings.Builder
-	writeMetrics(&b, &queue.Status{Orders: []queue.OrderStatus{{ID: "o", Photos: 9, Done: 5, Waiting: 3, Dead: 1}}, Workers: []queue.Worker{{Name: "w", Made: 5, Seconds: 0.25}}, Running: 2, Rate: 4, Bound: 7})
+	writeMetrics(&b, &queue.Status{Orders: []queue.OrderStatus{{ID: "o", Photos: 9, Done: 5, Running: 2, Waiting: 1, Dead: 1}}, TooLarge: []queue.TooLarge{{Order: "o", Side: 3072, Photos: 1}}, Workers: []queue.Worker{{Name: "w", Made: 5, Seconds: 0.25}}, Running: 2, Rate: 4, Bound: 7})
 	types := map[string]bool{}
 	samples := 0
 	for line := range strings.Lines(b.String()) {
@@ -78,10 +78,10 @@ func TestWriteMetrics(t *testing.T) {
 			}
 		}
 	}
-	if samples != 11 {
+	if samples != 13 {
 		t.Errorf("%d samples", samples)
 	}
-	for _, want := range []string{`enhance_farm_done{order="o"} 5`, `enhance_farm_worker_seconds_per_photo{worker="w"} 0.25`, "enhance_farm_running 2"} {
+	for _, want := range []string{`enhance_farm_done{order="o"} 5`, `enhance_farm_worker_seconds_per_photo{worker="w"} 0.25`, `enhance_farm_in_work{order="o"} 2`, `enhance_farm_too_large{order="o",side="3072"} 1`} {
 		if !strings.Contains(b.String(), want+"\n") {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -17,6 +15,7 @@ import (
 	"time"
 
 	"enhance/internal/farm"
+	"enhance/internal/farm/queue"
 	"enhance/internal/farm/work"
 	"enhance/pipeline"
 )
@@ -119,15 +118,28 @@ func (m *makerServer) open(ctx context.Context, flags []string) (*work.Ability, 
 		return nil, err
 	}
 	id := b.Identity()
-	largest, err := b.Largest(ctx, farm.Sides[:])
+	room, err := b.Room(ctx, farm.Sides[:])
 	if err != nil {
 		b.Close()
 		return nil, err
 	}
 	info, _ := debug.ReadBuildInfo()
-	m.ability = &work.Ability{Model: id.Model, Generation: id.Generation, Class: id.Class, Device: id.Device, Program: versionOf(info), Largest: largest}
+	m.ability = &work.Ability{Model: id.Model, Generation: id.Generation, Class: id.Class, Device: id.Device, Program: versionOf(info), Room: roomOf(room)}
 	m.flags, m.order, m.batch = slices.Clone(flags), o, b
 	return m.ability, nil
+}
+
+// roomOf is what a planner says of the farm's sizes of photos.
+func roomOf(why []error) queue.Room {
+	r := queue.Room{Least: map[int]int64{}}
+	for i, err := range why {
+		if err == nil {
+			r.Largest = farm.Sides[i]
+		} else if i == 0 || err != why[i-1] {
+			r.Least[farm.Sides[i]] = pipeline.Least(err)
+		}
+	}
+	return r
 }
 
 // parseOrder reads an order's flags as a command line with the device's.
@@ -167,13 +179,14 @@ func (m *makerServer) make(ctx context.Context, id int64, r *work.Request) error
 		return err
 	}
 	job := m.order.job
-	job.Input, job.Reader, job.Size = r.Photo, f, info.Size()
-	job.Output.Path, job.Progress = r.Picture, m.alive
 	if job.Output.Format == pipeline.AnyFormat {
 		if err := job.Output.Format.UnmarshalText([]byte(filepath.Ext(r.Picture))); err != nil {
+			f.Close()
 			return err
 		}
 	}
+	job.Input, job.Reader, job.Size = r.Photo, f, info.Size()
+	job.Output.Path, job.Progress = r.Picture, m.alive
 	if m.photos == nil {
 		m.begin(ctx)
 	}
@@ -237,22 +250,30 @@ func (m *makerServer) closeBatch() error {
 	return b.Close()
 }
 
+// failureClasses are the classes of errors as a farm's failures have them.
+var failureClasses = map[pipeline.Class]farm.Class{
+	pipeline.ClassOption: farm.Option, pipeline.ClassInput: farm.Input, pipeline.ClassIO: farm.IO, pipeline.ClassDevice: farm.Device,
+	pipeline.ClassBudget: farm.Memory, pipeline.ClassExists: farm.Exists, pipeline.ClassResult: farm.Result,
+}
+
 // failureOf says what an error means for a farm, nil for none.
 func failureOf(err error) *farm.Failure {
 	if err == nil {
 		return nil
 	}
-	f := &farm.Failure{Kind: farm.Passing, Reason: message(err, "")[len("enhance: "):]}
 	class := pipeline.Classify(err)
+	f := &farm.Failure{Kind: farm.Passing, Class: failureClasses[class], Reason: message(err, "")[len("enhance: "):]}
 	switch {
+	case errors.As(err, new(*usageError)):
+		f.Kind, f.Class = farm.Hopeless, farm.Option
+	case errors.As(err, new(*addressError)):
+		f.Class = farm.Memory
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		f.Kind = farm.Full
-	case errors.As(err, new(*usageError)), class == pipeline.ClassOption, class == pipeline.ClassInput, class == pipeline.ClassResult:
+	case class == pipeline.ClassOption, class == pipeline.ClassInput, class == pipeline.ClassResult:
 		f.Kind = farm.Hopeless
 	case class == pipeline.ClassInterrupted:
 		f.Kind = farm.Stopped
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, io.EOF):
-		f.Kind = farm.Passing
 	}
 	return f
 }

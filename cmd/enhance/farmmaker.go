@@ -121,7 +121,7 @@ func (m *childMaker) send(r makerMessage) (*makerProcess, int64, chan makerMessa
 	if m.child == nil {
 		p, err := startMaker(m.command, m.silence)
 		if err != nil {
-			return nil, 0, nil, &farm.Failure{Kind: farm.Passing, Reason: "cannot start the process that computes: " + err.Error()}
+			return nil, 0, nil, &farm.Failure{Kind: farm.Passing, Class: farm.Device, Reason: "cannot start the process that computes: " + err.Error()}
 		}
 		m.child = p
 	}
@@ -203,7 +203,7 @@ func (p *makerProcess) listen(out io.Reader) {
 	if err != nil {
 		reason += ": " + err.Error()
 	}
-	p.failure = &farm.Failure{Kind: farm.Crashed, Reason: reason, Log: p.log.String()}
+	p.failure = &farm.Failure{Kind: farm.Crashed, Class: farm.Device, Reason: reason, Log: p.log.String()}
 	close(p.ended)
 }
 

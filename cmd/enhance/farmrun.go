@@ -79,10 +79,12 @@ func runFarmRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	r := &farmRun{call: c, submission: f, queue: q, client: client, start: time.Now(), progress: c.newMeter(), done: make(chan struct{}, 1)}
+	r := &farmRun{call: c, submission: f, queue: q, client: client, start: time.Now(), progress: c.newMeter(), done: make(chan struct{}, 1), largest: map[string]int{}}
 	return r.run(ctx, devices, func(o *work.Options) {
 		o.Store, o.Photos, o.Done = results, photos, r.photo
 		o.Tell = func(text string) { r.tell("note", text) }
+		name := o.Name
+		o.Accepts = func(room *queue.Room, side int) bool { return r.accepts(name, len(devices), room, side) }
 		var once sync.Once
 		o.Refused = func(err error) { once.Do(func() { r.refuse(err, len(devices)) }) }
 	})
@@ -99,10 +101,12 @@ type farmRun struct {
 	mu       sync.Mutex
 	progress meter
 	figures  farmFigures
+	tooLarge int64 // of the dead: those that the memory is too small for
 	all      int64 // photos that were submitted; -1: not known yet
 	done     chan struct{}
-	refusals int   // workers that do not take the order
-	refused  error // why none does
+	refusals int            // workers that do not take the order
+	largest  map[string]int // the longest side that a worker has room for
+	refused  error          // why none does
 }
 
 // farmFigures are what became of photos.
@@ -117,10 +121,11 @@ type farmFigures struct {
 
 // deadFact is a photo that was given up.
 type deadFact struct {
-	Photo  string    `json:"photo"`
-	Kind   farm.Kind `json:"kind"`
-	Reason string    `json:"reason"`
-	Log    string    `json:"log,omitempty"`
+	Photo  string     `json:"photo"`
+	Kind   farm.Kind  `json:"kind"`
+	Class  farm.Class `json:"class,omitempty"`
+	Reason string     `json:"reason"`
+	Log    string     `json:"log,omitempty"`
 }
 
 // maxFailed is how many photos that were given up a run holds to report.
@@ -174,8 +179,11 @@ func (r *farmRun) photo(t *farm.Task, _ *farm.Receipt, found bool, err error) {
 	switch {
 	case errors.As(err, &f):
 		r.figures.Dead++
+		if f.Class == farm.Memory {
+			r.tooLarge++
+		}
 		if len(r.figures.Failed) < maxFailed {
-			r.figures.Failed = append(r.figures.Failed, deadFact{t.Photo, f.Kind, f.Reason, f.Log})
+			r.figures.Failed = append(r.figures.Failed, deadFact{t.Photo, f.Kind, f.Class, f.Reason, f.Log})
 		}
 	case found:
 		r.figures.Found++
@@ -210,19 +218,32 @@ func (r *farmRun) refuse(err error, workers int) {
 	if r.refusals++; r.refusals < workers {
 		return
 	}
-	if r.refused = err; hopeless(err) {
-		r.refused = usagef("%v", err)
-	}
+	r.refused = err
 	select {
 	case r.done <- struct{}{}:
 	default:
 	}
 }
 
-// hopeless reports whether what failed fails everywhere.
-func hopeless(err error) bool {
-	var f *farm.Failure
-	return errors.As(err, &f) && f.Kind == farm.Hopeless
+// accepts gives a photo to a worker that has room for one of that size. One for which none
+// has room goes to the worker with the most, once all have said what they have: the size is
+// that of a square, and if the photo itself does not fit, the worker says what it needs.
+func (r *farmRun) accepts(name string, workers int, room *queue.Room, side int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.largest[name] = room.Largest
+	if side <= room.Largest {
+		return true
+	}
+	if len(r.largest)+r.refusals < workers {
+		return false
+	}
+	for _, other := range r.largest {
+		if other > room.Largest {
+			return false
+		}
+	}
+	return true
 }
 
 // tell prints a line above the progress.
@@ -251,7 +272,10 @@ func (r *farmRun) finish() error {
 			return err
 		}
 	}
-	if r.figures.Dead+r.figures.Refused > 0 {
+	switch failed := r.figures.Dead + r.figures.Refused; {
+	case failed > 0 && failed == r.tooLarge:
+		return ended(exitBudget)
+	case failed > 0:
 		return ended(exitFailed)
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"enhance/internal/bytesize"
 	"enhance/internal/farm"
 	"enhance/internal/farm/queue"
 	"enhance/internal/printable"
@@ -37,7 +37,7 @@ type farmReport struct {
 	Failed []deadFact `json:"failed,omitempty"` // the first of them
 }
 
-// shownDead is how many photos that were given up a status names.
+// shownDead is how many photos that were given up a table names; JSON has maxFailed of them.
 const shownDead = 20
 
 func reportFarm(ctx context.Context, q *queue.Queue, most int) (*farmReport, error) {
@@ -51,7 +51,7 @@ func reportFarm(ctx context.Context, q *queue.Queue, most int) (*farmReport, err
 		if d.Task != nil {
 			photo = d.Task.Photo
 		}
-		r.Failed = append(r.Failed, deadFact{photo, d.Failure.Kind, d.Failure.Reason, d.Failure.Log})
+		r.Failed = append(r.Failed, deadFact{photo, d.Failure.Kind, d.Failure.Class, d.Failure.Reason, d.Failure.Log})
 		return len(r.Failed) < most
 	})
 	return r, err
@@ -67,7 +67,11 @@ func runFarmStatus(c *call) error {
 // showStatus prints the status once, or on a terminal until ctx ends.
 func (c *call) showStatus(ctx context.Context, q *queue.Queue) error {
 	for {
-		r, err := reportFarm(ctx, q, shownDead)
+		most := shownDead
+		if c.json {
+			most = maxFailed
+		}
+		r, err := reportFarm(ctx, q, most)
 		if err != nil {
 			return err
 		}
@@ -88,35 +92,74 @@ func (c *call) showStatus(ctx context.Context, q *queue.Queue) error {
 
 func (r *farmReport) write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "ORDER\tPHOTOS\tDONE\tWAITING\tFAILED\t\n")
+	fmt.Fprint(t, "ORDER\tPHOTOS\tDONE\tIN WORK\tWAITING\tFAILED\t\n")
 	for _, o := range r.Orders {
 		note := ""
 		if o.Cancelled {
 			note = "cancelled"
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%s\n", o.ID, o.Photos, o.Done, o.Waiting, o.Dead, note)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%s\n", o.ID, o.Photos, o.Done, o.Running, o.Waiting, o.Dead, note)
 	}
-	fmt.Fprint(t, "\t\t\t\t\t\nWORKER\tMADE\tFOUND\tFAILED\tS/PHOTO\tSTATE\n")
+	if len(r.Workers) > 0 {
+		fmt.Fprint(t, "\t\t\t\t\t\t\nWORKER\tMADE\tFOUND\tFAILED\tSECONDS\tSTATE\n")
+	}
 	for _, k := range r.Workers {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.2f\t%s on %s\n", printable.Line(k.Name), k.Made, k.Found, k.Failed, k.Seconds, printable.Line(k.State), printable.Line(k.Device))
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.2f\t%s\n", printable.Line(k.Name), k.Made, k.Found, k.Failed, k.Seconds, printable.Line(workerState(&k)))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	_, err := io.WriteString(w, "\n"+r.summary())
+	return err
+}
+
+// workerState says what a worker does, and with what.
+func workerState(k *queue.Worker) string {
+	text := k.State
+	if len(k.Photos) > 0 {
+		text += ": " + strings.Join(slices.Sorted(slices.Values(k.Photos)), ", ")
+	}
+	if k.Device != "" {
+		text += " (" + k.Device + ")"
+	}
+	return text
+}
+
+// summary is what a person wants to know first: how far it is, and what needs a hand.
+func (r *farmReport) summary() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%d in work", r.Running)
+	var all, done, waiting, dead int64
+	for _, o := range r.Orders {
+		if !o.Cancelled {
+			all, done, waiting, dead = all+o.Photos, done+o.Done, waiting+o.Waiting, dead+o.Dead
+		}
+	}
+	fmt.Fprintf(&b, "%d of %s done", done, photos(int(all)))
 	if r.Rate > 0 {
-		fmt.Fprintf(&b, ", %.3g photos a second, about %s left", r.Rate, (time.Duration(r.Left) * time.Second).String())
+		fmt.Fprintf(&b, "; the workers make %.3g a second together, so that about %s are left", r.Rate, time.Duration(r.Left)*time.Second)
 	}
 	b.WriteString("\n")
-	for _, side := range slices.Sorted(maps.Keys(r.Homeless)) {
-		fmt.Fprintf(&b, "%s with sides up to %d wait: no worker here has the memory for them\n", photos(int(r.Homeless[side])), side)
+	if len(r.Workers) == 0 && waiting > 0 {
+		fmt.Fprintf(&b, "no worker is connected: start enhance farm work\n")
+	}
+	for _, l := range r.TooLarge {
+		need := "the memory for them"
+		if l.Least > 0 {
+			need = bytesize.Text(l.Least) + " of memory"
+		}
+		if l.Refused != "" {
+			fmt.Fprintf(&b, "%s of order %.8s wait, and every worker refuses the order: %s\n", photos(int(l.Photos)), l.Order, printable.Line(l.Refused))
+		} else {
+			fmt.Fprintf(&b, "%s of order %.8s with sides up to %d wait for a worker with %s\n", photos(int(l.Photos)), l.Order, l.Side, need)
+		}
 	}
 	for _, d := range r.Failed {
 		fmt.Fprintf(&b, "failed  %s: %s\n", printable.Line(d.Photo), printable.Line(d.Reason))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	if more := dead + r.Strays - int64(len(r.Failed)); more > 0 {
+		fmt.Fprintf(&b, "and %d more failed: enhance farm status --json lists them\n", more)
+	}
+	return b.String()
 }
 
 func runFarmRetry(c *call) error {
@@ -206,7 +249,8 @@ func writeMetrics(w io.Writer, s *queue.Status) {
 	}{
 		{"photos", "Photos of an order.", func(o *queue.OrderStatus) int64 { return o.Photos }},
 		{"done", "Photos that have their pictures.", func(o *queue.OrderStatus) int64 { return o.Done }},
-		{"waiting", "Photos in the queue, those in work included.", func(o *queue.OrderStatus) int64 { return o.Waiting }},
+		{"waiting", "Photos that wait for a worker.", func(o *queue.OrderStatus) int64 { return o.Waiting }},
+		{"in_work", "Photos that workers have leased.", func(o *queue.OrderStatus) int64 { return o.Running }},
 		{"failed", "Photos that were given up.", func(o *queue.OrderStatus) int64 { return o.Dead }},
 	} {
 		gauge(m.name, m.help)
@@ -214,12 +258,16 @@ func writeMetrics(w io.Writer, s *queue.Status) {
 			fmt.Fprintf(w, "enhance_farm_%s{order=%q} %d\n", m.name, s.Orders[i].ID, m.of(&s.Orders[i]))
 		}
 	}
-	gauge("running", "Photos in work.")
-	fmt.Fprintf(w, "enhance_farm_running %d\n", s.Running)
 	gauge("strays", "Messages that are no task.")
 	fmt.Fprintf(w, "enhance_farm_strays %d\n", s.Strays)
 	gauge("queue_bound", "Photos that may wait.")
 	fmt.Fprintf(w, "enhance_farm_queue_bound %d\n", s.Bound)
+	gauge("too_large", "Photos that no worker has the memory for, by the longest side.")
+	for _, l := range s.TooLarge {
+		fmt.Fprintf(w, "enhance_farm_too_large{order=%q,side=\"%d\"} %d\n", l.Order, l.Side, l.Photos)
+	}
+	gauge("workers", "Workers that are connected.")
+	fmt.Fprintf(w, "enhance_farm_workers %d\n", len(s.Workers))
 	gauge("photos_per_second", "What the workers make together.")
 	fmt.Fprintf(w, "enhance_farm_photos_per_second %g\n", s.Rate)
 	for _, m := range []struct {

@@ -154,8 +154,8 @@ func TestTake(t *testing.T) {
 
 func TestDead(t *testing.T) {
 	p := DefaultPolicy()
-	killed, passing, hopeless := Attempt{Worker: "w"}, Attempt{"v", &Failure{Passing, "no disk", ""}}, Attempt{"u", &Failure{Hopeless, "no photo", "log"}}
-	crashed := Attempt{"x", &Failure{Crashed, "signal: killed", "last words"}}
+	killed, passing, hopeless := Attempt{Worker: "w"}, Attempt{"v", &Failure{Passing, IO, "no disk", ""}}, Attempt{"u", &Failure{Hopeless, Input, "no photo", "log"}}
+	crashed := Attempt{"x", &Failure{Crashed, Device, "signal: killed", "last words"}}
 	for _, c := range []struct {
 		a    Attempts
 		kind Kind
@@ -195,7 +195,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(testOrder(f, Setting{Name: "tone", Value: "linear"}).Encode())
 	f.Add(r.Encode())
 	f.Add(NewNamed(task, r).Encode())
-	f.Add(Attempts{{"w", &Failure{Crashed, "x", "y"}}}.Encode())
+	f.Add(Attempts{{"w", &Failure{Crashed, Device, "x", "y"}}}.Encode())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if task, err := ParseTask(data); err == nil {
 			again, err := ParseTask(task.Encode())

@@ -64,9 +64,25 @@ const (
 // Blames reports whether such a failure counts as an attempt.
 func (k Kind) Blames() bool { return k != Full && k != Stopped && k != Cut }
 
+// Class is what an error is about. It decides the exit status, as a class of package
+// pipeline does; a failure comes from another process, perhaps another machine, as text.
+type Class string
+
+// The classes of failure. The empty one is a defect of the program.
+const (
+	Option Class = "option" // a setting makes no sense, alone or for this photo
+	Input  Class = "input"  // the photo or the weights are damaged or unsupported
+	IO     Class = "io"     // a file cannot be read or written
+	Device Class = "device" // there is no such device, or it failed, or its process crashed
+	Memory Class = "memory" // the budget or the memory is too small
+	Exists Class = "exists" // the output's name belongs to another file
+	Result Class = "result" // the picture is not finite, or not the one that is there
+)
+
 // Failure is why a photo has no result.
 type Failure struct {
 	Kind   Kind   `json:"kind"`
+	Class  Class  `json:"class,omitempty"`
 	Reason string `json:"reason"`
 	Log    string `json:"log,omitempty"` // the last lines of the process that computed
 }
@@ -119,11 +135,11 @@ func (a Attempts) Dead(p *Policy) *Failure {
 		return nil
 	}
 	var reasons, logs []string
-	kind := Passing
+	kind, class := Passing, Device
 	for _, one := range a {
 		reason := "the worker ended without a word"
 		if f := one.Failure; f != nil {
-			reason = f.Reason
+			reason, class = f.Reason, f.Class
 			if f.Log != "" {
 				logs = append(logs, f.Log)
 			}
@@ -137,7 +153,7 @@ func (a Attempts) Dead(p *Policy) *Failure {
 			reasons = append(reasons, text)
 		}
 	}
-	return &Failure{Kind: kind, Reason: fmt.Sprintf("%d workers began this photo and none finished it: %s", len(a), strings.Join(reasons, "; ")), Log: Tail(strings.Join(logs, "\n"))}
+	return &Failure{Kind: kind, Class: class, Reason: fmt.Sprintf("%d workers began this photo and none finished it: %s", len(a), strings.Join(reasons, "; ")), Log: Tail(strings.Join(logs, "\n"))}
 }
 
 // Wait is how long a photo that failed n times waits before the next try.

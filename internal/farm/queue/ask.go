@@ -66,6 +66,7 @@ type answer struct {
 // leased is a lease as the service gives it.
 type leased struct {
 	held
+	Side       int    `json:"side"`
 	Waiting    int64  `json:"waiting"`
 	Deliveries uint64 `json:"deliveries"`
 	Suspected  bool   `json:"suspected,omitempty"`

@@ -33,7 +33,7 @@ func (q *Queue) DeadOf(ctx context.Context, order string, each func(seq uint64, 
 		}
 		var d Dead
 		if err := json.Unmarshal(m.Data, &d); err != nil {
-			d = Dead{Failure: farm.Failure{Kind: farm.Hopeless, Reason: "its record cannot be read: " + err.Error()}}
+			d = Dead{Failure: farm.Failure{Kind: farm.Hopeless, Class: farm.Input, Reason: "its record cannot be read: " + err.Error()}}
 		}
 		if !each(m.Sequence, &d) {
 			return nil

@@ -14,6 +14,8 @@ import (
 // renews it.
 type Lease struct {
 	*farm.Task
+	// Side is that of the photo's size class: its sides are no longer.
+	Side int
 	// Waiting is how many tasks of the photo's size class waited behind it.
 	Waiting int64
 	// Deliveries counts how often the task was leased, this time included.
@@ -36,7 +38,7 @@ func (c *Client) hold(given *leased) (*Lease, error) {
 		return nil, err
 	}
 	done := make(chan struct{})
-	l := &Lease{Task: t, Waiting: given.Waiting, Deliveries: given.Deliveries, Suspected: given.Suspected, client: c, held: given.held}
+	l := &Lease{Task: t, Side: given.Side, Waiting: given.Waiting, Deliveries: given.Deliveries, Suspected: given.Suspected, client: c, held: given.held}
 	c.mu.Lock()
 	c.held[t.ID()] = l.held
 	c.mu.Unlock()

@@ -342,19 +342,18 @@ func TestCancel(t *testing.T) {
 func TestWorkers(t *testing.T) {
 	s, q := serve(t, testPolicy())
 	w := worker(t, Options{Server: s})
-	ctx := t.Context()
+	ctx, o := t.Context(), putOrder(t, q)
 	for _, c := range []struct{ own, want float64 }{{0, 0}, {4, 4}, {9, 4}, {2, 2}, {4, 2}} {
-		got, err := w.Report(ctx, &Worker{Name: fmt.Sprint("w", c.own), Seconds: c.own, State: "working", Largest: 2048})
+		got, err := w.Report(ctx, &Worker{Name: fmt.Sprint("w", c.own), Seconds: c.own, State: "working", Rooms: map[string]Room{o.ID(): {Largest: 2048, Least: map[int]int64{3072: int64(5e9 - 1e8*c.own)}}}})
 		if err != nil || got != c.want {
 			t.Errorf("own %v: %v, %v; want %v", c.own, got, err, c.want)
 		}
 	}
-	o := putOrder(t, q)
 	if _, err := q.Submit(ctx, o.ID(), photos(o.ID(), 3, 1), nil); err != nil {
 		t.Fatal(err)
 	}
 	now, err := q.Status(ctx)
-	if err != nil || len(now.Workers) != 4 || now.Rate < 0.86 || now.Rate > 0.87 || now.Homeless[3072] != 3 {
+	if err != nil || len(now.Workers) != 4 || now.Rate < 0.86 || now.Rate > 0.87 || len(now.TooLarge) != 1 || now.TooLarge[0] != (TooLarge{Order: o.ID(), Side: 3072, Photos: 3, Least: 4.1e9}) {
 		t.Errorf("%+v, %v", now, err)
 	}
 	if err := w.Leave(ctx, "w9"); err != nil {

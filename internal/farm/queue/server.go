@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -97,7 +99,7 @@ func (o *ServerOptions) check() error {
 	if err != nil {
 		return &OptionError{"listen", fmt.Sprintf("%q: want HOST:PORT", o.Address)}
 	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+	if isLoopback(host) {
 		return nil
 	}
 	if o.Cert == "" || o.Key == "" || len(o.Users) == 0 {
@@ -245,13 +247,18 @@ func dial(o Options) (*nats.Conn, error) {
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { say("farm: " + err.Error()) }),
 	}
 	inbox := o.Role.inbox()
-	url := o.URL
-	if url == "" {
-		url = "nats://" + DefaultAddress
+	address := o.URL
+	if address == "" {
+		address = "nats://" + DefaultAddress
+	}
+	if o.Server == nil && (o.KeyFile != "" || o.Creds != "") {
+		if err := checkSecure(address); err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case o.Server != nil:
-		url = ""
+		address = ""
 		opts = append(opts, nats.InProcessServer(o.Server.nats))
 		if o.Server.key != "" {
 			opts = append(opts, keyOption(o.Server.key))
@@ -281,14 +288,35 @@ func dial(o Options) (*nats.Conn, error) {
 		}
 		opts = append(opts, nats.RootCAs(o.CA))
 	}
-	nc, err := nats.Connect(url, append(opts, nats.CustomInboxPrefix(inbox))...)
+	nc, err := nats.Connect(address, append(opts, nats.CustomInboxPrefix(inbox))...)
 	if err != nil {
 		if errors.Is(err, nats.ErrAuthorization) {
 			err = errors.New("the server does not know this key: give --key with a file that enhance farm keys made, whose public half the server has")
 		}
-		return nil, failed("reach "+url, err)
+		return nil, failed("reach "+address, err)
 	}
 	return nc, nil
+}
+
+// checkSecure refuses to use a key where others can read along and change what is said: the
+// connection must be encrypted unless it stays on this machine. Several addresses have commas between them.
+func checkSecure(urls string) error {
+	for one := range strings.SplitSeq(urls, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil || u.Host == "" {
+			return &OptionError{"nats", fmt.Sprintf("%q: want tls://HOST:PORT", one)}
+		}
+		if u.Scheme != "tls" && u.Scheme != "wss" && !isLoopback(u.Hostname()) {
+			return &OptionError{"nats", fmt.Sprintf("%s is on another machine and the connection is not encrypted: give tls://%s, and --ca if the certificate is your own", u.Host, u.Host)}
+		}
+	}
+	return nil
+}
+
+// isLoopback reports whether a host's name is that of this machine.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // publicKey is the public half of a key.

@@ -175,6 +175,9 @@ func (s *Service) answerTake(ctx context.Context, r *ask, a *answer) error {
 		}
 		for m := range batch.Messages() {
 			l, err := s.lease(ctx, m)
+			if l != nil {
+				l.Side = farm.Sides[offer.Class]
+			}
 			if l != nil || err != nil {
 				a.Leased = l
 				return err
@@ -245,7 +248,7 @@ func (s *Service) orderOf(ctx context.Context, id string) (*farm.Order, error) {
 }
 
 func (s *Service) answerReport(ctx context.Context, r *ask, a *answer) (err error) {
-	if r.State == nil || !isWorkerName(r.State.Name) {
+	if r.State == nil || !IsWorkerName(r.State.Name) {
 		return refused("it names no worker")
 	}
 	a.Seconds, err = s.report(ctx, r.State)
@@ -253,13 +256,13 @@ func (s *Service) answerReport(ctx context.Context, r *ask, a *answer) (err erro
 }
 
 func (s *Service) answerLeave(ctx context.Context, r *ask, _ *answer) error {
-	if !isWorkerName(r.Worker) {
+	if !IsWorkerName(r.Worker) {
 		return refused("it names no worker")
 	}
 	return failed("leave the farm", s.workers.Purge(ctx, "worker."+r.Worker))
 }
 
-// isWorkerName reports whether a worker may be called so: the name is part of a key.
-func isWorkerName(name string) bool {
+// IsWorkerName reports whether a worker may be called so: the name is part of a key.
+func IsWorkerName(name string) bool {
 	return name != "" && len(name) <= 200 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }

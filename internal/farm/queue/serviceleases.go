@@ -60,7 +60,7 @@ func (s *Service) lease(ctx context.Context, m jetstream.Msg) (*leased, error) {
 	t, err := farm.ParseTask(m.Data())
 	if err != nil {
 		text := printable.Line(string(m.Data()[:min(len(m.Data()), 512)]))
-		d := &Dead{Failure: farm.Failure{Kind: farm.Hopeless, Reason: err.Error(), Log: text}}
+		d := &Dead{Failure: farm.Failure{Kind: farm.Hopeless, Class: farm.Input, Reason: err.Error(), Log: text}}
 		if s.bury(ctx, "stray", farm.Hash(string(m.Data()))[:32], d) == nil {
 			m.DoubleAck(ctx)
 		}

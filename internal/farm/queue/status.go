@@ -19,12 +19,46 @@ type Status struct {
 	// Running counts tasks that are leased, of all orders; Strays messages that were no task.
 	Running int64 `json:"running"`
 	Strays  int64 `json:"strays"`
-	// Homeless are tasks by the longest side of their photos that no worker has the memory for.
-	Homeless map[int]int64 `json:"homeless,omitempty"`
+	// TooLarge are photos that no worker has the memory for.
+	TooLarge []TooLarge `json:"too_large,omitempty"`
 	// Bound is how many tasks may wait.
 	Bound int64 `json:"queue_bound"`
 	// Rate is photos a second by what workers say; 0: unknown.
 	Rate float64 `json:"photos_per_second"`
+}
+
+// TooLarge are photos of an order that wait, and that no worker takes.
+type TooLarge struct {
+	Order  string `json:"order"`
+	Side   int    `json:"side"` // the photos' sides are no longer
+	Photos int64  `json:"photos"`
+	Least  int64  `json:"least_bytes,omitempty"` // the least memory that a worker needs for that side; 0: not known
+	// Refused is why a worker does not work for the order, if none does.
+	Refused string `json:"refused,omitempty"`
+}
+
+// tooLarge says whether a task is one, by what all workers report; nil if not, or not yet known.
+func tooLarge(workers []Worker, order string, side int) *TooLarge {
+	found := &TooLarge{Order: order, Side: side}
+	for _, w := range workers {
+		room, known := w.Rooms[order]
+		if !known || room.Refused == "" && room.Largest >= side {
+			return nil
+		}
+		if room.Refused != "" {
+			found.Refused = room.Refused
+		}
+		if n := room.Least[side]; n > 0 && (found.Least == 0 || n < found.Least) {
+			found.Least = n
+		}
+	}
+	if found.Least > 0 {
+		found.Refused = ""
+	}
+	if len(workers) == 0 {
+		return nil
+	}
+	return found
 }
 
 // OrderStatus is the state of an order.
@@ -32,7 +66,8 @@ type OrderStatus struct {
 	ID        string `json:"id"`
 	Photos    int64  `json:"photos"`
 	Done      int64  `json:"done"`
-	Waiting   int64  `json:"waiting"` // running ones included
+	Running   int64  `json:"running"` // leased to workers, which hold one ahead
+	Waiting   int64  `json:"waiting"`
 	Dead      int64  `json:"dead"`
 	Cancelled bool   `json:"cancelled,omitempty"`
 }
@@ -41,7 +76,7 @@ type OrderStatus struct {
 func (s *Status) Left() float64 {
 	var waiting int64
 	for _, o := range s.Orders {
-		waiting += o.Waiting
+		waiting += o.Waiting + o.Running
 	}
 	if s.Rate <= 0 {
 		return 0
@@ -56,9 +91,7 @@ func (q *Queue) Status(ctx context.Context) (*Status, error) {
 	if s.Workers, err = q.Workers(ctx); err != nil {
 		return nil, err
 	}
-	largest := 0
 	for _, w := range s.Workers {
-		largest = max(largest, w.Largest)
 		if w.Seconds > 0 && strings.HasPrefix(w.State, "working") {
 			s.Rate += 1 / w.Seconds
 		}
@@ -77,16 +110,19 @@ func (q *Queue) Status(ctx context.Context) (*Status, error) {
 	for subject, n := range info.State.Subjects {
 		parts := strings.Split(subject, ".") // farm.task.SIDE.ORDER
 		of(parts[3]).Waiting += int64(n)
-		if side, _ := strconv.Atoi(parts[2]); side > largest {
-			if s.Homeless == nil {
-				s.Homeless = map[int]int64{}
-			}
-			s.Homeless[side] += int64(n)
+		side, _ := strconv.Atoi(parts[2])
+		if large := tooLarge(s.Workers, parts[3], side); large != nil {
+			large.Photos = int64(n)
+			s.TooLarge = append(s.TooLarge, *large)
 		}
 	}
 	consumers := q.tasks.ListConsumers(ctx)
 	for c := range consumers.Info() {
-		s.Running += int64(c.NumAckPending)
+		order, _, _ := strings.Cut(c.Name, "-") // consumerName
+		leased := min(int64(c.NumAckPending), of(order).Waiting)
+		of(order).Running += leased
+		of(order).Waiting -= leased
+		s.Running += leased
 	}
 	if err := consumers.Err(); err != nil {
 		return nil, failed("count the tasks", err)
@@ -99,11 +135,13 @@ func (q *Queue) Status(ctx context.Context) (*Status, error) {
 	}
 	for _, o := range orders {
 		if !o.Cancelled {
-			o.Photos = max(o.Photos, o.Waiting+o.Dead)
-			o.Done = o.Photos - o.Waiting - o.Dead
+			left := o.Running + o.Waiting + o.Dead
+			o.Photos = max(o.Photos, left)
+			o.Done = o.Photos - left
 		}
 		s.Orders = append(s.Orders, *o)
 	}
+	slices.SortFunc(s.TooLarge, func(a, b TooLarge) int { return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Side, b.Side)) })
 	slices.SortFunc(s.Orders, func(a, b OrderStatus) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(s.Workers, func(a, b Worker) int { return cmp.Compare(a.Name, b.Name) })
 	return s, nil

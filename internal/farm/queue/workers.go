@@ -15,16 +15,24 @@ type Worker struct {
 	Name   string `json:"name"`
 	Device string `json:"device"`
 	Class  string `json:"class"`
-	// Largest is the longest side of photos that it has the memory for.
-	Largest int      `json:"largest_side"`
-	State   string   `json:"state"` // working, waiting, or why it stands still
-	Photos  []string `json:"photos,omitempty"`
-	Made    int64    `json:"made"`   // results
-	Found   int64    `json:"found"`  // photos whose result was there
-	Twice   int64    `json:"twice"`  // results that another worker had published meanwhile
-	Failed  int64    `json:"failed"` // attempts
+	// Rooms is what it has room for, by the ID of the order.
+	Rooms  map[string]Room `json:"orders,omitempty"`
+	State  string          `json:"state"` // working, waiting, or why it stands still
+	Photos []string        `json:"photos,omitempty"`
+	Made   int64           `json:"made"`   // results
+	Found  int64           `json:"found"`  // photos whose result was there
+	Twice  int64           `json:"twice"`  // results that another worker had published meanwhile
+	Failed int64           `json:"failed"` // attempts
 	// Seconds are those of a photo, a moving average; 0 before the first.
 	Seconds float64 `json:"seconds_per_photo"`
+}
+
+// Room is what a worker's memory has room for with an order's network and settings.
+type Room struct {
+	Largest int `json:"largest_side"` // the longest side of photos that fit; 0: none do
+	// Least is the least memory for photos with longer sides, in bytes, by the side.
+	Least   map[int]int64 `json:"least_bytes,omitempty"`
+	Refused string        `json:"refused,omitempty"` // why it does not work for the order at all
 }
 
 // StatePeriod is how often a worker says how it is.

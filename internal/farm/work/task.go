@@ -32,9 +32,9 @@ func (w *worker) work(ctx context.Context, l *queue.Lease) {
 			w.Tell(fmt.Sprintf("%s: its result is published, but %v: another worker will find it", l.Photo, err))
 		}
 	case errors.As(err, &f) && f.Kind == given:
-		dead, err = true, &farm.Failure{Kind: farm.Crashed, Reason: f.Reason, Log: f.Log}
+		dead, err = true, &farm.Failure{Kind: farm.Crashed, Class: f.Class, Reason: f.Reason, Log: f.Log}
 	default:
-		f = w.failure(ctx, err)
+		f = w.failure(ctx, l, err)
 		var failed error
 		if dead, failed = l.Fail(last, w.Name, f); failed != nil && ctx.Err() == nil {
 			w.Tell(fmt.Sprintf("%s: %v; and the queue does not know: %v", l.Photo, f, failed))
@@ -80,27 +80,42 @@ func count(s *queue.Worker, r *farm.Receipt, found bool, err error, seconds floa
 }
 
 // failure says what an error means for the photo.
-func (w *worker) failure(ctx context.Context, err error) *farm.Failure {
+func (w *worker) failure(ctx context.Context, l *queue.Lease, err error) *farm.Failure {
 	var f *farm.Failure
-	var conflict *store.ConflictError
-	var taken *store.TakenError
 	var unreached *queue.Error
+	fail := func(kind farm.Kind, class farm.Class) *farm.Failure {
+		return &farm.Failure{Kind: kind, Class: class, Reason: err.Error()}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return &farm.Failure{Kind: farm.Stopped, Reason: "the worker was told to end"}
 	case errors.Is(err, store.ErrFull):
 		return w.noteFull(err.Error())
 	case errors.As(err, &f):
-		if f.Kind == farm.Full {
+		switch {
+		case f.Kind == farm.Full:
 			return w.noteFull(f.Reason)
+		case f.Class == farm.Memory && w.beyond(l): // no other worker has more
+			f.Kind = farm.Hopeless
 		}
 		return f
 	case errors.As(err, &unreached):
-		return &farm.Failure{Kind: farm.Cut, Reason: err.Error()}
-	case errors.As(err, &conflict), errors.As(err, &taken):
-		return &farm.Failure{Kind: farm.Hopeless, Reason: err.Error()}
+		return fail(farm.Cut, farm.IO)
+	case errors.As(err, new(*store.ConflictError)):
+		return fail(farm.Hopeless, farm.Result)
+	case errors.As(err, new(*store.TakenError)):
+		return fail(farm.Hopeless, farm.Exists)
 	}
-	return &farm.Failure{Kind: farm.Passing, Reason: err.Error()}
+	return fail(farm.Passing, farm.IO)
+}
+
+// beyond reports whether a photo is larger than the worker's planner has room for, so that it
+// was taken as the last resort (Options.Accepts).
+func (w *worker) beyond(l *queue.Lease) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o := w.orders[l.Order]
+	return o != nil && o.refused == nil && l.Side > o.ability.Largest
 }
 
 // noteFull has the worker stand still for a while.
@@ -112,7 +127,7 @@ func (w *worker) noteFull(reason string) *farm.Failure {
 	if first {
 		w.Tell(reason + ": the worker waits for room")
 	}
-	return &farm.Failure{Kind: farm.Full, Reason: reason}
+	return &farm.Failure{Kind: farm.Full, Class: farm.IO, Reason: reason}
 }
 
 // noteRoom ends that.
@@ -147,7 +162,7 @@ func (w *worker) result(ctx context.Context, l *queue.Lease) (r *farm.Receipt, f
 	if f, err := l.Begin(ctx, w.Name); err != nil {
 		return nil, false, err
 	} else if f != nil {
-		return nil, false, &farm.Failure{Kind: given, Reason: f.Reason, Log: f.Log}
+		return nil, false, &farm.Failure{Kind: given, Class: f.Class, Reason: f.Reason, Log: f.Log}
 	}
 	p, err := w.Photos.Fetch(ctx, l.Task)
 	if err != nil {
@@ -213,7 +228,7 @@ func (w *worker) make(ctx context.Context, l *queue.Lease, o *order, p *Photo) (
 		return nil, err
 	}
 	if p.Changed() {
-		return nil, &farm.Failure{Kind: farm.Passing, Reason: "the photo changed while it was read"}
+		return nil, &farm.Failure{Kind: farm.Passing, Class: farm.IO, Reason: "the photo changed while it was read"}
 	}
 	f, err := os.Open(picture)
 	if err != nil {
@@ -243,7 +258,7 @@ func (w *worker) make(ctx context.Context, l *queue.Lease, o *order, p *Photo) (
 // photoFailure says whether a photo that cannot be read may be readable later.
 func photoFailure(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, errNotRegular) {
-		return &farm.Failure{Kind: farm.Hopeless, Reason: err.Error()}
+		return &farm.Failure{Kind: farm.Hopeless, Class: farm.IO, Reason: err.Error()}
 	}
 	return err
 }

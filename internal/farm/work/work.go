@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"enhance/internal/bytesize"
 	"enhance/internal/farm"
 	"enhance/internal/farm/queue"
 	"enhance/internal/farm/store"
@@ -40,7 +41,7 @@ type Ability struct {
 	Class      string `json:"class"`
 	Device     string `json:"device"`
 	Program    string `json:"program"`
-	Largest    int    `json:"largest_side"` // of photos that its memory has room for
+	queue.Room
 }
 
 // Request is a picture to make.
@@ -69,6 +70,9 @@ type Options struct {
 	Files string
 	// Check refuses settings that no order may have.
 	Check func(s *farm.Setting) error
+	// Accepts, if not nil, decides whether the worker takes photos with sides up to side, of an
+	// order for which it has this room. By default it takes those that it has room for.
+	Accepts func(room *queue.Room, side int) bool
 	// UntilIdle ends the worker when nothing that it could do waits or is in work elsewhere.
 	UntilIdle bool
 	// Tell is told of everything that a person would want to know, on one line.
@@ -118,6 +122,8 @@ type order struct {
 	ability *Ability
 	refused error     // why the worker does not work for it
 	again   time.Time // when to ask again, if it may be able to later
+
+	tooLarge map[int]bool // sides of photos that were told to be too large
 }
 
 // Run works until ctx ends, or as UntilIdle says. What is being made when ctx ends is
@@ -222,7 +228,34 @@ func pause(ctx context.Context, d time.Duration) {
 // accepts reports whether the worker can do photos of that size with the order's settings.
 func (w *worker) accepts(ctx context.Context, offer queue.Offer) bool {
 	o := w.order(ctx, offer.Order)
-	return o.refused == nil && farm.Sides[offer.Class] <= o.ability.Largest
+	if o.refused != nil {
+		return false
+	}
+	side := farm.Sides[offer.Class]
+	if w.Accepts != nil {
+		return w.Accepts(&o.ability.Room, side)
+	}
+	if side <= o.ability.Largest {
+		return true
+	}
+	w.tellTooLarge(o, side)
+	return false
+}
+
+// tellTooLarge says once that the worker takes no photos of a size.
+func (w *worker) tellTooLarge(o *order, side int) {
+	w.mu.Lock()
+	told := o.tooLarge[side]
+	o.tooLarge[side] = true
+	w.mu.Unlock()
+	if told {
+		return
+	}
+	need := "more memory than this worker may use"
+	if n := o.ability.Least[side]; n > 0 {
+		need = fmt.Sprintf("%s (--mem %d)", bytesize.Text(n), n)
+	}
+	w.Tell(fmt.Sprintf("order %.8s has photos with sides up to %d, which need %s: they are left to other workers", o.ID(), side, need))
 }
 
 // refusalTime is how long a refusal of an order holds.
@@ -236,7 +269,7 @@ func (w *worker) order(ctx context.Context, id string) *order {
 	if o != nil && (o.refused == nil || time.Now().Before(o.again)) {
 		return o
 	}
-	n := &order{again: time.Now().Add(refusalTime)}
+	n := &order{again: time.Now().Add(refusalTime), tooLarge: map[int]bool{}}
 	if n.Order, n.refused = w.Queue.Order(ctx, id); n.refused == nil {
 		if n.flags, n.refused = w.flags(ctx, n.Order); n.refused == nil {
 			n.ability, n.refused = w.Maker.Open(ctx, n.flags)
@@ -252,10 +285,33 @@ func (w *worker) order(ctx context.Context, id string) *order {
 			}
 		}
 	} else {
-		w.state.Device, w.state.Class, w.state.Largest = n.ability.Device, n.ability.Class, max(w.state.Largest, n.ability.Largest)
+		w.state.Device, w.state.Class = n.ability.Device, n.ability.Class
 	}
 	w.orders[id] = n
+	select {
+	case w.changed <- struct{}{}: // what it has room for
+	default:
+	}
 	return n
+}
+
+// maxRooms bounds the orders of which a worker reports what it has room for.
+const maxRooms = 100
+
+// rooms is what the worker has room for, by order.
+func (w *worker) rooms() map[string]queue.Room {
+	rooms := map[string]queue.Room{}
+	for id, o := range w.orders {
+		switch {
+		case len(rooms) >= maxRooms:
+			return rooms
+		case o.refused != nil:
+			rooms[id] = queue.Room{Refused: o.refused.Error()}
+		default:
+			rooms[id] = o.ability.Room
+		}
+	}
+	return rooms
 }
 
 // report says how the worker is, every few seconds and when that changes.
@@ -265,7 +321,7 @@ func (w *worker) report(ctx context.Context) {
 	for {
 		w.mu.Lock()
 		s := w.state
-		s.Photos = nil
+		s.Photos, s.Rooms = nil, w.rooms()
 		for name := range w.now {
 			s.Photos = append(s.Photos, name)
 		}
