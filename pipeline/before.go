@@ -65,6 +65,7 @@ func (r *run) startBefore(w, h int) (*beforeRows, error) {
 func (r *run) again(ctx context.Context) (*run, error) {
 	j := *r.job
 	j.Observer, j.Show = Observer{}, Show{}
+	j.Output.Bits = min(j.Output.Bits, 16) // floats are shown as codes
 	again := &run{session: r.session, ctx: ctx, job: &j, report: &Report{}, holds: runHolds{batches: outBatches}}
 	var err error
 	if again.photo, err = openPhoto(&j); err != nil {
@@ -112,7 +113,7 @@ func (r *run) developPlainly(b *beforeRows, decided *balance, w, h int) error {
 func (r *run) plainBalance(decided *balance) (*balance, error) {
 	if decided != nil {
 		b := *decided
-		b.amount, b.sharpen = 0, nil
+		b.amount, b.sharpen, b.floats = 0, nil, false
 		return &b, nil
 	}
 	r.job.Look = Look{Sharpen: look.SharpenOff}

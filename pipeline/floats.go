@@ -12,12 +12,8 @@ import (
 
 // refuseFloats refuses what takes codes of 16 bits.
 func (j *Job) refuseFloats() error {
-	switch {
-	case j.Output.Bits != 32:
-	case j.Reference != "":
+	if j.Output.Bits == 32 && j.Reference != "" {
 		return optionErrorf("reference", "pictures of 8 and 16 bits are compared, not floats: choose 16 bits, or leave it out")
-	case j.Show.Side > 0:
-		return optionErrorf("report", "the page shows pictures of 8 and 16 bits, not floats: choose 16 bits, or leave it out")
 	}
 	return nil
 }

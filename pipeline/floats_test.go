@@ -56,6 +56,48 @@ func TestFloats(t *testing.T) {
 	}
 }
 
+// TestFloatsResizedAndShown: floats are made smaller like codes, and a page shows the same picture of both.
+func TestFloatsResizedAndShown(t *testing.T) {
+	s := session(t, pipeline.Settings{Device: pipeline.HostDevice})
+	spec := camera(nikon(t).crop(300, 200, 60, 40))
+	spec.Meta.PixelAspect = 1.25
+	for _, profile := range []pipeline.OutputProfile{"srgb", "linear-rec2020"} {
+		var seen [2]*pipeline.Report
+		var want *imgio.RGB16
+		for i, bits := range []int{16, 32} {
+			out := new(bytes.Buffer)
+			j := photoOf(t, spec)
+			j.Output = pipeline.Output{Writer: out, Format: pipeline.TIFF, Bits: bits, Profile: profile, Resize: pipeline.Resize{Width: 41, Height: 41}}
+			j.Exposure = look.Exposure{Given: true, EV: -3} // nothing is cut off
+			j.Show = pipeline.Show{Side: 100, Before: true, Crops: 1, CropSide: 16}
+			rep, err := s.Enhance(context.Background(), j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[i] = rep; bits == 16 {
+				want = decode(t, out.Bytes())
+				continue
+			}
+			for k, v := range plainFloats(t, out.Bytes(), want) {
+				if d := 65535*float64(v) - float64(want.Pix[k]); math.Abs(d) > 2 {
+					t.Fatalf("%s: sample %d is %g, and %d in 16 bits", profile, k, v, want.Pix[k])
+				}
+			}
+		}
+		if want.Width != 41 {
+			t.Errorf("%s: %d columns", profile, want.Width)
+		}
+		for k, v := range seen[0].Seen.Pictures.After.Pix {
+			if d := int(v) - int(seen[1].Seen.Pictures.After.Pix[k]); d < -1 || d > 1 {
+				t.Fatalf("%s: sample %d is shown as %d and %d", profile, k, v, seen[1].Seen.Pictures.After.Pix[k])
+			}
+		}
+		if !bytes.Equal(seen[0].Seen.Pictures.Before.Pix, seen[1].Seen.Pictures.Before.Pix) {
+			t.Errorf("%s: what floats and codes are compared with differs", profile)
+		}
+	}
+}
+
 // plainFloats are the samples of an uncompressed TIFF, which stand at its end.
 func plainFloats(t *testing.T, b []byte, like *imgio.RGB16) []float32 {
 	t.Helper()
@@ -74,9 +116,7 @@ func TestFloatsRefused(t *testing.T) {
 		"PNG":       func(j *pipeline.Job) { j.Output.Format = pipeline.PNG },
 		"JPEG":      func(j *pipeline.Job) { j.Output.Format = pipeline.JPEG },
 		"DNG":       func(j *pipeline.Job) { j.Output.Format = pipeline.DNG },
-		"a size":    func(j *pipeline.Job) { j.Output.Resize = pipeline.Resize{Width: 9, Height: 9} },
 		"reference": func(j *pipeline.Job) { j.Reference = "x.png" },
-		"a report":  func(j *pipeline.Job) { j.Show.Side = 100 },
 	} {
 		j := photoOf(t, camera(filled(24, 24, 1000)))
 		j.Output = pipeline.Output{Writer: io.Discard, Format: pipeline.TIFF, Bits: 32}

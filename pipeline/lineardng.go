@@ -38,7 +38,7 @@ func (j *Job) refuseDNG() error {
 	case j.ProfileLook == look.LookProfile:
 		return optionErrorf("look", "a DNG file has the camera's light, without a look: leave it out")
 	case j.Show.Side > 0:
-		return optionErrorf("report", "a DNG file is no finished picture to look at: leave it out")
+		return optionErrorf("report", "a DNG file is no finished picture to look at: give --report with a picture of the photo (-o x.jpg)")
 	case j.Reference != "":
 		return optionErrorf("reference", "a DNG file has the camera's light, which cannot be compared with a picture: leave it out")
 	}

@@ -266,8 +266,6 @@ func (o *Output) complete() error {
 		return optionErrorf("bits", "a DNG file has 16 bits: leave it out")
 	case o.Bits == 32 && o.Format != TIFF:
 		return optionErrorf("bits", "only TIFF holds floats of 32 bits: choose tiff, or 16 bits")
-	case o.Bits == 32 && o.Resize != (Resize{}):
-		return optionErrorf("resize", "pictures of 32 bits keep the photo's size: leave it out, or choose 16 bits")
 	case o.Format == JPEG && o.Bits == 16:
 		return optionErrorf("bits", "JPEG holds 8 bits: choose png or tiff for 16")
 	case o.Quality < 1 || o.Quality > 100:

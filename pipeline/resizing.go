@@ -59,7 +59,7 @@ func (r *run) resized(enc imgio.RowWriter, err error) (imgio.RowWriter, error) {
 		return enc, err
 	}
 	if r.job.Output.Bits == 32 {
-		return nil, optionErrorf("bits", "the photo's pixels are not square, and floats are not resized: choose 16 bits")
+		return resize.NewFloats(enc, r.job.Output.Profile.encoding().Transfer, w, h, ow, oh)
 	}
 	return resize.New(enc, r.job.Output.Profile.encoding().Transfer, w, h, ow, oh)
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -29,8 +30,9 @@ type Show struct {
 type seen struct {
 	run     *run
 	meter   *sidebyside.Meter
-	before  *beforeRows // nil: there is none
-	convert func(rgb []uint16) []uint16
+	before  *beforeRows                 // nil: there is none
+	convert func(rgb []uint16) []uint16 // of the picture's rows to sRGB codes
+	codes   func(rgb []uint16) []uint16 // of codes that are not floats
 	watch   *memoryWatch
 }
 
@@ -70,7 +72,11 @@ func (r *run) seeing(to imgio.RowWriter, err error) (imgio.RowWriter, error) {
 			return nil, err
 		}
 	}
-	r.seen.convert = sRGBCodes(r.job.Output.Profile.encoding(), w)
+	from := r.job.Output.Profile.encoding()
+	r.seen.codes = sRGBCodes(from, w)
+	if r.seen.convert = r.seen.codes; r.job.Output.Bits == 32 {
+		r.seen.convert = sRGBCodesOfFloats(from, w)
+	}
 	return &tapped{to, r.seen.row}, nil
 }
 
@@ -83,7 +89,7 @@ func (s *seen) row(rgb []uint16) error {
 	if err != nil {
 		return err
 	}
-	copy(row, s.convert(row))
+	copy(row, s.codes(row))
 	err = s.meter.Add(row, s.convert(rgb))
 	s.before.release(row)
 	return err
@@ -121,7 +127,7 @@ func (r *run) seenBytes() int64 {
 	}
 	w, h, _, _ := r.writtenSize()
 	cfg := r.seenConfig(w, h)
-	n := sidebyside.Bytes(cfg) + 18*int64(w)
+	n := sidebyside.Bytes(cfg) + 2*18*int64(w)
 	if !cfg.Alone {
 		n += r.beforeBytes()
 	}
@@ -143,6 +149,20 @@ func sRGBCodes(from colour.Encoding, w int) func([]uint16) []uint16 {
 	return func(rgb []uint16) []uint16 {
 		for i, v := range rgb {
 			planes[i%3][i/3] = light[v]
+		}
+		colour.SRGBTransfer.EncodePlanes(out, planes[0], planes[1], planes[2], &matrix)
+		return out
+	}
+}
+
+// sRGBCodesOfFloats does so with a row of floats.
+func sRGBCodesOfFloats(from colour.Encoding, w int) func([]uint16) []uint16 {
+	matrix := colour.Convert(from.Space, colour.SRGB)
+	out, planes := make([]uint16, 3*w), [3][]float32{make([]float32, w), make([]float32, w), make([]float32, w)}
+	return func(row []uint16) []uint16 {
+		for i := range 3 * w {
+			v := math.Float32frombits(uint32(row[2*i])<<16 | uint32(row[2*i+1]))
+			planes[i%3][i/3] = float32(from.Transfer.Decode(float64(v)))
 		}
 		colour.SRGBTransfer.EncodePlanes(out, planes[0], planes[1], planes[2], &matrix)
 		return out

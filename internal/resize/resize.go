@@ -25,16 +25,22 @@ const lobes = 3
 // Writer resizes one picture.
 type Writer struct {
 	next         RowWriter
-	transfer     *colour.Transfer // between the codes and light
-	light        []float32        // of each code
-	across, down []taps           // by column and by row of the result
-	height       int              // of the source
-	y, done      int              // rows taken, and rows of the result handed on
+	codec        codec
+	across, down []taps // by column and by row of the result
+	height       int    // of the source
+	y, done      int    // rows taken, and rows of the result handed on
 	sums         [][]float32
 	free         [][]float32
 	planes       []float32 // a source row's light, by component
 	codes        []uint16
 	width        int // of the source
+}
+
+// codec is between light and the codes of a row, of which a component has some numbers.
+type codec interface {
+	numbers() int
+	decode(planes []float32, rgb []uint16) // one component after the other
+	encode(rgb []uint16, red, green, blue []float32)
 }
 
 // taps are the source places that a place of the result is made of.
@@ -45,11 +51,21 @@ type taps struct {
 
 // New returns a Writer from w x h pixels to ow x oh. transfer says what light the codes are.
 func New(next RowWriter, transfer *colour.Transfer, w, h, ow, oh int) (*Writer, error) {
+	return newWriter(next, &integers{transfer, decoded(transfer)}, w, h, ow, oh)
+}
+
+// NewFloats is New for pictures of 32-bit floats, each of which is two numbers: the upper and the lower half
+// of its bits. Light below black and beyond white stays as it is.
+func NewFloats(next RowWriter, transfer *colour.Transfer, w, h, ow, oh int) (*Writer, error) {
+	return newWriter(next, floats{transfer}, w, h, ow, oh)
+}
+
+func newWriter(next RowWriter, c codec, w, h, ow, oh int) (*Writer, error) {
 	if w < 1 || h < 1 || ow < 1 || oh < 1 {
 		return nil, fmt.Errorf("resize: %dx%d pixels to %dx%d: want 1 or more", w, h, ow, oh)
 	}
-	return &Writer{next: next, transfer: transfer, light: decoded(transfer), across: allTaps(w, ow), down: allTaps(h, oh), height: h, width: w,
-		planes: make([]float32, 3*w), codes: make([]uint16, 3*ow)}, nil
+	return &Writer{next: next, codec: c, across: allTaps(w, ow), down: allTaps(h, oh), height: h, width: w,
+		planes: make([]float32, 3*w), codes: make([]uint16, 3*ow*c.numbers())}, nil
 }
 
 // allTaps are the filters of n places of a line of from. They sum to 1; beyond the line's
@@ -90,7 +106,7 @@ func lanczos(x float64) float64 {
 func Bytes(w, h, ow, oh int) int64 {
 	rows := rowsHeld(h, oh)
 	taps := int64(2*lobes+3) * 4 * (int64(max(w, ow)) + int64(max(h, oh)))
-	return 12*int64(w) + (12*rows+6+24)*int64(ow) + 24*int64(oh) + taps + 4*65536
+	return 12*int64(w) + (12*rows+12+24)*int64(ow) + 24*int64(oh) + taps + 4*65536
 }
 
 // rowsHeld is of how many rows of the result a source row is part, and some.
@@ -98,25 +114,12 @@ func rowsHeld(h, oh int) int64 {
 	return 2*lobes*int64((oh+h-1)/h) + 3
 }
 
-// decoded is the light of each code.
-func decoded(transfer *colour.Transfer) []float32 {
-	t := make([]float32, 65536)
-	for i := range t {
-		t[i] = float32(transfer.Decode(float64(i) / 65535))
-	}
-	return t
-}
-
 // WriteRow takes the next row.
 func (w *Writer) WriteRow(rgb []uint16) error {
-	if len(rgb) != 3*w.width || w.y == w.height {
-		return fmt.Errorf("resize: row %d of %d, with %d samples for %d pixels", w.y, w.height, len(rgb), w.width)
+	if len(rgb) != 3*w.width*w.codec.numbers() || w.y == w.height {
+		return fmt.Errorf("resize: row %d of %d, with %d numbers for %d pixels", w.y, w.height, len(rgb), w.width)
 	}
-	light := w.light
-	for x := range w.width {
-		px := rgb[3*x:][:3:3]
-		w.planes[x], w.planes[w.width+x], w.planes[2*w.width+x] = light[px[0]], light[px[1]], light[px[2]]
-	}
+	w.codec.decode(w.planes, rgb)
 	row := w.room()
 	for c := range 3 {
 		line, out := w.planes[c*w.width:][:w.width], row[c*len(w.across):][:len(w.across)]
@@ -156,7 +159,7 @@ func (w *Writer) spread(row []float32) error {
 	for w.done < len(w.down) && w.y >= w.down[w.done].first+len(w.down[w.done].weights)-1 {
 		sum := w.sums[0]
 		n := len(w.across)
-		w.transfer.EncodeLight(w.codes, sum[:n], sum[n:][:n], sum[2*n:])
+		w.codec.encode(w.codes, sum[:n], sum[n:][:n], sum[2*n:])
 		w.sums, w.free = w.sums[1:], append(w.free, sum)
 		w.done++
 		if err := w.next.WriteRow(w.codes); err != nil {

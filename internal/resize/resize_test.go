@@ -119,3 +119,53 @@ func TestFit(t *testing.T) {
 		}
 	}
 }
+
+// TestFloatsDefinition: floats are filtered in linear light, beyond white and below black too.
+func TestFloatsDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	const w, h, ow, oh = 21, 17, 8, 6
+	for _, transfer := range []*colour.Transfer{colour.SRGBTransfer, colour.LinearTransfer} {
+		var out kept
+		r, err := NewFloats(&out, transfer, w, h, ow, oh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var light [h][w][3]float64
+		for y := range h {
+			row := make([]uint16, 6*w)
+			for i := range 3 * w {
+				code := float32(3*rng.Float64() - 1)
+				light[y][i/3][i%3] = transfer.Decode(float64(code))
+				bits := math.Float32bits(code)
+				row[2*i], row[2*i+1] = uint16(bits>>16), uint16(bits)
+			}
+			if err := r.WriteRow(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.Close(); err != nil || len(out.rows) != oh {
+			t.Fatal(len(out.rows), err)
+		}
+		across, down := allTaps(w, ow), allTaps(h, oh)
+		for y := range oh {
+			for x := range ow {
+				for c := range 3 {
+					sum := 0.0
+					for i, wy := range down[y].weights {
+						for k, wx := range across[x].weights {
+							sum += float64(wy) * float64(wx) * light[down[y].first+i][across[x].first+k][c]
+						}
+					}
+					at := 2 * (3*x + c)
+					got := float64(math.Float32frombits(uint32(out.rows[y][at])<<16 | uint32(out.rows[y][at+1])))
+					if want := transfer.Encode(sum); math.Abs(got-want) > 1e-5 {
+						t.Fatalf("%s: %d, %d, %d is %g, want %g", transfer.Name, y, x, c, got, want)
+					}
+				}
+			}
+		}
+		if err := r.WriteRow(make([]uint16, 3*w)); err == nil {
+			t.Error("a row of half the numbers was taken")
+		}
+	}
+}
