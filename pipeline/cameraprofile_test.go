@@ -251,7 +251,7 @@ func TestLookAnyPlan(t *testing.T) {
 		return out.Bytes()
 	}
 	want := made(pipeline.Settings{}, runtime.GOMAXPROCS(0))
-	for i, set := range []pipeline.Settings{{PlanOptions: pipeline.PlanOptions{StripRows: 4}}, {PlanOptions: pipeline.PlanOptions{WholePlanes: true}}, {Memory: pipeline.Limit(2 << 20)}} {
+	for i, set := range []pipeline.Settings{{PlanOptions: pipeline.PlanOptions{StripRows: 4}}, {PlanOptions: pipeline.PlanOptions{WholePlanes: true}}, {Memory: pipeline.Limit(4 << 20)}} {
 		if !bytes.Equal(made(set, 1+i%2), want) {
 			t.Errorf("settings %+v change the picture", set)
 		}

@@ -40,6 +40,7 @@ type computation struct {
 	ctx      context.Context
 	net      *model.Model // the session's, or part of it
 	h, w     int          // padded sides of the input
+	samples  bool         // the source has stored samples, see exec.SampleSource
 	within   Budget       // for the device; the session's if nothing else is decided before makePlan
 	plan     *exec.Job    // nil on the host executor
 	progress func(done, total int64)
@@ -63,6 +64,7 @@ func (c *computation) makePlan(rows int) error {
 	if !c.within.Decided() {
 		c.within = c.session.allowed()
 	}
+	c.session.choices.samples = c.samples
 	noteBudget(f, c.within)
 	f.Precision, f.Packed = c.session.precision().String(), [2]int{c.h, c.w}
 	if c.session.device.info == nil {
@@ -71,7 +73,7 @@ func (c *computation) makePlan(rows int) error {
 	if err := c.session.ready(c.ctx); err != nil {
 		return c.session.patchTooLarge(err, c.net, c.h, c.w)
 	}
-	if e := c.session.runner.engine; e != nil && e.Model == c.net && c.session.runner.sides == f.Packed && precisionOf(e.Job) == c.session.precision() {
+	if e := c.session.runner.engine; e != nil && e.Model == c.net && c.session.runner.sides == f.Packed && e.Job.OffersSamples() == c.samples && precisionOf(e.Job) == c.session.precision() {
 		c.plan = e.Job
 	} else {
 		job, err := c.session.planPrecisely(c.ctx, c.net, c.h, c.w, c.within)

@@ -21,7 +21,7 @@ func TestNoiseAwareBytes(t *testing.T) {
 	profile := mosaic.Meta{NoiseProfile: &[3][2]float64{{2e-5, 2e-8}, {1.5e-5, 1e-8}, {2e-5, 2e-8}}}
 	for name, meta := range map[string]mosaic.Meta{"estimated": {}, "file": profile} {
 		var want []byte
-		for i, set := range []pipeline.Settings{{PlanOptions: pipeline.PlanOptions{WholePlanes: true}}, {Memory: pipeline.Unlimited()}, {PlanOptions: pipeline.PlanOptions{StripRows: 2}}, {PlanOptions: pipeline.PlanOptions{StripRows: 22}}, {Memory: pipeline.Limit(3 << 20)}} {
+		for i, set := range []pipeline.Settings{{PlanOptions: pipeline.PlanOptions{WholePlanes: true}}, {Memory: pipeline.Unlimited()}, {PlanOptions: pipeline.PlanOptions{StripRows: 2}}, {PlanOptions: pipeline.PlanOptions{StripRows: 22}}, {Memory: pipeline.Limit(4 << 20)}} {
 			set.Model = noiseAware
 			s := session(t, set)
 			var out bytes.Buffer

@@ -23,6 +23,7 @@ func (s *Session) ExplainPhoto(j Job) (*facts.Explanation, error) {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	g := layout(photo.Meta(), &s.model.Convention)
+	s.choices.samples = (&input{photo: photo, meta: photo.Meta()}).samplesServe(&s.model.Convention)
 	return s.explain(j.Input, g.h, g.w)
 }
 
@@ -38,6 +39,7 @@ func (s *Session) ExplainSize(rows, cols int) (*facts.Explanation, error) {
 		input = fmt.Sprintf("mosaic %dx%d", cols, rows)
 		h, w = s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
 	}
+	s.choices.samples = !picture
 	x, err := s.explain(input, h, w)
 	return x, withoutPhoto(err, h, w)
 }

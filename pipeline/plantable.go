@@ -82,6 +82,8 @@ func (s *Session) imagine(ctx context.Context, j *Job, photo *raw.Photo, m *raw.
 	r := &run{session: s, job: j, input: input{photo: photo, meta: m, geo: layout(m, &s.model.Convention)}, holds: runHolds{batches: outBatches}}
 	r.report = s.newReport(j, m)
 	r.network = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
+	r.network.samples = r.input.samplesServe(&s.model.Convention)
+	s.choices.samples = r.network.samples
 	return r
 }
 

@@ -49,6 +49,7 @@ type choices struct {
 	decided, chosen *precisionChoice
 	table           *tune.Table // what was measured on the device; nil: not asked yet, or not used
 	rates           *exec.Rates // for the prices of plans; nil: not measured
+	samples         bool        // what is planned takes a photo's stored samples, not planes (see exec.Options.Samples)
 }
 
 // hostMemory is what a session knows and keeps of the host's memory.
@@ -205,7 +206,7 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 	r.report = s.newReport(&j, r.meta)
 	r.repairDefects()
 	r.network = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
-	r.network.progress, r.network.warn = j.Progress, r.say
+	r.network.progress, r.network.warn, r.network.samples = j.Progress, r.say, r.input.samplesServe(&s.model.Convention)
 	r.turn.queueEntry = s.queue.join()
 	return r, nil
 }

@@ -90,9 +90,7 @@ func (s *source) newPacking() (w packing) {
 // half fills the planes that row r (0 or 1) of the quads gives, from row at of the
 // region, which is in block b.
 func (s *source) half(w packing, planes [][]float32, r, at int, b []uint16) {
-	region, stride := s.geo.region, s.meta.Width
-	stored := b[at%blockRows*stride+region.X0:][:region.Width()]
-	s.levels.row(region.Y0+at, region.X0, stored, w.line, w.noise)
+	s.levels.row(s.geo.region.Y0+at, s.geo.region.X0, s.stored(at, b), w.line, w.noise)
 	if s.masks != nil {
 		s.maskedHalf(w, planes, r, s.masks.colours(at))
 		return
@@ -106,6 +104,11 @@ func (s *source) half(w packing, planes [][]float32, r, at int, b []uint16) {
 			gather(planes[len(s.pack)+k], w.noise, s.cols[place[1]])
 		}
 	}
+}
+
+// stored are the samples of row at of the region, which is in block b.
+func (s *source) stored(at int, b []uint16) []uint16 {
+	return b[at%blockRows*s.meta.Width+s.geo.region.X0:][:s.geo.region.Width()]
 }
 
 // gather picks the samples of a packed row.

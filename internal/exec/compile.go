@@ -11,7 +11,8 @@ import (
 )
 
 // sources are a program for each distinct convolution, first one for the steps of every
-// network and last, if there are any, one for those of imported networks, and which of them is each step's. Programs are as small as that so that they
+// network, then one for stored samples if the network takes those, and last, if there are any, one
+// for the steps of imported networks, and which of them is each step's. Programs are as small as that so that they
 // compile side by side, and are found in the cache by other networks and after
 // tuning.
 func (j *Job) sources() (sources []string, of []int) {
@@ -31,6 +32,9 @@ type programSources struct {
 
 func (j *Job) makeSources() (sources []string, of []int) {
 	sources = []string{planar.Source(j.opt.Precision, j.Program.Pad) + ops.Source(j.caps)}
+	if j.TakesSamples() { // their program is the second
+		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.SamplesSource())
+	}
 	index, of := map[string]int{}, make([]int, len(j.steps))
 	for i := range j.steps {
 		c := j.steps[i].conv
@@ -71,6 +75,11 @@ func (e *Engine) compile() (err error) {
 	}
 	if e.ops, err = ops.New(e.progs[0], e.queues.compute, e.caps); err != nil {
 		return err
+	}
+	if e.TakesSamples() {
+		if e.unpacker, err = ops.NewUnpacker(e.progs[1], e.queues.compute, e.caps); err != nil {
+			return err
+		}
 	}
 	if slices.ContainsFunc(e.Program.Steps, applies) { // their program is the last
 		if e.applier, err = ops.NewApplier(e.progs[len(e.progs)-1], e.queues.compute, e.caps); err != nil {

@@ -23,6 +23,7 @@ type Engine struct {
 	progs     []*clrt.Program
 	ops       *ops.Ops
 	applier   *ops.Applier    // nil if no step is of an imported operation
+	unpacker  *ops.Unpacker   // nil if the network's planes come from the host
 	resources []stepResources // as Program.Steps
 	device    deviceMemory
 	host      lockedMemory
@@ -39,6 +40,7 @@ type deviceMemory struct {
 	weights segments      // parameters that stay
 	loaded  segments      // room for those that are loaded section by section
 	scratch *clrt.Buffer
+	tables  *clrt.Buffer // of samples; nil: there are none
 }
 
 // lockedMemory is memory of the host that the device copies from and to.
@@ -125,6 +127,11 @@ func (e *Engine) allocate() error {
 			return err
 		}
 	}
+	if n := e.tableBytes(); n > 0 {
+		if e.device.tables, err = e.newBuffer(n, "tables of samples"); err != nil {
+			return err
+		}
+	}
 	if e.Plan.HostBytes > 0 {
 		e.host.spill, err = e.newHostSegments(e.Plan.HostBytes, "spilled activations")
 	}
@@ -167,10 +174,11 @@ func (e *Engine) Close() error {
 	if e.applier != nil {
 		e.applier.Close()
 	}
+	e.unpacker.Close()
 	for _, p := range e.progs {
 		note(p.Close())
 	}
-	for _, a := range slices.Concat(e.device.arenas, e.device.weights, e.device.loaded, segments{e.device.scratch}) {
+	for _, a := range slices.Concat(e.device.arenas, e.device.weights, e.device.loaded, segments{e.device.scratch, e.device.tables}) {
 		if a != nil {
 			note(a.Close())
 		}
@@ -217,6 +225,8 @@ func (e *Engine) launch(i, y0, y1 int) error {
 			return e.launchGroups(i, a)
 		}
 		return e.steps[i].conv.Launch(e.queues.compute, e.resources[i].kernels, e.resources[i].params[0], a)
+	case fuse.Unpack:
+		return e.unpacker.Unpack(src[0], dst, e.device.tables, e.Model.Convention.Pack, y0, y1)
 	case fuse.MaxPool:
 		return e.ops.MaxPool(src[0], dst, y0, y1)
 	case fuse.Upsample:

@@ -22,6 +22,8 @@ type feeder struct {
 	done     chan struct{}
 	ctx      context.Context
 	rows     planar.Rows
+	rowBytes int64
+	samples  int           // in a line, where rows are of stored samples; else 0
 	row      [][][]float32 // by worker
 	memory   *staging
 	stages   *trace.Stages
@@ -31,6 +33,9 @@ func newFeeder(ctx context.Context, e *Engine, pool *workers.Pool, src Source) *
 	in := e.Program.Tensors[e.Program.Input]
 	f := &feeder{pool: pool, begun: make(chan *chunk, inFlight), ready: make(chan *chunk, inFlight), done: make(chan struct{}), ctx: ctx,
 		rows: planar.Rows{C: in.C, W: in.W, Precision: e.opt.Precision, Pad: e.Program.Pad}, row: make([][][]float32, pool.Workers()), memory: e.host.in, stages: e.opt.Profiler.Stages()}
+	if f.rowBytes = planar.RowBytes(in, e.opt.Precision); e.TakesSamples() {
+		f.samples = in.W
+	}
 	go f.begin(e.Plan, e.Program.Input, src)
 	go f.end()
 	return f
@@ -63,7 +68,7 @@ func (f *feeder) fill(src Source, c *chunk) (err error) {
 	if err := context.Cause(f.ctx); err != nil {
 		return err
 	}
-	if c.bytes, err = f.memory.take(f.ctx, f.rows.Bytes(c.y1-c.y0)); err != nil {
+	if c.bytes, err = f.memory.take(f.ctx, f.rowBytes*int64(c.y1-c.y0)); err != nil {
 		return err
 	}
 	rows, err := src.Rows(c.y0, c.y1)
@@ -75,6 +80,12 @@ func (f *feeder) fill(src Source, c *chunk) (err error) {
 		endStage()
 		return rows.End()
 	}
+	if f.samples > 0 {
+		c.made = f.pool.Start(c.y0, c.y1, func(_, y int) {
+			storeSamples(rows.(SampleRows), y, f.samples, c.bytes[int64(y-c.y0)*f.rowBytes:])
+		})
+		return nil
+	}
 	c.made = f.pool.Start(c.y0, c.y1, func(worker, y int) {
 		row := f.row[worker]
 		if row == nil {
@@ -82,7 +93,7 @@ func (f *feeder) fill(src Source, c *chunk) (err error) {
 			f.row[worker] = row
 		}
 		rows.Row(y, row)
-		stored := c.bytes[f.rows.Bytes(y-c.y0):]
+		stored := c.bytes[int64(y-c.y0)*f.rowBytes:]
 		for k, line := range row {
 			f.rows.Put(stored, k, line)
 		}

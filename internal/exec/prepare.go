@@ -56,6 +56,10 @@ type Options struct {
 	// where that is scarce, at the price of some time.
 	SaveHostMemory bool
 	smallBuffers   bool // choose the algorithms with the smallest buffers: see smallBuffers
+	// Samples has the device make the network's planes out of a mosaic's stored samples, where
+	// the network's are of quads and nothing reads them a second time: the source must be a
+	// SampleSource if Job.TakesSamples says so. The planes are the same.
+	Samples bool
 	// Poison fills all device memory with NaN before a run, for tests.
 	Poison bool
 }
@@ -158,6 +162,9 @@ func request(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 	if err != nil {
 		return nil, nil, err
 	}
+	if opt.Samples {
+		p.TakeSamples(&m.Convention)
+	}
 	j := &Job{Model: m, Program: p, Info: info, opt: opt, caps: opt.Caps(info), arith: opt.arithmetic()}
 	if err := j.chooseAlgos(); err != nil {
 		return nil, nil, err
@@ -179,6 +186,7 @@ func request(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		Weights:     func(i int) int64 { return sizes[i] },
 
 		GroupWeights: j.groupWeights,
+		Fixed:        j.fixed(),
 		Budget:       opt.Budget,
 		MaxAlloc:     info.MaxAlloc,
 		Align:        int64(max(info.BaseAlign, 64)),

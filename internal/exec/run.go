@@ -28,6 +28,9 @@ func (e *Engine) Run(ctx context.Context, src Source, sink Sink, progress Progre
 // once the device has the source's last row and all kernels are queued, while they
 // and the sink are still at work. A run that fails before may not come to that.
 func (e *Engine) RunAhead(ctx context.Context, src Source, sink Sink, progress Progress, free func()) (err error) {
+	if err := e.checkSource(src); err != nil {
+		return err
+	}
 	e.running.Add(1)
 	defer e.running.Done()
 	defer func() {
@@ -52,7 +55,10 @@ func (e *Engine) RunAhead(ctx context.Context, src Source, sink Sink, progress P
 		<-before
 	}
 	e.left = r.next.left
-	return r.finish(r.moves())
+	if err = r.sendTables(src); err == nil {
+		err = r.moves()
+	}
+	return r.finish(err)
 }
 
 // finish ends a run whose moves ended with err.

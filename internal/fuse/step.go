@@ -47,9 +47,11 @@ const (
 	RowReduce
 	// Merge makes the one sample of every channel from all rows of RowReduce.
 	Merge
+	// Unpack makes the network's planes of stored samples: see TakeSamples.
+	Unpack
 )
 
-var kindNames = [...]string{"conv", "max_pool", "upsample", "pointwise", "shuffle", "row_stats", "affine", "apply", "row_reduce", "merge"}
+var kindNames = [...]string{"conv", "max_pool", "upsample", "pointwise", "shuffle", "row_stats", "affine", "apply", "row_reduce", "merge", "unpack"}
 
 // Summarises reports whether a step writes a few numbers for each row that it reads.
 func (k Kind) Summarises() bool { return k == RowStats || k == RowReduce }
@@ -91,6 +93,8 @@ const (
 	Scales
 	// Codes rows hold codes of 8 bits, four channels in a word: see package planar.
 	Codes
+	// Samples rows hold C lines of W stored samples of a mosaic, unsigned, of 16 bits.
+	Samples
 )
 
 // Planes reports whether rows hold samples of planes, or their codes.

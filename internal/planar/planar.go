@@ -20,7 +20,7 @@
 // The bytes of channels beyond C, and the rim where planes are padded with zeros, hold the code of zero.
 //
 // Rows of statistics and scales (see package fuse) hold 2·C float32 without
-// padding.
+// padding, rows of stored samples lines of SamplePitch numbers of 16 bits without a rim.
 package planar
 
 import (
@@ -44,6 +44,9 @@ const (
 
 // Pitch is the distance between lines of W samples, in samples.
 func Pitch(w int) int { return Pad + (w+15)/16*16 + 16 }
+
+// SamplePitch is the distance between lines of W stored samples, in samples.
+func SamplePitch(w int) int { return (w + 31) / 32 * 32 }
 
 // Precision is how activation samples are stored.
 type Precision uint8
@@ -70,6 +73,8 @@ func RowBytes(t fuse.Tensor, p Precision) int64 {
 	switch t.Storage {
 	case fuse.Codes:
 		return int64(Words(t.C)) * int64(Pitch(t.W)) * 4
+	case fuse.Samples:
+		return 2 * int64(t.C) * int64(SamplePitch(t.W))
 	case fuse.Stats, fuse.Scales:
 		return int64(t.C) * 8
 	}
@@ -81,7 +86,7 @@ func RimBytes(t fuse.Tensor, p Precision) int64 {
 	switch t.Storage {
 	case fuse.Codes:
 		return Overrun * 4
-	case fuse.Stats, fuse.Scales:
+	case fuse.Samples, fuse.Stats, fuse.Scales:
 		return 0
 	}
 	return Overrun * p.Bytes()
@@ -114,6 +119,8 @@ func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
 	r := Ring{Buf: buf, Base: base, Rows: rows, C: t.C, CAll: t.C, H: t.H, W: t.W, Pitch: Pitch(t.W)}
 	if t.Storage == fuse.Codes {
 		r.Codes, r.C, r.CAll = true, Words(t.C), Words(t.C)
+	} else if t.Storage == fuse.Samples {
+		r.Pitch = SamplePitch(t.W)
 	}
 	return r
 }

@@ -38,6 +38,18 @@ func (r Rows) Put(dst []byte, c int, line []float32) {
 	}
 }
 
+// AppendSamples appends numbers as the device stores samples.
+func AppendSamples(dst []byte, v []float32, p Precision) []byte {
+	at := len(dst)
+	dst = append(dst, make([]byte, int64(len(v))*p.Bytes())...)
+	if p == FP16 {
+		putHalves(dst[at:], v)
+	} else {
+		putFloats(dst[at:], v)
+	}
+	return dst
+}
+
 // beside is the sample at column x outside a line.
 func (r Rows) beside(line []float32, x int) float32 {
 	if at := fuse.PadIndex(r.Pad, x, r.W); at >= 0 {
