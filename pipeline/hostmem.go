@@ -81,6 +81,7 @@ func (r *run) hostNeeds() error {
 	if r.session.host.base == 0 { // later what runs hold is among it
 		debug.FreeOSMemory() // what planning left behind differs from one run to the next
 		r.session.host.base, _ = hostmemory.Resident()
+		r.session.host.base -= r.ahead.bytes() // which are among the rows being decoded
 	}
 	f.StartRSS = r.session.host.base
 	add("of the process so far", f.StartRSS)

@@ -130,6 +130,16 @@ func (a *readAhead) rows(y, n int, dst []uint16) error {
 	return nil
 }
 
+// bytes is what the blocks hold that are decoded now.
+func (a *readAhead) bytes() int64 {
+	if a == nil {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return int64(len(a.window.held)) * blockRows * 2 * int64(a.photo.Meta().Width)
+}
+
 // failure says why nothing more comes.
 func (a *readAhead) failure() error {
 	if a.closed {

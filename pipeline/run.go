@@ -128,13 +128,20 @@ func (r *run) openOutput() (out *target, close func(), err error) {
 	}, nil
 }
 
-// lookAtPhoto makes the decisions that rest on the photo, while others have the device.
+// lookAtPhoto makes the decisions that rest on the photo, while the device is opened or others
+// have it.
 func (r *run) lookAtPhoto() (err error) {
 	if !r.meta.Linear && (r.holds.whole || blocksOf(r.geo.region) <= aheadBlocks) {
 		r.decodeAhead() // all of it, once, whatever reads it
 	}
-	if r.turn.free() { // what no budget allows is refused before the photo is read for its statistics
-		if err = r.planWithin(); err != nil {
+	plan := func() error {
+		if r.planned || !r.turn.free() {
+			return nil
+		}
+		return r.planWithin()
+	}
+	if r.session.lowHostMemory() { // what no budget allows is refused before the photo is read
+		if err = plan(); err != nil {
 			return err
 		}
 	}
@@ -154,7 +161,7 @@ func (r *run) lookAtPhoto() (err error) {
 	if err != nil {
 		return r.photoError(err)
 	}
-	return nil
+	return plan()
 }
 
 // statistics are those of the photo, made from the rows that are decoded ahead, if any are.

@@ -46,15 +46,37 @@ func (s *lightSample) band(y, n int, stored []uint16) {
 	for k := range n {
 		row := stored[k*m.Width+m.Crop.X0:][:m.Crop.Width()]
 		m.Normalise(y+k, m.Crop.X0, row, s.line)
-		for i := range s.sum {
-			c := &s.sum[i]
-			for x, v := range s.line[i*cellSide:][:cellSide] {
-				c.add(m.CFA.At(y+k, m.Crop.X0+i*cellSide+x), v)
-			}
-		}
+		s.row(y + k)
 		if k%cellSide == cellSide-1 {
 			s.rowEnds()
 		}
+	}
+}
+
+// row adds row y, which is in line.
+func (s *lightSample) row(y int) {
+	cfa, x0 := s.meta.CFA, s.meta.Crop.X0
+	even, odd := cfa.At(y, x0), cfa.At(y, x0+1)
+	if cfa.Cols() != 2 || even == odd {
+		for i := range s.sum {
+			for x, v := range s.line[i*cellSide:][:cellSide] {
+				s.sum[i].add(cfa.At(y, x0+i*cellSide+x), v)
+			}
+		}
+		return
+	}
+	for i := range s.sum {
+		c := &s.sum[i]
+		a, b, most := c.sum[even], c.sum[odd], float32(0)
+		line := (*[cellSide]float32)(s.line[i*cellSide:])
+		for x := 0; x < cellSide; x += 2 {
+			v, w := line[x], line[x+1]
+			a, b, most = a+float64(v), b+float64(w), max(most, v, w)
+		}
+		c.sum[even], c.sum[odd] = a, b
+		c.n[even] += cellSide / 2
+		c.n[odd] += cellSide / 2
+		c.clipped = c.clipped || most >= clippedAt
 	}
 }
 

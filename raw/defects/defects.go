@@ -103,7 +103,7 @@ func (r *Rows) ReadRows(y0, n int, dst []uint16) error {
 		repair = r.searchRow
 		r.extremes.find(w, max(0, y0-reach+2), min(m.Height, y0+n+reach-2))
 	}
-	each := time.Duration(4 * m.Width)
+	each := time.Duration(20 * m.Width)
 	workers.Each(workers.Count(n, each), n, func(_, i int) {
 		places := repair(w, y0+i, dst[i*m.Width:][:m.Width])
 		r.found.set(y0+i, places)

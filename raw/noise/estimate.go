@@ -14,6 +14,8 @@ const (
 	maxColumns = 256   // blocks across a band
 	maxBlocks  = 24576 // of all bands and filter places
 	saturated  = 0.97  // of the range: blocks that reach this are left out
+
+	maxTogether = 4 << 20 // samples in memory, unless a band has more
 )
 
 // A RowReader reads rows y to y+n-1 of the active area, Meta.Width samples each.
@@ -28,22 +30,23 @@ type Gains func(y, x0 int, dst []float32)
 func Estimate(ctx context.Context, m *mosaic.Meta, read RowReader, gains Gains) (*Estimation, error) {
 	s := newSample(m)
 	s.gains = gains
-	const together = 4 // bands in memory
 	tall := s.lattice.bandRows()
-	rows := make([]uint16, min(together, len(s.bands))*tall*m.Width)
+	band := tall * m.Width
+	together := max(1, min(maxTogether/band, len(s.bands))) // bands in memory
+	rows := make([]uint16, together*band)
 	for first := 0; first < len(s.bands); first += together {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		n := min(together, len(s.bands)-first)
 		for i := range n {
-			if err := read(s.bands[first+i], tall, rows[i*tall*m.Width:][:tall*m.Width]); err != nil {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if err := read(s.bands[first+i], tall, rows[i*band:][:band]); err != nil {
 				return nil, err
 			}
 		}
 		each := time.Duration(s.across) * 4 * time.Microsecond
 		workers.Each(workers.Count(n, each), n, func(_, i int) {
-			s.measure(first+i, rows[i*tall*m.Width:][:tall*m.Width])
+			s.measure(first+i, rows[i*band:][:band])
 		})
 	}
 	return s.estimate()

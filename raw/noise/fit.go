@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
+
+	"enhance/internal/workers"
 )
 
 const (
@@ -87,15 +90,19 @@ func quietPoints(flat []spectrum, span float64) (ps []point) {
 		k := int(bins * math.Sqrt(max(f.mean, 0)/span))
 		by[min(k, bins-1)] = append(by[min(k, bins-1)], f)
 	}
+	var groups [][]spectrum
 	var pending []spectrum
 	for k := range by {
 		pending = append(pending, by[k]...)
-		if len(pending) < 8*minBlocks {
-			continue
+		if len(pending) >= 8*minBlocks {
+			groups = append(groups, pending)
+			pending = nil
 		}
-		ps = append(ps, quietest(pending))
-		pending = nil
 	}
+	ps = make([]point, len(groups))
+	workers.Each(workers.Count(len(groups), 100*time.Microsecond), len(groups), func(_, i int) {
+		ps[i] = quietest(groups[i])
+	})
 	return ps
 }
 
