@@ -165,6 +165,7 @@ const (
 	CoordAlignCorners                          // x·(n-1)/(n·s-1); 0 if n·s is 1
 	CoordAsymmetric                            // x/s
 	CoordHalfPixelSymmetric                    // n/2·(1-m/(n·s)) + (x+½)/s - ½
+	CoordCrop                                  // Resize.Crop of the source, whose corners are the output's
 	coordinates
 )
 
@@ -179,16 +180,29 @@ const (
 	roundings
 )
 
-// Resize is what OpResize does: ONNX's Resize for the rows and columns, without
-// antialiasing and without a region of interest.
+// Resize is what OpResize does: ONNX's Resize for the rows and columns.
 type Resize struct {
 	Mode           ResizeMode
 	Coordinates    Coordinates
 	Rounding       Rounding // ResizeNearest
 	CubicA         float32  // ResizeCubic
 	ExcludeOutside bool     // ResizeCubic: taps outside the plane weigh nothing; otherwise they read the edge
+	Antialias      bool     // the weights of ResizeLinear and ResizeCubic are stretched where the plane becomes smaller
+	// CoordCrop: first and last row, and first and last column, as fractions of the source's, and what outputs have
+	// that lie beyond it.
+	Crop    [4]float32
+	Outside float32
 	// The output's sides divided by the input's.
 	NumH, DenH, NumW, DenW int
+	Round                  bool // sides are rounded, halves up; otherwise down
+}
+
+// sides are the output's for a source of h rows and w columns.
+func (r *Resize) sides(h, w int) (int, int) {
+	if r.Round {
+		return (2*h*r.NumH + r.DenH) / (2 * r.DenH), (2*w*r.NumW + r.DenW) / (2 * r.DenW)
+	}
+	return h * r.NumH / r.DenH, w * r.NumW / r.DenW
 }
 
 // maxRatio bounds the terms of a ratio of sides.
@@ -202,6 +216,17 @@ func (r *Resize) check() error {
 		if n < 1 || n > maxRatio {
 			return fmt.Errorf("ratios %d/%d and %d/%d: want terms of 1..%d", r.NumH, r.DenH, r.NumW, r.DenW, maxRatio)
 		}
+	}
+	if r.Coordinates != CoordCrop && (r.Crop != [4]float32{} || r.Outside != 0) || r.Antialias && (r.Mode == ResizeNearest || r.Coordinates == CoordCrop) {
+		return fmt.Errorf("a region of interest, or antialiasing, in a mode that has none")
+	}
+	for _, f := range r.Crop {
+		if !(f >= -maxPads && f <= maxPads) {
+			return fmt.Errorf("a region of interest of %v", r.Crop)
+		}
+	}
+	if r.Crop[0] > r.Crop[1] || r.Crop[2] > r.Crop[3] {
+		return fmt.Errorf("a region of interest of %v, which ends before it begins", r.Crop)
 	}
 	return nil
 }

@@ -73,6 +73,9 @@ func (n *Node) checkUsed(used *Node) error {
 	case OpResize:
 		used.Resize = n.Resize
 		return n.Resize.check()
+	case OpRearrange:
+		used.Rearrange = n.Rearrange
+		return n.Rearrange.check()
 	case OpPool, OpGlobalPool, OpReduceChannels:
 		return n.checkReduce(used)
 	case OpLRN:

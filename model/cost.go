@@ -1,6 +1,6 @@
 package model
 
-// FLOPs is the work of the convolutions a valid graph's result needs, for an
+// FLOPs is the work of the convolutions and matrix products a valid graph's result needs, for an
 // input of h×w: two per multiply-add, every tap counted, also those on padding.
 func (g *Graph) FLOPs(h, w int) (int64, error) {
 	shapes, err := g.Shapes(h, w)
@@ -16,10 +16,13 @@ func (g *Graph) FLOPs(h, w int) (int64, error) {
 	return total, nil
 }
 
-// NodeFLOPs is the work of one node, 0 if it is not a convolution; shapes are
+// NodeFLOPs is the work of one node, 0 if it is neither a convolution nor a matrix product; shapes are
 // those of Shapes.
 func (g *Graph) NodeFLOPs(i int, shapes []Shape) int64 {
 	n := &g.Nodes[i]
+	if n.Op == OpMatMul {
+		return 2 * int64(shapes[n.In[0]].C) * shapes[i].Elems()
+	}
 	if !n.Op.Convolves() {
 		return 0
 	}

@@ -32,10 +32,15 @@ func gcd(a, b int) int {
 type scale struct {
 	rows, columns ratio
 	point         bool
+	// free says that the sides follow from no ratio: what meets the plane is checked where its
+	// sides are known.
+	free bool
 }
 
 func (s scale) String() string {
 	switch {
+	case s.free:
+		return "other sides"
 	case s.point:
 		return "one sample"
 	case s.rows == s.columns:
@@ -45,7 +50,7 @@ func (s scale) String() string {
 }
 
 func (s scale) times(numH, denH, numW, denW int) scale {
-	if s.point && (numH < denH || numW < denW) || numH == denH && numW == denW {
+	if s.free || s.point && (numH < denH || numW < denW) || numH == denH && numW == denW {
 		return s
 	}
 	return scale{rows: s.rows.times(numH, denH), columns: s.columns.times(numW, denW)}
@@ -53,7 +58,7 @@ func (s scale) times(numH, denH, numW, denW int) scale {
 
 // bounded reports whether the ratios are such that sides and further ratios cannot overflow.
 func (s scale) bounded() bool {
-	return max(s.rows.num, s.rows.den, s.columns.num, s.columns.den) <= maxRatio
+	return s.free || max(s.rows.num, s.rows.den, s.columns.num, s.columns.den) <= maxRatio
 }
 
 // checkFlow gives the channels of every value after checking that the values
@@ -82,7 +87,7 @@ func (g *Graph) flow(n *Node, channels []int, scales []scale) (int, scale, error
 	first := n.In[0]
 	c, s := channels[first], scales[first]
 	same := func(in int) error {
-		if scales[in] != s {
+		if scales[in] != s && !scales[in].free && !s.free {
 			return fmt.Errorf("%q and %q differ in scale (%v and %v of the input)", g.Nodes[first].Name, g.Nodes[in].Name, s, scales[in])
 		}
 		return nil
@@ -112,6 +117,8 @@ func (g *Graph) flow(n *Node, channels []int, scales []scale) (int, scale, error
 			return 0, s, fmt.Errorf("sums of %d products do not fit 32 bits for certain: want at most %d", terms, maxQuantTerms)
 		}
 		return n.C, s, g.readsCodes(n)
+	case OpMatMul:
+		return channels[n.In[1]], s, same(n.In[1])
 	case OpConv:
 		if n.K != 0 {
 			return n.C, s, nil
@@ -128,14 +135,14 @@ func (g *Graph) flow(n *Node, channels []int, scales []scale) (int, scale, error
 func (g *Graph) flowBinary(n *Node, channels []int, scales []scale) (int, scale, error) {
 	first, second := n.In[0], n.In[len(n.In)-1]
 	c, s := max(channels[first], channels[second]), scales[first]
-	if s.point {
+	if s.point || scales[second].free {
 		s = scales[second]
 	}
 	for _, in := range n.In {
 		if channels[in] != c && channels[in] != 1 {
 			return 0, s, fmt.Errorf("%d channels meet %d", channels[first], channels[second])
 		}
-		if scales[in] != s && !scales[in].point {
+		if scales[in] != s && !scales[in].point && !s.free {
 			return 0, s, fmt.Errorf("%q and %q differ in scale (%v and %v of the input)", g.Nodes[first].Name, g.Nodes[second].Name, scales[first], scales[second])
 		}
 	}
@@ -172,6 +179,9 @@ func flowUnary(n *Node, c int, s scale) (int, scale, error) {
 		return c, scale{rows: ratio{1, 1}, columns: ratio{1, 1}, point: true}, nil
 	case OpReduceChannels:
 		return 1, s, nil
+	case OpRearrange:
+		c, err := n.Rearrange.channels()
+		return c, scale{free: true}, err
 	case OpSlice:
 		if n.First+n.C > c {
 			return 0, s, fmt.Errorf("channels %d to %d of %d", n.First, n.First+n.C-1, c)

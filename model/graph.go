@@ -38,8 +38,8 @@ const (
 	// OpAffine is x·Weight[c] + Bias[c].
 	OpAffine
 	// OpBinary applies Binary to the samples of two values. A value of one channel
-	// stands for every channel, one of 1×1 samples for the whole plane. With one
-	// input the other operand is Weight[c], the left one if Swapped.
+	// stands for every channel, one of one row for every row, one of one column for every
+	// column. With one input the other operand is Weight[c], the left one if Swapped.
 	OpBinary
 	// OpSlice is channels [First, First+C) of its input.
 	OpSlice
@@ -80,11 +80,16 @@ const (
 	// OpQuantConv is a convolution with K of the codes that an OpQuantize made, by integer
 	// weights, summed exactly: Σ(x - zero)·Weight, times Scales[c], plus Bias[c].
 	OpQuantConv
+	// OpRearrange moves samples between channels, rows and columns as Rearrange says.
+	OpRearrange
+	// OpMatMul multiplies matrices, two in each row: channel j of the result at (y,x) is the
+	// sum over k of channel k of the first input at (y,x) times channel j of the second at (y,k).
+	OpMatMul
 )
 
 var opNames = [...]string{"input", "conv", "leaky_relu", "max_pool", "upsample", "concat", "add", "pixel_shuffle", "sigmoid", "instance_norm",
 	"map", "prelu", "affine", "binary", "slice", "crop", "pad", "depth_to_space", "space_to_depth", "resize", "pool",
-	"global_pool", "reduce_channels", "layer_norm", "group_norm", "lrn", "softmax", "quantize", "dequantize", "quant_conv"}
+	"global_pool", "reduce_channels", "layer_norm", "group_norm", "lrn", "softmax", "quantize", "dequantize", "quant_conv", "rearrange", "matmul"}
 
 func (op Op) String() string {
 	if int(op) < len(opNames) {
@@ -99,28 +104,29 @@ type Node struct {
 	Op   Op
 	In   []int // indices of the nodes whose values it reads; all smaller than its own
 
-	C            int     // OpInput, OpConv, OpQuantConv, OpSlice: channels of the value made
-	K            int     // OpConv, OpQuantConv: side of the kernel, odd; 0 if Window says it
-	Slope        float32 // OpLeakyReLU
-	AlignCorners bool    // OpUpsample: source coordinate y·(h-1)/(2h-1) instead of (y+0.5)/2-0.5
-	Eps          float32 // of norms
-	Window       Window  // OpConv with K 0, OpPool; OpPad, OpCrop: its sides and strides alone
-	Pad          PadMode // OpConv, OpQuantConv, OpPad
-	Groups       int     // OpConv with K 0, OpGroupNorm
-	Func         Func    // OpMap
-	Binary       Binary  // OpBinary
-	Swapped      bool    // OpBinary with Weight
-	Reduce       Reduce  // OpPool, OpGlobalPool, OpReduceChannels
-	First        int     // OpSlice
-	Factor       int     // OpDepthToSpace, OpSpaceToDepth
-	CRD          bool    // OpDepthToSpace, OpSpaceToDepth: the channel's number is the outermost
-	Resize       Resize  // OpResize
-	Size         int     // OpLRN
-	Alpha, Beta  float32 // OpMap, OpLRN; OpPad: the value
-	Power        float32 // OpLRN; OpPool and OpGlobalPool by ReduceLP: the exponent
-	Step         float32 // OpQuantize, OpDequantize: the difference of samples whose codes differ by one
-	Zero         int     // OpQuantize, OpDequantize: the code of zero
-	Signed       bool    // OpQuantize: codes are -128..127, not 0..255
+	C            int       // OpInput, OpConv, OpQuantConv, OpSlice: channels of the value made
+	K            int       // OpConv, OpQuantConv: side of the kernel, odd; 0 if Window says it
+	Slope        float32   // OpLeakyReLU
+	AlignCorners bool      // OpUpsample: source coordinate y·(h-1)/(2h-1) instead of (y+0.5)/2-0.5
+	Eps          float32   // of norms
+	Window       Window    // OpConv with K 0, OpPool; OpPad, OpCrop: its sides and strides alone
+	Pad          PadMode   // OpConv, OpQuantConv, OpPad
+	Groups       int       // OpConv with K 0, OpGroupNorm
+	Func         Func      // OpMap
+	Binary       Binary    // OpBinary
+	Swapped      bool      // OpBinary with Weight
+	Reduce       Reduce    // OpPool, OpGlobalPool, OpReduceChannels
+	First        int       // OpSlice
+	Factor       int       // OpDepthToSpace, OpSpaceToDepth
+	CRD          bool      // OpDepthToSpace, OpSpaceToDepth: the channel's number is the outermost
+	Resize       Resize    // OpResize
+	Size         int       // OpLRN
+	Alpha, Beta  float32   // OpMap, OpLRN; OpPad: the value
+	Power        float32   // OpLRN; OpPool and OpGlobalPool by ReduceLP: the exponent
+	Step         float32   // OpQuantize, OpDequantize: the difference of samples whose codes differ by one
+	Zero         int       // OpQuantize, OpDequantize: the code of zero
+	Signed       bool      // OpQuantize: codes are -128..127, not 0..255
+	Rearrange    Rearrange // OpRearrange
 
 	// Names of the parameter tensors: of OpConv, OpQuantConv, OpInstanceNorm, OpLayerNorm,
 	// OpGroupNorm and OpAffine; of OpPReLU, and of OpBinary with one input, Weight alone.

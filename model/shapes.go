@@ -56,12 +56,17 @@ func (g *Graph) sides(n *Node, shapes []Shape) (h, w int, err error) {
 		}
 	case OpBinary:
 		second := shapes[n.In[len(n.In)-1]]
-		switch {
-		case h == 1 && w == 1:
-			return second.H, second.W, nil
-		case (second.H != 1 || second.W != 1) && (second.H != h || second.W != w):
+		if h != second.H && min(h, second.H) != 1 || w != second.W && min(w, second.W) != 1 {
 			return 0, 0, fmt.Errorf("joins planes of %dx%d and %dx%d", h, w, second.H, second.W)
 		}
+		return max(h, second.H), max(w, second.W), nil
+	case OpMatMul:
+		if second := shapes[n.In[1]]; second.H != h || second.W != first.C {
+			return 0, 0, fmt.Errorf("multiplies %d matrices of %d columns by %d of %d rows", h, first.C, second.H, second.W)
+		}
+	case OpRearrange:
+		out, err := n.Rearrange.Out(first)
+		return out.H, out.W, err
 	case OpConv:
 		if n.K == 0 {
 			h, w = n.Window.Out(h, w)
@@ -78,7 +83,7 @@ func (g *Graph) sides(n *Node, shapes []Shape) (h, w int, err error) {
 		}
 		return h / n.Factor, w / n.Factor, nil
 	case OpResize:
-		return h * n.Resize.NumH / n.Resize.DenH, w * n.Resize.NumW / n.Resize.DenW, nil
+		h, w = n.Resize.sides(h, w)
 	case OpPad:
 		h, w = h+n.Window.Top+n.Window.Bottom, w+n.Window.Left+n.Window.Right
 		if n.Pad == PadReflect && max(n.Window.Top, n.Window.Bottom) >= first.H || n.Pad == PadReflect && max(n.Window.Left, n.Window.Right) >= first.W {

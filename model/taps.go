@@ -2,32 +2,89 @@ package model
 
 import "math"
 
-// Tap is what one output row or column of a resize reads: samples At[k] of the source's line,
-// times Weight[k], for k < N.
+// Tap is what one output row or column of a resize reads: samples At[k] of the source's line, which do not
+// decrease, times Weight[k].
 type Tap struct {
-	N      int
-	At     [4]int
-	Weight [4]float64
+	At     []int
+	Weight []float64
+	// Outside says that the output lies beyond the source, and is Resize.Outside whatever the source holds.
+	Outside bool
 }
 
 // Taps gives the taps of a line of n samples resized to m by num/den, as ONNX's Resize defines
-// them. Their samples do not decrease from one output to the next.
-func (r *Resize) Taps(n, m, num, den int) []Tap {
+// them; columns says which part of a region of interest is meant. Their samples do not decrease from one
+// output to the next.
+func (r *Resize) Taps(n, m, num, den int, columns bool) []Tap {
 	taps := make([]Tap, m)
 	for x := range taps {
-		c := sourceOf(x, n, m, num, den, r.Coordinates)
-		switch r.Mode {
+		c := 0.0
+		if r.Coordinates == CoordCrop {
+			c = r.cropped(x, n, m, columns)
+			taps[x].Outside = c < 0 || c > float64(n-1)
+		} else {
+			c = sourceOf(x, n, m, num, den, r.Coordinates)
+		}
+		switch t := &taps[x]; r.Mode {
 		case ResizeNearest:
-			taps[x] = Tap{N: 1, At: [4]int{atEdge(nearest(c, r.Rounding), n)}, Weight: [4]float64{1}}
-		case ResizeLinear:
-			i := math.Floor(c)
-			f := c - i
-			taps[x] = Tap{N: 2, At: [4]int{atEdge(int(i), n), atEdge(int(i)+1, n)}, Weight: [4]float64{1 - f, f}}
-		case ResizeCubic:
-			taps[x] = cubicTap(c, n, r)
+			t.At, t.Weight = []int{atEdge(nearest(c, r.Rounding), n)}, []float64{1}
+		default:
+			r.interpolate(t, c, n, min(1, float64(num)/float64(den)))
 		}
 	}
 	return taps
+}
+
+// cropped is the source coordinate of output x of m in a region of interest.
+func (r *Resize) cropped(x, n, m int, columns bool) float64 {
+	start, end := float64(r.Crop[0]), float64(r.Crop[1])
+	if columns {
+		start, end = float64(r.Crop[2]), float64(r.Crop[3])
+	}
+	if m == 1 {
+		return 0.5 * (start + end) * float64(n-1)
+	}
+	return start*float64(n-1) + float64(x)*(end-start)*float64(n-1)/float64(m-1)
+}
+
+// interpolate makes the taps of coordinate c by linear or cubic weights. With Antialias these are stretched by 1/scale if
+// a line becomes shorter.
+func (r *Resize) interpolate(t *Tap, c float64, n int, scale float64) {
+	if !r.Antialias {
+		scale = 1
+	}
+	reach, weigh := 1.0, linearWeight
+	if a := float64(r.CubicA); r.Mode == ResizeCubic {
+		reach, weigh = 2, func(x float64) float64 { return cubicWeight(x, a) }
+	}
+	base := math.Floor(c)
+	first := int(math.Floor(-reach/scale)) + 1
+	sum := 0.0
+	for k := first; k <= 1-first; k++ {
+		i, w := int(base)+k, weigh(scale*(float64(k)-(c-base)))
+		if r.ExcludeOutside && (i < 0 || i >= n) {
+			w = 0
+		}
+		t.At, t.Weight = append(t.At, atEdge(i, n)), append(t.Weight, w)
+		sum += w
+	}
+	if r.ExcludeOutside || r.Antialias {
+		for k := range t.Weight {
+			t.Weight[k] /= sum
+		}
+	}
+}
+
+func linearWeight(x float64) float64 { return max(0, 1-math.Abs(x)) }
+
+// cubicWeight is Keys' cubic convolution with coefficient a (IEEE ASSP 29, 1981, equation 4).
+func cubicWeight(x, a float64) float64 {
+	switch x = math.Abs(x); {
+	case x <= 1:
+		return ((a+2)*x-(a+3))*x*x + 1
+	case x < 2:
+		return ((a*x-5*a)*x+8*a)*x - 4*a
+	}
+	return 0
 }
 
 func atEdge(i, n int) int { return min(max(i, 0), n-1) }
@@ -65,30 +122,4 @@ func nearest(c float64, r Rounding) int {
 		return int(math.Floor(c + 0.5))
 	}
 	return int(math.Ceil(c - 0.5))
-}
-
-// cubicTap is Keys' cubic convolution with coefficient CubicA (IEEE ASSP 29, 1981).
-func cubicTap(c float64, n int, r *Resize) Tap {
-	a, base := float64(r.CubicA), math.Floor(c)
-	t := c - base
-	tap, sum := Tap{N: 4, Weight: [4]float64{
-		((a*(t+1)-5*a)*(t+1)+8*a)*(t+1) - 4*a,
-		((a+2)*t-(a+3))*t*t + 1,
-		((a+2)*(1-t)-(a+3))*(1-t)*(1-t) + 1,
-		((a*(2-t)-5*a)*(2-t)+8*a)*(2-t) - 4*a,
-	}}, 0.0
-	for k := range tap.At {
-		i := int(base) - 1 + k
-		if r.ExcludeOutside && (i < 0 || i >= n) {
-			tap.Weight[k] = 0
-		}
-		sum += tap.Weight[k]
-		tap.At[k] = atEdge(i, n)
-	}
-	if r.ExcludeOutside {
-		for k := range tap.Weight {
-			tap.Weight[k] /= sum
-		}
-	}
-	return tap
 }

@@ -54,7 +54,7 @@ func (op Op) arity() (least, most int) {
 		return 0, 0
 	case OpConcat:
 		return 1, math.MaxInt
-	case OpAdd:
+	case OpAdd, OpMatMul:
 		return 2, 2
 	case OpBinary:
 		return 1, 2

@@ -24,6 +24,16 @@ func (f *fuser) lowerForeign(i int) error {
 			return nil
 		}
 		f.apply(i, n, f.gather(n.In[0])[0], f.gather(n.In[1])[0])
+	case model.OpMatMul:
+		f.apply(i, n, f.gather(n.In[0])[0], f.gather(n.In[1])[0])
+	case model.OpRearrange:
+		f.apply(i, n, f.gather(n.In[0])[0])
+		s := &f.p.Steps[len(f.p.Steps)-1]
+		var err error
+		if s.Moves, err = n.Rearrange.Moves(f.shapes[n.In[0]]); err != nil {
+			return fmt.Errorf("fuse: node %s: %w", n.Name, err)
+		}
+		s.BlockIn, s.BlockOut = n.Rearrange.Blocks(f.shapes[n.In[0]])
 	case model.OpDepthToSpace, model.OpSpaceToDepth, model.OpReduceChannels, model.OpLayerNorm, model.OpLRN, model.OpSoftmax:
 		f.apply(i, n, f.gather(n.In[0])[0])
 	case model.OpGlobalPool:
@@ -60,7 +70,7 @@ func (f *fuser) applyEach(i int, n *model.Node) {
 	t := f.tensor(n.Name, Activation, f.shapes[i])
 	s := Step{Name: n.Name, Kind: Apply, Node: n, Res: View{Tensor: None}}
 	if r, from, to := &n.Resize, f.shapes[n.In[0]], f.shapes[i]; n.Op == model.OpResize {
-		s.Rows, s.Columns = r.Taps(from.H, to.H, r.NumH, r.DenH), r.Taps(from.W, to.W, r.NumW, r.DenW)
+		s.Rows, s.Columns = r.Taps(from.H, to.H, r.NumH, r.DenH, false), r.Taps(from.W, to.W, r.NumW, r.DenW, true)
 	}
 	f.eachView(f.val[n.In[0]], t, func(src, dst View) {
 		s.Src, s.Dst = []View{src}, dst
@@ -140,12 +150,14 @@ func applyNeed(s *Step, h, end int) int {
 		return floorDiv(end-1, n.Factor) + 1
 	case model.OpSpaceToDepth:
 		return end * n.Factor
+	case model.OpRearrange:
+		return (floorDiv(end-1, s.BlockOut) + 1) * s.BlockIn
 	case model.OpResize:
 		if end <= 0 {
 			return floorDiv(end*n.Resize.DenH, n.Resize.NumH)
 		}
 		t := &s.Rows[min(end, len(s.Rows))-1]
-		return t.At[t.N-1] + 1
+		return t.At[len(t.At)-1] + 1
 	}
 	return end
 }
@@ -184,6 +196,8 @@ func applyOldest(s *Step, h, begin int) int {
 		return begin / n.Factor
 	case model.OpSpaceToDepth:
 		return begin * n.Factor
+	case model.OpRearrange:
+		return begin / s.BlockOut * s.BlockIn
 	case model.OpResize:
 		return s.Rows[begin].At[0]
 	}

@@ -158,6 +158,10 @@ type Step struct {
 
 	Node          *model.Node // Apply, RowReduce, Merge, Conv with K 0: the operation; what it says of channels is of its whole value
 	Rows, Columns []model.Tap // Apply of OpResize
+	// Apply of OpRearrange: how channels, rows and columns are made, and which rows of which (see
+	// model.Rearrange).
+	Moves             [3][]model.Move
+	BlockIn, BlockOut int
 }
 
 // Program is a fused network at one size: steps in an order in which they can

@@ -103,6 +103,7 @@ func sourceRows(p *fuse.Program, s *fuse.Step, h, y int) []int {
 func foreignRows(s *fuse.Step, h, y int) []int {
 	n := s.Node
 	w := &n.Window
+	var rows []int
 	switch n.Op {
 	case model.OpBinary:
 		return []int{min(y, h-1)} // one sample may stand for a plane
@@ -114,7 +115,6 @@ func foreignRows(s *fuse.Step, h, y int) []int {
 		}
 		return nil
 	case model.OpConv, model.OpPool:
-		var rows []int
 		for i := range w.KH {
 			at := y*w.StrideH + i*w.DilationH - w.Top
 			if n.Op == model.OpConv {
@@ -128,14 +128,51 @@ func foreignRows(s *fuse.Step, h, y int) []int {
 	case model.OpDepthToSpace:
 		return []int{y / n.Factor}
 	case model.OpSpaceToDepth:
-		var rows []int
 		for i := range n.Factor {
 			rows = append(rows, y*n.Factor+i)
 		}
 		return rows
+	case model.OpRearrange:
+		// Follow the row numbers of the samples of row y, whatever its channels and columns are.
+		seen := map[int]bool{}
+		var follow func(side int, at int)
+		follow = func(side, row int) {
+			if side == 3 {
+				if !seen[row] {
+					seen[row] = true
+					rows = append(rows, row)
+				}
+				return
+			}
+			var each func(list []model.Move, index, row int)
+			each = func(list []model.Move, index, row int) {
+				if len(list) == 0 {
+					follow(side+1, row)
+					return
+				}
+				m := list[0]
+				from, to := 0, m.Size
+				if side == 1 {
+					from, to = index%m.Size, index%m.Size+1
+				}
+				if m.Side != 1 {
+					to = from + 1
+				}
+				for i := from; i < to; i++ {
+					add := 0
+					if m.Side == 1 {
+						add = i * m.Stride
+					}
+					each(list[1:], index/m.Size, row+add)
+				}
+			}
+			each(s.Moves[side], y, row)
+		}
+		follow(0, 0)
+		return rows
 	case model.OpResize:
 		t := &s.Rows[y]
-		return t.At[:t.N]
+		return t.At
 	}
 	return []int{y}
 }

@@ -74,21 +74,24 @@ func (c *Case) inputs(f *onnx.File) (map[string]*onnx.Tensor, error) {
 func (c *Case) output(f *onnx.File, given map[string]*onnx.Tensor, name string, want *onnx.Tensor, execute Executor) error {
 	var first error
 	for _, like := range []bool{true, false} {
-		net, err := bind(f, given, name, like)
+		net, err := bind(f, given, name, like, 0)
+		if n := batch(f, given); n > 1 && mixes(f) && (err != nil || net.Inputs[0].Dims[0] != int64(n)) {
+			net, err = bind(f, given, name, like, n)
+		}
 		if err != nil {
 			if first == nil {
 				first = err
 			}
 			continue
 		}
-		return run(f, net, given, want, execute)
+		return run(net, given, want, execute)
 	}
 	return &Refusal{first}
 }
 
 // bind imports the network with constants for all inputs that are no pictures.
-func bind(f *onnx.File, given map[string]*onnx.Tensor, output string, like bool) (*onnximport.Network, error) {
-	o := onnximport.Options{Output: output, Constants: map[string]*onnximport.Constant{}}
+func bind(f *onnx.File, given map[string]*onnx.Tensor, output string, like bool, batch int) (*onnximport.Network, error) {
+	o := onnximport.Options{Output: output, Batch: batch, Constants: map[string]*onnximport.Constant{}}
 	var picture *onnx.Tensor
 	for _, v := range f.Graph.Inputs {
 		t := given[v.Name]
@@ -112,7 +115,7 @@ func bind(f *onnx.File, given map[string]*onnx.Tensor, output string, like bool)
 }
 
 // run runs a network over the pictures of a batch, one after another.
-func run(f *onnx.File, net *onnximport.Network, given map[string]*onnx.Tensor, want *onnx.Tensor, execute Executor) error {
+func run(net *onnximport.Network, given map[string]*onnx.Tensor, want *onnx.Tensor, execute Executor) error {
 	batch := int64(0)
 	values := make([][]float32, len(net.Inputs))
 	for i, p := range net.Inputs {
@@ -131,9 +134,6 @@ func run(f *onnx.File, net *onnximport.Network, given map[string]*onnx.Tensor, w
 		if values[i], err = t.Floats(); err != nil {
 			return &Refusal{err}
 		}
-	}
-	if mixes := mixing(f); batch > 1 && mixes != "" {
-		return refusal("%d pictures in a batch, of which %s may mix several", batch, mixes)
 	}
 	right, err := want.Floats()
 	if err != nil {
@@ -161,6 +161,19 @@ func run(f *onnx.File, net *onnximport.Network, given map[string]*onnx.Tensor, w
 		return fmt.Errorf("shape %v, want %v", dims, want.Dims)
 	}
 	return compare(result, right, want.Type)
+}
+
+// batch is how many pictures the first input holds if its first dimension is a batch.
+func batch(f *onnx.File, given map[string]*onnx.Tensor) int {
+	for _, v := range f.Graph.Inputs {
+		if t := given[v.Name]; t != nil && t.Type.Real() {
+			if len(t.Dims) < 2 {
+				return 1
+			}
+			return int(t.Dims[0])
+		}
+	}
+	return 1
 }
 
 // batchOf is how many pictures of shape one a tensor of shape all holds, one after another.
@@ -210,16 +223,17 @@ func compare(got, want []float32, t onnx.Type) error {
 	return nil
 }
 
-// mixing names an operation that may let the pictures of a batch meet, which are run one after another.
-func mixing(f *onnx.File) string {
+// mixes reports whether an operation may let the pictures of a batch meet: these are run together, and those of others one
+// after another.
+func mixes(f *onnx.File) bool {
 	for _, n := range f.Graph.Nodes {
 		switch n.Op {
-		case "Reshape", "Flatten", "Squeeze", "Shape", "Slice", "Transpose", "Unsqueeze":
-			return n.Op
+		case "Reshape", "Flatten", "Squeeze", "Shape", "Slice", "Transpose", "Unsqueeze", "Gemm", "LayerNormalization":
+			return true
 		}
 		if strings.HasPrefix(n.Op, "Reduce") {
-			return n.Op
+			return true
 		}
 	}
-	return ""
+	return false
 }

@@ -76,11 +76,10 @@ __kernel void apply_channel(__global const data_t *src, ring_t rs, __global data
     put8(LINE_OF(dst, rd, c, y), x, R_W(rd), o);
 }
 
-// Eight samples of an operand that may have one channel for all, or one sample.
+// Eight samples of an operand that may have one channel, one row or one column for all.
 static float8 apply_operand(__global const data_t *p, ring_t r, ring_t rd, int c, int y, int x) {
-    const int channel = R_C(r) == 1 ? 0 : c;
-    if (R_W(r) == 1 && R_H(r) == 1 && R_W(rd) * R_H(rd) > 1) return (float8)(LD1(LINE_OF(p, r, channel, 0), 0));
-    return load8(LINE_OF(p, r, channel, y) + x);
+    __global const data_t *line = LINE_OF(p, r, R_C(r) == 1 ? 0 : c, R_H(r) == 1 ? 0 : y);
+    return R_W(r) == 1 && R_W(rd) > 1 ? (float8)(LD1(line, 0)) : load8(line + x);
 }
 
 __kernel void apply_binary(__global const data_t *a, ring_t ra, __global const data_t *b, ring_t rb, __global data_t *dst, ring_t rd, int y0, int op) {
@@ -194,20 +193,55 @@ __kernel void apply_across(__global const data_t *src, ring_t rs, __global data_
 #undef CHANNEL
 }
 
-// Resizing: taps holds, for every row and then every column of dst, four columns or rows of
-// src as int and their four weights; those that do not count weigh nothing.
-__kernel void apply_resize(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0, int count, __global const float *taps) {
+// Resizing: taps holds, for every row of dst, n rows of src as int and their n weights, and the same for every
+// column with m; those that do not count weigh nothing. Rows or columns of -1 lie beyond src.
+__kernel void apply_resize(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0, int n, int m, float outside,
+                           __global const float *taps) {
     const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
     if (x >= R_W(rd)) return;
-    __global const float *row = taps + (size_t)y * 8, *column = taps + (size_t)(R_H(rd) + x) * 8;
+    __global const float *row = taps + (size_t)y * 2 * n, *column = taps + (size_t)R_H(rd) * 2 * n + (size_t)x * 2 * m;
     float sum = 0.0f;
-    for (int i = 0; i < count; i++) {
+    if (as_int(row[0]) < 0 || as_int(column[0]) < 0) sum = outside;
+    else for (int i = 0; i < n; i++) {
         __global const data_t *line = LINE_OF(src, rs, c, as_int(row[i]));
         float across = 0.0f;
-        for (int j = 0; j < count; j++) across = fma(column[4 + j], LD1(line, as_int(column[j])), across);
-        sum = fma(row[4 + i], across, sum);
+        for (int j = 0; j < m; j++) across = fma(column[m + j], LD1(line, as_int(column[j])), across);
+        sum = fma(row[n + i], across, sum);
     }
     put(LINE_OF(dst, rd, c, y), x, R_W(rd), sum);
+}
+
+// Adds to a place in the source (x, c, y of p) what index i of a side of the result stands for; its
+// factors are n triples at f: size, side, stride.
+static int3 apply_moved(int3 p, int i, __global const float *f, int n) {
+    for (int k = 0; k < n; k++) {
+        const int size = as_int(f[3 * k]), side = as_int(f[3 * k + 1]), by = i % size * as_int(f[3 * k + 2]);
+        i /= size;
+        if (side == 0) p.y += by;
+        else if (side == 1) p.z += by;
+        else p.x += by;
+    }
+    return p;
+}
+
+__kernel void apply_rearrange(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0, __global const float *moves) {
+    const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
+    if (x >= R_W(rd)) return;
+    const int n0 = as_int(moves[0]), n1 = as_int(moves[1]), n2 = as_int(moves[2]);
+    int3 p = apply_moved((int3)(0), c, moves + 3, n0);
+    p = apply_moved(p, y, moves + 3 * (1 + n0), n1);
+    p = apply_moved(p, x, moves + 3 * (1 + n0 + n1), n2);
+    put(LINE_OF(dst, rd, c, y), x, R_W(rd), LD1(LINE_OF(src, rs, p.y, p.z), p.x));
+}
+
+// Products of matrices, one pair in each row: a's channels meet b's columns.
+__kernel void apply_matmul(__global const data_t *a, ring_t ra, __global const data_t *b, ring_t rb, __global data_t *dst, ring_t rd, int y0) {
+    const int x = 8 * (int)get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2), n = R_C(ra), pitch = R_PITCH(ra);
+    if (x >= R_W(rd)) return;
+    __global const data_t *left = LINE_OF(a, ra, 0, y) + x, *right = LINE_OF(b, rb, c, y);
+    float8 sum = (float8)(0.0f);
+    for (int k = 0; k < n; k++) sum = fma(load8(left + (size_t)k * pitch), (float8)(LD1(right, k)), sum);
+    put8(LINE_OF(dst, rd, c, y), x, R_W(rd), sum);
 }
 
 // Where the number of row y of a view's first channel is.

@@ -48,6 +48,8 @@ func ApplyParams(s *fuse.Step, value func(name string) []float32) []float32 {
 		}
 	case model.OpResize:
 		return append(tapParams(s.Rows), tapParams(s.Columns)...)
+	case model.OpRearrange:
+		return moveParams(s.Moves)
 	}
 	return nil
 }
@@ -67,21 +69,50 @@ func ApplyParamLen(s *fuse.Step) int {
 			return s.Dst.C
 		}
 	case model.OpResize:
-		return 8 * (len(s.Rows) + len(s.Columns))
+		return 2 * (mostTaps(s.Rows)*len(s.Rows) + mostTaps(s.Columns)*len(s.Columns))
+	case model.OpRearrange:
+		return 3 * (1 + len(s.Moves[0]) + len(s.Moves[1]) + len(s.Moves[2]))
 	}
 	return 0
 }
 
-// tapParams lists taps as apply_resize reads them.
-func tapParams(taps []model.Tap) []float32 {
-	out := make([]float32, 8*len(taps))
-	for i, t := range taps {
-		for k := range t.N {
-			out[8*i+k] = math.Float32frombits(uint32(t.At[k]))
-			out[8*i+4+k] = float32(t.Weight[k])
+// moveParams lists the factors of a rearrangement as apply_rearrange reads them.
+func moveParams(moves [3][]model.Move) []float32 {
+	integer := func(i int) float32 { return math.Float32frombits(uint32(i)) }
+	out := []float32{integer(len(moves[0])), integer(len(moves[1])), integer(len(moves[2]))}
+	for _, list := range moves {
+		for _, m := range list {
+			out = append(out, integer(m.Size), integer(m.Side), integer(m.Stride))
 		}
 	}
 	return out
+}
+
+// tapParams lists taps as apply_resize reads them.
+func tapParams(taps []model.Tap) []float32 {
+	n := mostTaps(taps)
+	out := make([]float32, 2*n*len(taps))
+	for i, t := range taps {
+		for k := range n {
+			at := t.At[min(k, len(t.At)-1)]
+			if t.Outside {
+				at = -1
+			}
+			out[2*n*i+k] = math.Float32frombits(uint32(at))
+			if k < len(t.At) {
+				out[2*n*i+n+k] = float32(t.Weight[k])
+			}
+		}
+	}
+	return out
+}
+
+func mostTaps(taps []model.Tap) int {
+	n := 0
+	for _, t := range taps {
+		n = max(n, len(t.At))
+	}
+	return n
 }
 
 // Applier has the kernels of ApplySource.
@@ -94,7 +125,7 @@ type Applier struct {
 // NewApplier takes the kernels from a program built with ApplySource.
 func NewApplier(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Applier, error) {
 	a := &Applier{caps: c, q: q, kernels: map[string]*clrt.Kernel{}}
-	for _, name := range []string{"apply_map", "apply_channel", "apply_binary", "apply_move", "apply_pool", "apply_across", "apply_resize", "apply_row_reduce", "apply_merge",
+	for _, name := range []string{"apply_map", "apply_channel", "apply_binary", "apply_move", "apply_pool", "apply_across", "apply_resize", "apply_rearrange", "apply_matmul", "apply_row_reduce", "apply_merge",
 		"codes_quantize", "codes_number", "codes_dequantize"} {
 		k, err := p.Kernel(name)
 		if err != nil {
@@ -188,9 +219,15 @@ func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params
 		}
 		args.Ring(dst).Int(y0, kind, int(n.Reduce), n.Size).Float(alpha).Float(n.Beta).Float(n.Power).Buffer(params)
 		return a.launch("apply_across", args, dst.W, 1, y1-y0)
+	case model.OpRearrange:
+		kernel = "rearrange"
+		args.Ring(dst).Int(y0).Buffer(params)
+	case model.OpMatMul:
+		kernel, side = "matmul", 8
+		args.Ring(src[1]).Ring(dst).Int(y0)
 	case model.OpResize:
 		kernel = "resize"
-		args.Ring(dst).Int(y0, s.Rows[0].N).Buffer(params)
+		args.Ring(dst).Int(y0, mostTaps(s.Rows), mostTaps(s.Columns)).Float(n.Resize.Outside).Buffer(params)
 	default:
 		return fmt.Errorf("ops: step %s: no kernel for %s", s.Name, n.Op)
 	}

@@ -53,7 +53,7 @@ func (c *call) withConstant(v *value, k *constant, swapped bool) (*value, error)
 	if err != nil {
 		return nil, err
 	}
-	values, err := c.perChannel(k, v)
+	v, values, err := c.channelValues(k, v)
 	if err != nil {
 		return nil, err
 	}
@@ -93,24 +93,16 @@ func apply(values []float32, f func(float32) float32) []float32 {
 // widened lets a plane have the dimensions that it has beside a constant of more of them, and the constant's
 // channels if it has one.
 func (c *call) widened(v *value, k *constant) (*value, error) {
-	if v.flat {
-		return nil, refuse("it meets a plane that was flattened with a constant")
-	}
 	v = c.deepened(v, len(k.Dims))
 	a := v.axes[axisC]
-	if a < 0 || c.shapeOf(v).C != 1 {
+	if v.mixed != nil || a < 0 || c.shapeOf(v).C != 1 {
 		return v, nil
 	}
 	n := dimFromEnd(k.Dims, len(v.dims)-1-a)
 	if n <= 1 {
 		return v, nil
 	}
-	name := c.name(".channels")
-	if n > 1<<20 {
-		return nil, refuse("%d channels", n)
-	}
-	return c.emit(model.Node{Name: name, Op: model.OpConv, K: 1, C: int(n), Pad: model.PadZero, In: []int{v.node},
-		Weight: c.param(name, "weight", repeat(1, int(n)), int(n), 1, 1, 1), Bias: c.param(name, "bias", make([]float32, n), int(n))}, "", v)
+	return c.repeated(v, []int{a}, []int64{n})
 }
 
 // deepened gives a plane at least so many dimensions, the new ones first.
@@ -118,6 +110,11 @@ func (c *call) deepened(v *value, rank int) *value {
 	more := rank - len(v.dims)
 	if more <= 0 {
 		return v
+	}
+	if v.mixed != nil {
+		l := v.mixed.clone()
+		l.dims = append(make([][]int, more), l.dims...)
+		return l.apply(v)
 	}
 	axes := v.axes
 	for k := range axes {
@@ -129,39 +126,34 @@ func (c *call) deepened(v *value, rank int) *value {
 }
 
 // two is the operation on two planes.
-func (c *call) two(v, w *value) (*value, error) {
-	if v.flat != w.flat {
-		return nil, refuse("shapes %v and %v do not fit together: one was flattened", v.dims, w.dims)
-	}
+func (c *call) two(v, w *value) (*value, error) { return c.twoBy(binaries[c.n.Op], v, w) }
+
+// twoBy is an operation on two planes.
+func (c *call) twoBy(b model.Binary, v, w *value) (*value, error) {
 	rank := max(len(v.dims), len(w.dims))
 	v, w = c.deepened(v, rank), c.deepened(w, rank)
 	dims, err := broadcast(v.dims, w.dims)
 	if err != nil {
 		return nil, err
 	}
-	a, b := extents(c.shapeOf(v)), extents(c.shapeOf(w))
+	if !alike(v, w) {
+		return c.aligned(b, v, w, dims)
+	}
+	if v.mixed != nil {
+		return c.emit(model.Node{Op: model.OpBinary, Binary: b, In: []int{v.node, w.node}}, "", v)
+	}
+	x, y := extents(c.shapeOf(v)), extents(c.shapeOf(w))
 	like := v.alias(dims, v.axes)
 	for k := range like.axes {
-		x, y := v.axes[k], w.axes[k]
-		if a[k] != 1 && b[k] != 1 && x != y {
-			return nil, refuse("shapes %v and %v have their channels, rows and columns in different places", v.dims, w.dims)
-		}
-		if a[k] == 1 && b[k] != 1 {
-			like.axes[k] = y
+		if x[k] == 1 && y[k] != 1 {
+			like.axes[k] = w.axes[k]
 		}
 	}
-	for k, x := range like.axes { // a dimension is one of the plane's only once
-		for l := range k {
-			if x >= 0 && x == like.axes[l] {
-				return nil, refuse("shapes %v and %v have their channels, rows and columns in different places", v.dims, w.dims)
-			}
-		}
-	}
-	n := model.Node{Op: model.OpBinary, Binary: binaries[c.n.Op], In: []int{v.node, w.node}}
+	n := model.Node{Op: model.OpBinary, Binary: b, In: []int{v.node, w.node}}
 	switch {
-	case a == b && n.Binary == model.BinarySub && c.negated(w):
+	case x == y && n.Binary == model.BinarySub && c.negated(w):
 		fallthrough
-	case a == b && n.Binary == model.BinaryAdd:
+	case x == y && n.Binary == model.BinaryAdd:
 		n = model.Node{Op: model.OpAdd, In: n.In}
 	case n.Binary == model.BinaryDiv:
 		if x, eps, ok := c.layerNormed(v.node, w.node); ok {
@@ -169,6 +161,88 @@ func (c *call) two(v, w *value) (*value, error) {
 		}
 	}
 	return c.emit(n, "", like)
+}
+
+// alike reports whether planes of as many dimensions lie alike: those of the larger one are where the other has them or
+// has a size of 1.
+func alike(v, w *value) bool {
+	if v.mixed != nil || w.mixed != nil {
+		a, b := layoutOf(v), layoutOf(w)
+		return slices.Equal(v.dims, w.dims) && slices.Equal(a.sizes, b.sizes) && slices.EqualFunc(a.dims, b.dims, slices.Equal) &&
+			slices.EqualFunc(a.axes[:], b.axes[:], slices.Equal)
+	}
+	axes := v.axes
+	for k := range axes {
+		one := func(x *value) bool { return x.axes[k] < 0 || x.dims[x.axes[k]] == 1 }
+		switch {
+		case !one(v) && !one(w) && v.axes[k] != w.axes[k]:
+			return false
+		case one(v) && !one(w):
+			axes[k] = w.axes[k]
+		}
+	}
+	for k, x := range axes { // a dimension is one of the plane's only once
+		if x >= 0 && slices.Contains(axes[:k], x) {
+			return false
+		}
+	}
+	return true
+}
+
+// aligned is the operation on planes that lie otherwise: both are rearranged.
+func (c *call) aligned(op model.Binary, v, w *value, dims []int64) (*value, error) {
+	kind := func(d int) int {
+		switch {
+		case v.dims[d] == w.dims[d]:
+			return 0
+		case v.dims[d] == 1:
+			return 1
+		}
+		return 2
+	}
+	var runs [][]int // of dimensions that follow each other and are broadcast alike
+	for d, n := range dims {
+		if n != 1 {
+			runs = append(runs, []int{d})
+		}
+	}
+	for i := 1; len(runs) > 3 && i < len(runs); {
+		if kind(runs[i-1][0]) == kind(runs[i][0]) {
+			runs[i-1] = append(runs[i-1], runs[i]...)
+			runs = slices.Delete(runs, i, i+1)
+		} else {
+			i++
+		}
+	}
+	var to [3][]int
+	switch len(runs) {
+	case 0:
+	case 1:
+		to[axisC] = runs[0]
+	case 2:
+		to[axisC], to[axisW] = runs[0], runs[1]
+	case 3:
+		to = [3][]int{runs[0], runs[1], runs[2]}
+	default:
+		return nil, refuse("shapes %v and %v meet in too many ways for channels, rows and columns", v.dims, w.dims)
+	}
+	a, err := c.place(v, to)
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.place(w, to)
+	if err != nil {
+		return nil, err
+	}
+	l := &layout{dims: make([][]int, len(dims))}
+	for k, run := range to {
+		for _, d := range run {
+			l.dims[d] = []int{len(l.sizes)}
+			l.axes[k] = append(l.axes[k], len(l.sizes))
+			l.sizes = append(l.sizes, dims[d])
+		}
+	}
+	return c.emit(model.Node{Op: model.OpBinary, Binary: op, In: []int{a.node, b.node}}, "", l.apply(a))
 }
 
 // negated turns the sign of a convolution's value that nothing else reads, so that what subtracts it may add it: an

@@ -102,7 +102,24 @@ func (c *call) picture(i int) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(v.dims) < 2 || len(v.dims) > 4 || v.flat || v.axes != standard(len(v.dims)) {
+	if len(v.dims) >= 2 && len(v.dims) <= 4 && !c.strict {
+		if v, err = c.settle(v); err != nil {
+			return nil, err
+		}
+		var to [3][]int
+		for k, d := range standard(len(v.dims)) {
+			if d >= 0 {
+				to[k] = []int{d}
+			}
+		}
+		if v.dims[0] == 1 {
+			if v, err = c.place(v, to); err != nil {
+				return nil, err
+			}
+		}
+		c.in[i] = v
+	}
+	if len(v.dims) < 2 || len(v.dims) > 4 || v.mixed != nil || v.axes != standard(len(v.dims)) {
 		return nil, refuse("its input of shape %v is not a batch of channels, rows and columns", v.dims)
 	}
 	return v, nil
@@ -152,7 +169,7 @@ func (c *call) emit(n model.Node, suffix string, like *value) (*value, error) {
 		return nil, refuse("%v", err)
 	}
 	c.from[n.Name] = c.n.String()
-	v := &value{node: i, axes: like.axes, dims: like.dims, flat: like.flat, sole: true}
+	v := &value{node: i, axes: like.axes, dims: like.dims, mixed: like.mixed, sole: true}
 	v.dims, err = v.dimsOf(c.grow.Shape(i))
 	return v, err
 }
@@ -183,6 +200,11 @@ func (c *call) unary(n model.Node) error {
 	if err != nil {
 		return err
 	}
+	return c.result(c.emitOn(n, v))
+}
+
+// emitOn emits n with the input v.
+func (c *call) emitOn(n model.Node, v *value) (*value, error) {
 	n.In = []int{v.node}
-	return c.result(c.emit(n, "", v))
+	return c.emit(n, "", v)
 }

@@ -1,41 +1,54 @@
 package onnximport
 
 import (
-	"slices"
-
 	"enhance/model"
 )
 
 func (c *call) concat() error {
-	var like *value
-	n := model.Node{Op: model.OpConcat}
+	var list []*value
 	for i := range c.in {
 		v, err := c.plane(i)
 		if err != nil {
 			return err
 		}
-		if like == nil {
-			like = v
-		}
-		if len(v.dims) != len(like.dims) || v.flat {
-			return refuse("it joins planes of shapes %v and %v", like.dims, v.dims)
-		}
-		n.In = append(n.In, v.node)
+		list = append(list, v)
 	}
+	if len(list) == 0 {
+		return refuse("it has no inputs")
+	}
+	like := list[0]
 	a, err := axis(c.int("axis", 1), len(like.dims))
 	if err != nil {
 		return err
 	}
-	for i, v := range c.in {
-		if v.axes[axisC] != a {
-			return refuse("it joins along dimension %d of %v, which is not the channels: only those are joined", a, v.dims)
+	if len(list) == 1 {
+		return c.set(0, like)
+	}
+	apart, total := false, int64(0)
+	for i, v := range list {
+		if len(v.dims) != len(like.dims) {
+			return refuse("it joins planes of shapes %v and %v", like.dims, v.dims)
 		}
-		if v.axes != like.axes {
-			return refuse("its inputs 0 and %d have their channels, rows and columns in different places", i)
+		total += v.dims[a]
+		apart = apart || v.mixed != nil || v.axes[axisC] != a || v.axes != list[0].axes
+		for d, n := range v.dims {
+			if d != a && n != like.dims[d] {
+				return refuse("its inputs 0 and %d have the shapes %v and %v", i, like.dims, v.dims)
+			}
 		}
 	}
-	if len(c.in) == 1 {
-		return c.set(0, like)
+	n := model.Node{Op: model.OpConcat}
+	for _, v := range list {
+		if apart {
+			if v, err = c.channelsFrom(v, []int{a}); err != nil {
+				return err
+			}
+			like = v
+		}
+		n.In = append(n.In, v.node)
+	}
+	if apart {
+		like = like.withChannels([]int{a}, []int64{total})
 	}
 	return c.result(c.emit(n, "", like))
 }
@@ -82,13 +95,15 @@ func (c *call) split() error {
 	if err != nil {
 		return err
 	}
-	if v.axes[axisC] != a || v.flat {
-		return refuse("it splits dimension %d of %v, which is not the channels: only those are split", a, v.dims)
+	if v.mixed != nil || v.axes[axisC] != a {
+		if v, err = c.channelsFrom(v, []int{a}); err != nil {
+			return err
+		}
 	}
 	first := 0
 	for i, n := range sizes {
 		if c.uses[c.n.Out[i]] > 0 {
-			part, err := c.channels(v, first, int(n))
+			part, err := c.channels(v, a, first, int(n))
 			if err != nil {
 				return err
 			}
@@ -101,12 +116,36 @@ func (c *call) split() error {
 	return nil
 }
 
-// channels are n channels of v.
-func (c *call) channels(v *value, first, n int) (*value, error) {
+// picked are n channels of v, which are its dimension d, from first on by a step.
+func (c *call) picked(v *value, d int, first, step, n int64) (*value, error) {
+	if step == 1 {
+		return c.channels(v, d, int(first), int(n))
+	}
+	const most = 1 << 10
+	if n > most {
+		return nil, refuse("it takes %d samples of dimension %d of %v by steps of %d; at most %d are run", n, d, v.dims, step, most)
+	}
+	all := model.Node{Op: model.OpConcat}
+	for i := range n {
+		one, err := c.channels(v, d, int(first+i*step), 1)
+		if err != nil {
+			return nil, err
+		}
+		all.In = append(all.In, one.node)
+	}
+	return c.emit(all, "", v.withChannels([]int{d}, []int64{n}))
+}
+
+// channels are n channels of v, which are its dimension d.
+func (c *call) channels(v *value, d, first, n int) (*value, error) {
 	if first == 0 && n == c.shapeOf(v).C {
 		return v, nil
 	}
-	return c.emit(model.Node{Op: model.OpSlice, First: first, C: n, In: []int{v.node}}, "", v)
+	like := v
+	if v.mixed != nil || v.axes[axisC] != d { // a dimension of size 1 stands anywhere
+		like = v.withChannels([]int{d}, []int64{int64(n)})
+	}
+	return c.emit(model.Node{Op: model.OpSlice, First: first, C: n, In: []int{v.node}}, "", like)
 }
 
 func (c *call) slice() error {
@@ -127,9 +166,6 @@ func (c *call) slice() error {
 			delete(c.n.Attrs, name)
 		}
 	}
-	if v.flat {
-		return refuse("it slices a plane that was flattened")
-	}
 	start, step, count, err := c.ranges(v.dims)
 	if err != nil {
 		return err
@@ -138,24 +174,30 @@ func (c *call) slice() error {
 		if n < 1 {
 			return refuse("nothing is left of dimension %d of %v", a, v.dims)
 		}
-		if step[a] < 0 && n > 1 {
-			return refuse("it reverses dimension %d of %v", a, v.dims)
-		}
-		if step[a] < 0 {
+	}
+	for a := 0; a < len(count); a++ { // of the channels, or of what is none of channels, rows and columns
+		n := count[a]
+		if n == 1 {
 			step[a] = 1
 		}
-		if n != v.dims[a] && !slices.Contains(v.axes[:], a) {
-			return refuse("it slices dimension %d of %v", a, v.dims)
+		side := v.mixed == nil && (v.axes[axisH] == a || v.axes[axisW] == a) && step[a] > 0
+		if n == v.dims[a] && step[a] == 1 || side {
+			continue
 		}
-	}
-	out, s := v, c.shapeOf(v)
-	if a := v.axes[axisC]; a >= 0 && count[a] != int64(s.C) {
-		if step[a] != 1 {
-			return refuse("it takes every %d. channel", step[a])
+		if v.mixed != nil || v.axes[axisC] != a {
+			if v, err = c.channelsFrom(v, []int{a}); err != nil {
+				return err
+			}
 		}
-		if out, err = c.channels(v, int(start[a]), int(count[a])); err != nil {
+		if v, err = c.picked(v, a, start[a], step[a], n); err != nil {
 			return err
 		}
+		start[a], step[a] = 0, 1
+		a = -1 // what were rows or columns may now be channels
+	}
+	out, s := v, c.shapeOf(v)
+	if v.mixed != nil {
+		return c.set(0, v)
 	}
 	var cut [4]int
 	by := [2]int{1, 1}

@@ -3,6 +3,7 @@ package onnximport
 import (
 	"slices"
 
+	"enhance/model"
 	"enhance/model/onnx"
 )
 
@@ -134,26 +135,106 @@ func (im *importer) elements(dims []int64) (int, error) {
 	return int(n), nil
 }
 
-// perChannel brings a constant that meets plane v to one value per channel, if it has no other extent.
+// perChannel brings a constant that meets plane v to one value per channel, if it varies along nothing else.
 func (c *call) perChannel(con *constant, v *value) ([]float32, error) {
 	n := c.shapeOf(v).C
 	if s, ok := con.scalar(); ok && len(con.Dims) <= len(v.dims) {
 		return repeat(s, n), nil
 	}
-	shift := len(v.dims) - len(con.Dims)
+	if !alongChannels(con, v) {
+		return nil, refuse("the constant of shape %v varies along another dimension of %v than the channels: it would depend on the picture's size", con.Dims, v.dims)
+	}
+	l, shift := layoutOf(v), len(v.dims)-len(con.Dims)
+	stride, by := 1, make([]int, len(l.sizes)) // how far apart elements of con are along each factor
+	for i := len(con.Dims) - 1; i >= 0; i-- {
+		if con.Dims[i] == 1 {
+			continue
+		}
+		each := stride
+		for _, f := range slices.Backward(l.dims[i+shift]) {
+			by[f] = each
+			each *= int(l.sizes[f])
+		}
+		stride *= int(con.Dims[i])
+	}
+	from := con.floats()
+	out := make([]float32, n)
+	for i := range out {
+		at, rest := 0, i
+		for _, f := range slices.Backward(l.axes[axisC]) {
+			at += rest % int(l.sizes[f]) * by[f]
+			rest /= int(l.sizes[f])
+		}
+		out[i] = from[at]
+	}
+	return out, nil
+}
+
+// alongChannels reports whether a constant varies along dimensions of v alone that are among its channels.
+func alongChannels(con *constant, v *value) bool {
+	l, shift := layoutOf(v), len(v.dims)-len(con.Dims)
 	for i, d := range con.Dims {
-		switch {
-		case d == 1:
-		case shift < 0 || i+shift != v.axes[axisC] || v.flat:
-			return nil, refuse("the constant of shape %v varies along another dimension of %v than the channels: it would depend on the picture's size", con.Dims, v.dims)
-		case d != int64(n):
-			return nil, refuse("the constant of shape %v does not fit %v", con.Dims, v.dims)
+		if d == 1 {
+			continue
+		}
+		if shift < 0 || d != v.dims[i+shift] {
+			return false
+		}
+		for _, f := range l.dims[i+shift] {
+			if !slices.Contains(l.axes[axisC], f) {
+				return false
+			}
 		}
 	}
-	if s, ok := con.scalar(); ok {
-		return repeat(s, n), nil
+	return true
+}
+
+// channelValues is perChannel after v has been rearranged, or repeated, so that what the constant varies along is among
+// its channels.
+func (c *call) channelValues(con *constant, v *value) (*value, []float32, error) {
+	v = c.deepened(v, len(con.Dims))
+	if !c.strict && !alongChannels(con, v) {
+		var along []int
+		var sizes []int64
+		ones := 0
+		for i, n := range con.Dims {
+			if d := i + len(v.dims) - len(con.Dims); n != 1 {
+				along, sizes = append(along, d), append(sizes, n)
+				if v.dims[d] == 1 {
+					ones++
+				} else if v.dims[d] != n {
+					return nil, nil, refuse("the constant of shape %v does not fit %v", con.Dims, v.dims)
+				}
+			}
+		}
+		var err error
+		if ones == 0 {
+			v, err = c.channelsFrom(v, along)
+		} else if ones < len(along) {
+			err = refuse("the constant of shape %v and %v are each repeated along a dimension of the other", con.Dims, v.dims)
+		} else if v, err = c.channelsFrom(v, nil); err == nil {
+			v, err = c.repeated(v, along, sizes)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
 	}
-	return con.floats(), nil
+	values, err := c.perChannel(con, v)
+	return v, values, err
+}
+
+// repeated is v, which has one channel, repeated along dimensions of size 1.
+func (c *call) repeated(v *value, along []int, sizes []int64) (*value, error) {
+	n := 1
+	for _, s := range sizes {
+		if s > 1<<20/int64(n) {
+			return nil, refuse("%v channels", sizes)
+		}
+		n *= int(s)
+	}
+	name := c.name(".channels")
+	return c.emit(model.Node{Name: name, Op: model.OpConv, K: 1, C: n, Pad: model.PadZero, In: []int{v.node},
+		Weight: c.param(name, "weight", repeat(1, n), n, 1, 1, 1), Bias: c.param(name, "bias", make([]float32, n), n)}, "", v.withChannels(along, sizes))
 }
 
 // shapeConstant is a list of integers.

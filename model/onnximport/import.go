@@ -16,6 +16,8 @@ type Options struct {
 	H, W int
 	// Channels is the number of channels of inputs whose file does not say it; 0: none.
 	Channels int
+	// Batch is how many pictures the inputs hold, which are run together as channels of one; 0: one.
+	Batch int
 	// Constants are inputs that hold these values in every run.
 	Constants map[string]*Constant
 	// Output is the name of the result, "" the file's first.
@@ -29,6 +31,10 @@ type Port struct {
 	// Axes are the dimensions that are channels, rows and columns, -1 where there is none.
 	Axes     [3]int
 	First, C int // its channels among those of the model's input
+	// ordered says that the samples of planes have the order of the tensor, whatever Axes says.
+	ordered bool
+	planes  model.Shape // if ordered
+	layout  *layout     // of an input that is ordered
 }
 
 // Network is an imported file.
@@ -61,19 +67,19 @@ const (
 // Import makes a model of f. It returns an *Error, an onnx.FormatError, or the error of reading external data.
 //
 // Which of an input's dimensions are channels, rows and columns is as most networks have it. Where
-// the network cannot run so, the others are tried (see layouts): what a layout computes is always
-// what ONNX says. The error is that of the first.
+// the network cannot run so, the others are tried (see layouts), and then the first again with steps that
+// rearrange planes (see layout). What a layout computes is always what ONNX says.
 func Import(f *onnx.File, o Options) (*Network, error) {
-	net, err := importAs(f, o, nil)
+	net, err := importAs(f, o, nil, true)
 	if refused := new(Error); !errors.As(err, &refused) {
 		return net, err
 	}
 	for _, layout := range layouts[rankOf(f, o)] {
-		if net, other := importAs(f, o, &layout); other == nil {
+		if net, other := importAs(f, o, &layout, true); other == nil {
 			return net, nil
 		}
 	}
-	return nil, err
+	return importAs(f, o, nil, false)
 }
 
 // layouts are the axes of channels, rows and columns that are tried, by the number of dimensions.
@@ -101,9 +107,9 @@ func rankOf(f *onnx.File, o Options) (rank int) {
 	return rank
 }
 
-// importAs imports with inputs of that layout; nil: the usual one.
-func importAs(f *onnx.File, o Options, layout *[3]int) (*Network, error) {
-	im := &importer{f: f, o: o, layout: layout, opset: f.Opsets[""], values: map[string]*value{}, uses: map[string]int{},
+// importAs imports with inputs of that layout; nil: the usual one. strict refuses what would rearrange planes.
+func importAs(f *onnx.File, o Options, layout *[3]int, strict bool) (*Network, error) {
+	im := &importer{f: f, o: o, layout: layout, strict: strict, opset: f.Opsets[""], values: map[string]*value{}, uses: map[string]int{},
 		params: map[string]*model.Tensor{}, from: map[string]string{}, room: max(1<<24, f.Size())}
 	if im.opset < minOpset || im.opset > maxOpset {
 		return nil, refuse("the file uses opset %d of ONNX's operations: %d to %d are understood; convert it with onnx.version_converter", im.opset, minOpset, maxOpset)
@@ -151,6 +157,7 @@ type importer struct {
 	now    *onnx.Node
 	sized  string
 	room   int64 // elements that folded constants may still have
+	strict bool  // that no plane is rearranged
 }
 
 // order sorts the nodes that the output needs so that each follows what it reads, and counts the readers of names.
@@ -292,6 +299,11 @@ func (im *importer) finish(net *Network, out string) (*Network, error) {
 	case v.con != nil:
 		return nil, refuse("its result %q is a constant", out)
 	}
+	if v.mixed != nil && !v.mixed.ordered() {
+		if v, err = im.inOrder(v); err != nil {
+			return nil, err
+		}
+	}
 	name := im.grow.Node(v.node).Name
 	g, err := im.grow.Graph(v.node)
 	if err != nil {
@@ -308,11 +320,32 @@ func (im *importer) finish(net *Network, out string) (*Network, error) {
 		net.Model.Meta["producer"] = p
 	}
 	net.Output = Port{Name: out, Dims: v.dims, Axes: v.axes, C: im.grow.Shape(v.node).C}
-	if v.flat {
-		net.Output.Axes, net.Output.C = [3]int{v.axes[0], -1, -1}, int(v.dims[v.axes[0]])
+	if v.mixed != nil {
+		net.Output.ordered, net.Output.planes = true, im.grow.Shape(v.node)
 	}
 	net.SizedBy, net.Nodes = im.sized, im.from
 	return net, nil
+}
+
+// inOrder gives a result's plane the order of its samples in ONNX.
+func (im *importer) inOrder(v *value) (*value, error) {
+	c := &call{importer: im, n: im.now}
+	var to [3][]int
+	var all []int
+	for d, n := range v.dims {
+		if n != 1 {
+			all = append(all, d)
+		}
+	}
+	switch n := len(all); {
+	case n == 1:
+		to[axisC] = all
+	case n == 2:
+		to = [3][]int{all[:1], nil, all[1:]}
+	case n > 2:
+		to = [3][]int{all[:n-2], all[n-2 : n-1], all[n-1:]}
+	}
+	return c.place(v, to)
 }
 
 // plain is the convention of a network that is no RAW network: nothing is done to its planes.

@@ -47,6 +47,9 @@ func (im *importer) inputs(nodes []*onnx.Node, net *Network) error {
 	}
 	for _, in := range list {
 		v := &value{dims: in.port.Dims, axes: in.port.Axes}
+		if in.port.layout != nil {
+			v = in.port.layout.apply(v)
+		}
 		if len(list) > 1 {
 			im.now = &onnx.Node{Name: in.port.Name, Op: "input"}
 			if v.node, err = im.grow.Add(model.Node{Name: im.name(""), Op: model.OpSlice, In: []int{0}, First: in.port.First, C: in.port.C}); err != nil {
@@ -73,8 +76,10 @@ func (im *importer) port(v *onnx.Value, nodes []*onnx.Node) (Port, model.Shape, 
 	case !v.Ranked:
 		p.Dims = []int64{1, -1, -1, -1}
 		rank = 4
-	case rank < 1 || rank > 4:
+	case rank < 1 || rank > 5:
 		return bad("%d dimensions; a picture has a batch, channels, rows and columns", rank)
+	case rank == 5 || im.o.Batch > 1:
+		return im.together(p)
 	}
 	p.Axes = standard(rank)
 	switch {
@@ -113,6 +118,46 @@ func (im *importer) port(v *onnx.Value, nodes []*onnx.Node) (Port, model.Shape, 
 		}
 	}
 	return p, model.Shape{C: int(sizes[0]), H: int(sizes[1]), W: int(sizes[2])}, nil
+}
+
+// together is the layout of an input whose channels are several dimensions: a batch of pictures, or volumes.
+func (im *importer) together(p Port) (Port, model.Shape, error) {
+	rank := len(p.Dims)
+	bad := func(what string) (Port, model.Shape, error) {
+		return p, model.Shape{}, refuse("input %q of shape %v: %s", p.Name, p.Dims, what)
+	}
+	if rank < 2 {
+		return bad("a batch has two dimensions or more")
+	}
+	if p.Dims[0] = int64(max(im.o.Batch, 1)); rank >= 4 && im.o.H > 0 && im.o.W > 0 {
+		p.Dims[rank-2], p.Dims[rank-1] = int64(im.o.H), int64(im.o.W)
+	}
+	s := model.Shape{C: 1, H: 1, W: 1}
+	l := &layout{dims: make([][]int, rank)}
+	p.Axes = [3]int{-1, -1, -1}
+	for d, n := range p.Dims {
+		if n < 1 || n > 1<<20 {
+			return bad("want sides and channels of 1..1048576, as the file says or --shape")
+		}
+		k := axisC
+		switch {
+		case rank > 2 && d == rank-1:
+			k, s.W, p.Axes[axisW] = axisW, int(n), d
+		case rank > 3 && d == rank-2:
+			k, s.H, p.Axes[axisH] = axisH, int(n), d
+		case int64(s.C) > 1<<20/n:
+			return bad("more than 1048576 channels")
+		default:
+			s.C *= int(n)
+		}
+		if n > 1 {
+			l.dims[d] = []int{len(l.sizes)}
+			l.axes[k] = append(l.axes[k], len(l.sizes))
+			l.sizes = append(l.sizes, n)
+		}
+	}
+	p.ordered, p.planes, p.layout = true, s, l
+	return p, s, nil
 }
 
 // batched reports whether a node demands that the first dimension is a batch.

@@ -74,15 +74,70 @@ func (c *call) layerNorm() error {
 	if p := c.int("stash_type", 1); p != 1 {
 		return refuse("its stash_type is %d", p)
 	}
-	for i := a; i < len(v.dims); i++ {
-		if v.dims[i] != 1 && i != v.axes[axisC] || v.flat {
-			return refuse("it normalises dimensions %d to %d of %v together, where only the channels can be", a, len(v.dims)-1, v.dims)
-		}
+	if v, err = c.lastToChannels(v, a); err != nil {
+		return err
 	}
-	if v.axes[axisC] < a {
-		return refuse("it normalises dimensions %d to %d of %v, which are not the channels", a, len(v.dims)-1, v.dims)
+	if len(c.n.Out) > 1 && (c.uses[c.n.Out[1]] > 0 || len(c.n.Out) > 2 && c.uses[c.n.Out[2]] > 0) {
+		return c.layerStatistics(v, a, eps)
 	}
 	return c.norm(model.Node{Op: model.OpLayerNorm, Eps: eps}, v)
+}
+
+// lastToChannels lets the dimensions of v from a on be its channels.
+func (c *call) lastToChannels(v *value, a int) (*value, error) {
+	var last []int
+	for d := a; d < len(v.dims); d++ {
+		if v.dims[d] != 1 {
+			last = append(last, d)
+		}
+	}
+	if v.mixed == nil && len(last) == 1 && last[0] == v.axes[axisC] {
+		return v, nil
+	}
+	return c.channelsFrom(v, last)
+}
+
+// layerStatistics are the mean and 1/√(variance + eps) of the channels, which LayerNormalization gives
+// besides its result.
+func (c *call) layerStatistics(v *value, a int, eps float32) error {
+	var along []int
+	for d := a; d < len(v.dims); d++ {
+		along = append(along, d)
+	}
+	like := v.withChannels(along, repeatInt(1, len(along)))
+	mean := model.Node{Op: model.OpReduceChannels, Reduce: model.ReduceMean}
+	of := func(v *value, suffix string) (*value, error) {
+		n := mean
+		n.In = []int{v.node}
+		return c.emit(n, suffix, like)
+	}
+	centre, err := of(v, ".mean")
+	if err != nil {
+		return err
+	}
+	off, err := c.emit(model.Node{Op: model.OpBinary, Binary: model.BinarySub, In: []int{v.node, centre.node}}, ".difference", v)
+	if err != nil {
+		return err
+	}
+	if off, err = c.emitOn(model.Node{Op: model.OpMap, Func: model.FuncSquare}, off); err != nil {
+		return err
+	}
+	spread, err := of(off, ".variance")
+	if err != nil {
+		return err
+	}
+	if spread, err = c.affine(spread, []float32{1}, []float32{eps}); err != nil {
+		return err
+	}
+	for _, f := range []model.Func{model.FuncSqrt, model.FuncReciprocal} {
+		if spread, err = c.emitOn(model.Node{Op: model.OpMap, Func: f}, spread); err != nil {
+			return err
+		}
+	}
+	if err := c.set(1, centre); err != nil || len(c.n.Out) < 3 {
+		return err
+	}
+	return c.set(2, spread)
 }
 
 func (c *call) groupNorm() error {
@@ -151,23 +206,32 @@ func (c *call) channelAxis(absent int64) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a != v.axes[axisC] || v.flat {
-		return nil, refuse("it works along dimension %d of %v, which is not the channels: only along those it can be run", a, v.dims)
+	if v.mixed == nil && a == v.axes[axisC] {
+		return v, nil
 	}
-	return v, nil
+	return c.channelsFrom(v, []int{a})
+}
+
+// softmaxed is input 0 with the channels that Softmax works along: since opset 13 a dimension, before that all from axis on.
+func (c *call) softmaxed() (*value, error) {
+	if c.opset >= 13 {
+		return c.channelAxis(-1)
+	}
+	v, err := c.plane(0)
+	if err != nil {
+		return nil, err
+	}
+	a, err := axis(c.int("axis", 1), len(v.dims))
+	if err != nil {
+		return nil, err
+	}
+	return c.lastToChannels(v, a)
 }
 
 func (c *call) softmax() error {
-	absent := int64(-1)
-	if c.opset < 13 { // the dimensions from axis on together
-		absent = 1
-	}
-	v, err := c.channelAxis(absent)
+	v, err := c.softmaxed()
 	if err != nil {
 		return err
-	}
-	if s := c.shapeOf(v); c.opset < 13 && s.H*s.W != 1 {
-		return refuse("before opset 13 it works along all dimensions from its axis on, here of %v, and only channels can be; export with opset 13", v.dims)
 	}
 	out, err := c.emit(model.Node{Op: model.OpSoftmax, In: []int{v.node}}, "", v)
 	if err == nil && c.n.Op == "LogSoftmax" {

@@ -96,6 +96,9 @@ func (c *call) prelu() error {
 	if err != nil {
 		return err
 	}
+	if w := c.arg(1); w != nil && w.con == nil {
+		return c.slopedBy(v, w)
+	}
 	k, err := c.weight(1, -1)
 	if err != nil {
 		return err
@@ -106,23 +109,37 @@ func (c *call) prelu() error {
 	if s, ok := k.scalar(); ok {
 		return c.unary(model.Node{Op: model.OpLeakyReLU, Slope: s})
 	}
-	if c.opset < 7 && len(k.Dims) == 1 && len(v.dims) > 2 && !v.flat && v.axes == standard(len(v.dims)) { // along the channels, as the others in old files
+	if c.opset < 7 && len(k.Dims) == 1 && len(v.dims) > 2 && v.mixed == nil && v.axes == standard(len(v.dims)) { // along the channels, as the others in old files
 		k = &constant{Dims: append([]int64{k.Dims[0]}, repeatInt(1, len(v.dims)-2)...), Real: true, Floats: k.Floats}
 	}
-	slopes, err := c.perChannel(k, v)
+	v, slopes, err := c.channelValues(k, v)
 	if err != nil {
 		return err
 	}
 	name := c.name("")
-	return c.unary(model.Node{Name: name, Op: model.OpPReLU, Weight: c.param(name, "weight", slopes, len(slopes))})
+	return c.result(c.emitOn(model.Node{Name: name, Op: model.OpPReLU, Weight: c.param(name, "weight", slopes, len(slopes))}, v))
+}
+
+// slopedBy is max(v, 0) + w·min(v, 0), where the slopes w depend on the picture.
+func (c *call) slopedBy(v, w *value) error {
+	inf := float32(math.Inf(1))
+	above, err := c.emitOn(model.Node{Op: model.OpMap, Func: model.FuncClip, Beta: inf}, v)
+	if err != nil {
+		return err
+	}
+	below, err := c.emitOn(model.Node{Op: model.OpMap, Func: model.FuncClip, Alpha: -inf}, v)
+	if err != nil {
+		return err
+	}
+	if below, err = c.twoBy(model.BinaryMul, below, w); err != nil {
+		return err
+	}
+	return c.result(c.twoBy(model.BinaryAdd, above, below))
 }
 
 // affine is v·mul[c] + add[c]. It goes into the weights of a convolution, a norm, or another such step, whose value
 // nothing else reads.
 func (c *call) affine(v *value, mul, add []float32) (*value, error) {
-	if v.flat {
-		return nil, refuse("it scales a plane that was flattened")
-	}
 	if c.foldAffine(v, mul, add) {
 		return v, nil
 	}

@@ -17,6 +17,9 @@ func (n *Network) Shape() model.Shape {
 
 // shape is that of the port's planes.
 func (p *Port) shape() model.Shape {
+	if p.ordered {
+		return p.planes
+	}
 	side := func(k int) int {
 		if p.Axes[k] < 0 {
 			return 1
@@ -26,8 +29,19 @@ func (p *Port) shape() model.Shape {
 	return model.Shape{C: p.C, H: side(axisH), W: side(axisW)}
 }
 
+// all calls do for every sample of a port whose planes have the order of the tensor.
+func (p *Port) all(do func(plane, tensor int)) {
+	for i := range p.planes.Elems() {
+		do(int(i), int(i))
+	}
+}
+
 // each calls do for every sample: its place in planes of channels, rows and columns, and its place in a row-major ONNX tensor.
 func (p *Port) each(do func(plane, tensor int)) {
+	if p.ordered {
+		p.all(do)
+		return
+	}
 	strides := make([]int, len(p.Dims))
 	for i, s := len(p.Dims)-1, 1; i >= 0; i-- {
 		strides[i] = s
@@ -63,6 +77,9 @@ func (p *Port) Tensor(planes []float32) []float32 {
 // Planar reports whether the samples of the port have one order as planes and in ONNX: channels, rows, columns.
 func (p *Port) Planar() bool {
 	last := -1
+	if p.ordered {
+		return true
+	}
 	for _, a := range p.Axes {
 		if a >= 0 && a < last {
 			return false

@@ -45,27 +45,19 @@ func (c *call) reduce() error {
 
 // reduced reduces v along dimensions, which stay with a size of 1.
 func (c *call) reduced(v *value, axes []int) (*value, error) {
+	if v.mixed != nil {
+		return c.reducedChannels(v, axes)
+	}
 	s := c.shapeOf(v)
 	over := func(k int, n int) bool { return n == 1 || slices.Contains(axes, v.axes[k]) && v.axes[k] >= 0 }
 	plane, channels := s.H*s.W > 1 && over(axisH, s.H) && over(axisW, s.W), s.C > 1 && slices.Contains(axes, v.axes[axisC])
-	if v.flat {
-		return nil, refuse("it reduces a plane that was flattened")
-	}
 	if !plane && (s.H > 1 && slices.Contains(axes, v.axes[axisH]) || s.W > 1 && slices.Contains(axes, v.axes[axisW])) {
-		return nil, refuse("it reduces rows without columns, or columns without rows, of shape %v: both together are run", v.dims)
+		return c.reducedChannels(v, axes)
 	}
-	n := model.Node{Reduce: reductions[c.n.Op]}
-	if n.Reduce == model.ReduceLP {
-		n.Power = 2
-		if c.n.Op == "ReduceL1" {
-			n.Power = 1
-		}
-	}
-	var err error
-	if c.n.Op == "ReduceSumSquare" {
-		if v, err = c.emit(model.Node{Op: model.OpMap, Func: model.FuncSquare, In: []int{v.node}}, ".square", v); err != nil {
-			return nil, err
-		}
+	n := c.reduction()
+	v, err := c.squared(v)
+	if err != nil {
+		return nil, err
 	}
 	if !plane && !channels && n.Reduce == model.ReduceLP { // of one sample each
 		return c.emit(model.Node{Op: model.OpMap, Func: model.FuncAbs, In: []int{v.node}}, "", v)
@@ -88,8 +80,52 @@ func (c *call) reduced(v *value, axes []int) (*value, error) {
 	return v, nil
 }
 
+// reduction is the node's reduction.
+func (c *call) reduction() model.Node {
+	n := model.Node{Reduce: reductions[c.n.Op]}
+	if n.Reduce == model.ReduceLP {
+		n.Power = 2
+		if c.n.Op == "ReduceL1" {
+			n.Power = 1
+		}
+	}
+	return n
+}
+
+// squared is v, squared if the node reduces squares.
+func (c *call) squared(v *value) (*value, error) {
+	if c.n.Op != "ReduceSumSquare" {
+		return v, nil
+	}
+	return c.emit(model.Node{Op: model.OpMap, Func: model.FuncSquare, In: []int{v.node}}, ".square", v)
+}
+
+// reducedChannels is reduced for any dimensions: they become the channels.
+func (c *call) reducedChannels(v *value, axes []int) (*value, error) {
+	v, err := c.squared(v)
+	if err != nil {
+		return nil, err
+	}
+	if v, err = c.channelsFrom(v, axes); err != nil {
+		return nil, err
+	}
+	n := c.reduction()
+	n.Op, n.In = model.OpReduceChannels, []int{v.node}
+	if v, err = c.emit(n, "", v.withChannels(axes, repeatInt(1, len(axes)))); err != nil || c.n.Op != "ReduceLogSum" {
+		return v, err
+	}
+	return c.emit(model.Node{Op: model.OpMap, Func: model.FuncLog, In: []int{v.node}}, ".log", v)
+}
+
 // dropped is v without dimensions of size 1.
 func dropped(v *value, axes []int) *value {
+	if v.mixed != nil {
+		l := v.mixed.clone()
+		for _, a := range slices.Backward(axes) {
+			l.dims = slices.Delete(l.dims, a, a+1)
+		}
+		return l.apply(v)
+	}
 	var dims []int64
 	at := [3]int{-1, -1, -1}
 	for i, d := range v.dims {

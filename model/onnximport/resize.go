@@ -8,7 +8,8 @@ import (
 )
 
 var coordinates = map[string]model.Coordinates{"half_pixel": model.CoordHalfPixel, "pytorch_half_pixel": model.CoordPytorchHalfPixel,
-	"align_corners": model.CoordAlignCorners, "asymmetric": model.CoordAsymmetric, "half_pixel_symmetric": model.CoordHalfPixelSymmetric}
+	"align_corners": model.CoordAlignCorners, "asymmetric": model.CoordAsymmetric, "half_pixel_symmetric": model.CoordHalfPixelSymmetric,
+	"tf_crop_and_resize": model.CoordCrop}
 
 var roundings = map[string]model.Rounding{"round_prefer_floor": model.RoundPreferFloor, "round_prefer_ceil": model.RoundPreferCeil,
 	"floor": model.RoundFloor, "ceil": model.RoundCeil}
@@ -18,20 +19,28 @@ func (c *call) resize() error {
 	if err != nil {
 		return err
 	}
-	if v.flat {
-		return refuse("it resizes a plane that was flattened")
+	if v, err = c.settle(v); err != nil {
+		return err
 	}
 	r := model.Resize{NumH: 1, DenH: 1, NumW: 1, DenW: 1}
 	if err := c.resizeMode(&r); err != nil {
 		return err
 	}
-	scales, sizes, err := c.resizeTo(v)
+	scales, sizes, err := c.resizeTo(v, &r)
 	if err != nil {
 		return err
 	}
+	if r.Coordinates == model.CoordCrop {
+		if sizes == nil {
+			return refuse("it takes factors, and not sizes, of a region of interest")
+		}
+		if err := c.region(v, &r); err != nil {
+			return err
+		}
+	}
 	for a, n := range v.dims {
 		k := slices.Index(v.axes[:], a)
-		num, den, err := ratio(n, at0(scales, a), at0(sizes, a))
+		num, den, err := ratio(n, at0(scales, a), at0(sizes, a), r.Round)
 		if err != nil {
 			return err
 		}
@@ -47,11 +56,11 @@ func (c *call) resize() error {
 			return refuse("it resizes dimension %d of %v, which is neither rows nor columns", a, v.dims)
 		}
 	}
-	if r.NumH == r.DenH && r.NumW == r.DenW {
+	if r.NumH == r.DenH && r.NumW == r.DenW && r.Coordinates != model.CoordCrop {
 		return c.set(0, v)
 	}
 	n := model.Node{Op: model.OpResize, Resize: r, In: []int{v.node}}
-	if r.Mode == model.ResizeLinear && r.NumH == 2*r.DenH && r.NumW == 2*r.DenW {
+	if r.Mode == model.ResizeLinear && !r.Round && !r.Antialias && r.NumH == 2*r.DenH && r.NumW == 2*r.DenW {
 		switch {
 		case r.Coordinates == model.CoordHalfPixel, r.Coordinates == model.CoordPytorchHalfPixel, r.Coordinates == model.CoordHalfPixelSymmetric:
 			n = model.Node{Op: model.OpUpsample, In: n.In}
@@ -101,27 +110,23 @@ func (c *call) resizeMode(r *model.Resize) error {
 	case model.ResizeCubic:
 		r.CubicA, r.ExcludeOutside = cubic, exclude
 	}
-	c.float("extrapolation_value", 0)
-	if c.int("antialias", 0) != 0 {
-		return refuse("it smooths before it shrinks (antialias), which is not run")
+	if outside := c.float("extrapolation_value", 0); r.Coordinates == model.CoordCrop {
+		r.Outside = outside
+	}
+	r.Antialias = c.int("antialias", 0) != 0 && r.Mode != model.ResizeNearest
+	if r.Antialias && r.Coordinates == model.CoordCrop {
+		return refuse("it smooths (antialias) a region of interest, which is not run")
 	}
 	return nil
 }
 
 // resizeTo gives a factor or a size for each dimension of v; one of the two lists is nil.
-func (c *call) resizeTo(v *value) (scales []float64, sizes []int64, err error) {
+func (c *call) resizeTo(v *value, r *model.Resize) (scales []float64, sizes []int64, err error) {
 	at := 2
 	if c.n.Op == "Upsample" || c.opset < 11 {
 		at = 1
 	}
-	given := []int64{}
-	if list := c.ints("axes"); list != nil {
-		given = list
-	} else {
-		for i := range v.dims {
-			given = append(given, int64(i))
-		}
-	}
+	given := c.resizedAxes(v)
 	k, err := c.constant(at)
 	if err != nil {
 		return nil, nil, err
@@ -165,12 +170,55 @@ func (c *call) resizeTo(v *value) (scales []float64, sizes []int64, err error) {
 		}
 		sizes[d], resized[i] = list[i], d
 	}
-	return c.keepRatio(v, sizes, resized)
+	return c.keepRatio(v, sizes, resized, r)
+}
+
+// resizedAxes are the dimensions that factors, sizes and regions are of.
+func (c *call) resizedAxes(v *value) []int64 {
+	if list := c.ints("axes"); list != nil {
+		return list
+	}
+	var all []int64
+	for i := range v.dims {
+		all = append(all, int64(i))
+	}
+	return all
+}
+
+// region reads the region of interest: where it starts along each dimension, then where it ends.
+func (c *call) region(v *value, r *model.Resize) error {
+	k, err := c.weight(1, 1)
+	if err != nil {
+		return err
+	}
+	given := c.resizedAxes(v)
+	if k == nil || k.Len() != 2*len(given) {
+		return refuse("its region of interest has not two numbers for each of %d dimensions", len(given))
+	}
+	r.Crop = [4]float32{0, 1, 0, 1}
+	for i, a := range given {
+		d, err := axis(a, len(v.dims))
+		if err != nil {
+			return err
+		}
+		start, end := k.Floats[i], k.Floats[len(given)+i]
+		switch d {
+		case v.axes[axisH]:
+			r.Crop[0], r.Crop[1] = start, end
+		case v.axes[axisW]:
+			r.Crop[2], r.Crop[3] = start, end
+		default:
+			if start != 0 || end != 1 {
+				return refuse("its region of interest is of dimension %d of %v, which is neither rows nor columns", d, v.dims)
+			}
+		}
+	}
+	return nil
 }
 
 // keepRatio gives one factor for all dimensions that are resized, where the file asks for that, in
 // place of their sizes.
-func (c *call) keepRatio(v *value, sizes []int64, resized []int) ([]float64, []int64, error) {
+func (c *call) keepRatio(v *value, sizes []int64, resized []int, r *model.Resize) ([]float64, []int64, error) {
 	policy := c.string("keep_aspect_ratio_policy", "stretch")
 	if policy == "stretch" {
 		return nil, sizes, nil
@@ -191,16 +239,15 @@ func (c *call) keepRatio(v *value, sizes []int64, resized []int) ([]float64, []i
 	}
 	for _, d := range resized {
 		n := one * float64(v.dims[d])
-		if scales[d] = one; math.Floor(n+0.5) != math.Floor(n+1e-6) {
-			return nil, nil, refuse("a side of %g is rounded up by its keep_aspect_ratio_policy", n)
-		}
+		scales[d] = one
+		r.Round = r.Round || math.Floor(n+0.5) != math.Floor(n+1e-6)
 	}
 	return scales, nil, nil
 }
 
 // ratio is a factor as a fraction of small terms: that of the size that is asked for, or the nearest one to a
 // float32, whose last digits are rounding.
-func ratio(n int64, scale *float64, size *int64) (num, den int, err error) {
+func ratio(n int64, scale *float64, size *int64, round bool) (num, den int, err error) {
 	const most = 1 << 20
 	if size != nil {
 		if *size < 1 || *size > most || n > most {
@@ -226,7 +273,11 @@ func ratio(n int64, scale *float64, size *int64) (num, den int, err error) {
 		}
 		x = 1 / (x - a)
 	}
-	if out := math.Floor(float64(float32(s) * float32(n))); math.Floor(float64(n)*p1/q1) != out {
+	half := 0.0
+	if round {
+		half = 0.5
+	}
+	if out := math.Floor(float64(float32(s)*float32(n)) + half); math.Floor(float64(n)*p1/q1+half) != out {
 		return 0, 0, refuse("a factor of %g of %d: its rounding decides the size", s, n)
 	}
 	return int(p1), int(q1), nil

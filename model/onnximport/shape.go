@@ -114,71 +114,6 @@ func (c *call) reshape() error {
 	return c.set(0, out)
 }
 
-// relabel gives v other dimensions, which must keep channels, rows and columns apart or join all of them.
-func (c *call) relabel(v *value, dims []int64) (*value, error) {
-	s := c.shapeOf(v)
-	large := func(dims []int64) (at []int) {
-		for i, d := range dims {
-			if d != 1 {
-				at = append(at, i)
-			}
-		}
-		return at
-	}
-	was, now := large(v.dims), large(dims)
-	if v.flat || len(now) == 1 && len(was) > 1 {
-		return c.flatten(v, dims, was, now)
-	}
-	same := len(was) == len(now)
-	for i := 0; same && i < len(was); i++ {
-		same = v.dims[was[i]] == dims[now[i]]
-	}
-	if !same {
-		return nil, refuse("shape %v becomes %v, which mixes channels, rows and columns: such a step needs whole planes and is not run", v.dims, dims)
-	}
-	axes, taken := [3]int{-1, -1, -1}, map[int]bool{}
-	for k := range axes {
-		if i := slices.Index(was, v.axes[k]); i >= 0 && extents(s)[k] != 1 {
-			axes[k] = now[i]
-			taken[now[i]] = true
-		}
-	}
-	for k, a := range standard(len(dims)) { // sides of 1 go to where ONNX has them, if that is free
-		if axes[k] < 0 && a >= 0 && a < len(dims) && !taken[a] {
-			axes[k] = a
-			taken[a] = true
-		}
-	}
-	return v.alias(dims, axes), nil
-}
-
-// flatten joins all of a plane in one dimension, or takes that apart again.
-func (c *call) flatten(v *value, dims []int64, was, now []int) (*value, error) {
-	s := c.shapeOf(v)
-	if !v.flat {
-		if !slices.IsSorted(nonNegative(v.axes[:])) {
-			return nil, refuse("a plane of shape %v, whose channels are not first, becomes %v", v.dims, dims)
-		}
-		out := v.alias(dims, [3]int{now[0], -1, -1})
-		out.flat = true
-		return out, nil
-	}
-	if len(now) == 1 {
-		return v.alias(dims, [3]int{now[0], -1, -1}), nil
-	}
-	axes := standard(len(dims))
-	out := v.alias(dims, axes)
-	out.flat = false
-	if back, err := out.dimsOf(s); err != nil || !slices.Equal(back, dims) {
-		return nil, refuse("%d samples that were %v become %v", s.Elems(), s, dims)
-	}
-	return out, nil
-}
-
-func nonNegative(list []int) []int {
-	return slices.DeleteFunc(slices.Clone(list), func(v int) bool { return v < 0 })
-}
-
 // permutation is that of a Transpose.
 func (c *call) permutation(rank int) ([]int, error) {
 	list := c.ints("perm")
@@ -211,8 +146,12 @@ func (c *call) transpose() error {
 	if err != nil {
 		return err
 	}
-	if v.flat {
-		return refuse("it reorders a plane that was flattened")
+	if v.mixed != nil {
+		l := v.mixed.clone()
+		for i, p := range perm {
+			l.dims[i] = v.mixed.dims[p]
+		}
+		return c.set(0, l.apply(v))
 	}
 	dims, axes := make([]int64, len(perm)), [3]int{-1, -1, -1}
 	for i, p := range perm {

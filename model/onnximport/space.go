@@ -54,6 +54,9 @@ func (c *call) pad() error {
 			return refuse("its value is no number")
 		}
 	}
+	if v, err = c.settle(v); err != nil {
+		return err
+	}
 	sides, err := c.padded(v, list)
 	if err != nil {
 		return err
@@ -94,7 +97,7 @@ func (c *call) padded(v *value, list []int64) (sides [4]int, err error) {
 			axes = append(axes, int64(i))
 		}
 	}
-	if len(list) != 2*len(axes) || v.flat {
+	if len(list) != 2*len(axes) {
 		return sides, refuse("%d pads for %d of the dimensions of %v", len(list), len(axes), v.dims)
 	}
 	for i := range axes {

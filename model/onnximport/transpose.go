@@ -94,7 +94,7 @@ func (c *call) outputPads(v *value, w *model.Window, more *[2]int) error {
 type transposed struct {
 	w                    model.Window // as the file says
 	in, groups, perGroup int
-	factor               int // the stride
+	factor               [2]int // the strides
 	taps                 model.Window
 	// The rows and columns of the shuffled result that are left out at the end, besides
 	// w.Top and w.Left at the start.
@@ -104,26 +104,21 @@ type transposed struct {
 // plan sets the convolution's window and what is cut.
 func (t *transposed) plan(more [2]int) error {
 	w := t.w
-	if t.factor = w.StrideH; w.StrideW != w.StrideH && (w.KH != 1 || w.StrideH != 1) {
-		return refuse("strides of %dx%d: only equal ones are run", w.StrideH, w.StrideW)
-	}
-	if w.StrideW != w.StrideH {
-		return refuse("strides along columns alone are not run")
-	}
+	t.factor = [2]int{w.StrideH, w.StrideW}
 	t.taps = model.Window{StrideH: 1, StrideW: 1, DilationH: 1, DilationW: 1}
-	line := func(k, dilation, after, more int) (taps, before, pad, cut int) {
+	line := func(factor, k, dilation, after, more int) (taps, before, pad, cut int) {
 		extent := (k-1)*dilation + 1
-		taps = (extent + t.factor - 1) / t.factor
-		blocks := (extent - after + more + t.factor - 1) / t.factor // beyond those of all but the last input sample
+		taps = (extent + factor - 1) / factor
+		blocks := (extent - after + more + factor - 1) / factor // beyond those of all but the last input sample
 		if extent-after+more <= 0 {
 			blocks = 0
 		}
 		pad = max(0, blocks-1)
-		cut = (pad+1)*t.factor - (extent - after + more)
+		cut = (pad+1)*factor - (extent - after + more)
 		return taps, taps - 1, pad, cut
 	}
-	t.taps.KH, t.taps.Top, t.taps.Bottom, t.cutBottom = line(w.KH, w.DilationH, w.Bottom, more[0])
-	t.taps.KW, t.taps.Left, t.taps.Right, t.cutRight = line(w.KW, w.DilationW, w.Right, more[1])
+	t.taps.KH, t.taps.Top, t.taps.Bottom, t.cutBottom = line(w.StrideH, w.KH, w.DilationH, w.Bottom, more[0])
+	t.taps.KW, t.taps.Left, t.taps.Right, t.cutRight = line(w.StrideW, w.KW, w.DilationW, w.Right, more[1])
 	if t.taps.KH > 1<<10 || t.taps.KW > 1<<10 {
 		return refuse("a kernel of %dx%d", w.KH, w.KW)
 	}
@@ -132,17 +127,17 @@ func (t *transposed) plan(more [2]int) error {
 
 // weights reorders ONNX's weights (input, output of its group, row, column) for the convolution.
 func (t *transposed) weights(from []float32) []float32 {
-	w, f := t.w, t.factor
+	w, fh, fw := t.w, t.factor[0], t.factor[1]
 	perIn := t.in / t.groups
-	out := make([]float32, t.groups*t.perGroup*f*f*perIn*t.taps.KH*t.taps.KW)
+	out := make([]float32, t.groups*t.perGroup*fh*fw*perIn*t.taps.KH*t.taps.KW)
 	for i := range t.in {
 		g := i / perIn
 		for o := range t.perGroup {
 			for y := range w.KH {
 				for x := range w.KW {
 					ey, ex := y*w.DilationH, x*w.DilationW
-					channel := (g*t.perGroup+o)*f*f + ey%f*f + ex%f
-					ty, tx := t.taps.KH-1-ey/f, t.taps.KW-1-ex/f
+					channel := (g*t.perGroup+o)*fh*fw + ey%fh*fw + ex%fw
+					ty, tx := t.taps.KH-1-ey/fh, t.taps.KW-1-ex/fw
 					out[((channel*perIn+i%perIn)*t.taps.KH+ty)*t.taps.KW+tx] = from[((i*t.perGroup+o)*w.KH+y)*w.KW+x]
 				}
 			}
@@ -152,21 +147,26 @@ func (t *transposed) weights(from []float32) []float32 {
 }
 
 func (c *call) emitTransposed(v *value, t *transposed, weight, bias []float32) (*value, error) {
-	f := t.factor
-	spread := make([]float32, 0, len(bias)*f*f)
-	for _, b := range bias {
-		spread = append(spread, repeat(b, f*f)...)
+	fh, fw := t.factor[0], t.factor[1]
+	if int64(len(bias))*int64(fh)*int64(fw) > 1<<20 {
+		return nil, refuse("%d channels for strides of %dx%d", len(bias), fh, fw)
 	}
-	if len(spread) > 1<<20 {
-		return nil, refuse("%d channels for a stride of %d", len(bias), f)
+	spread := make([]float32, 0, len(bias)*fh*fw)
+	for _, b := range bias {
+		spread = append(spread, repeat(b, fh*fw)...)
 	}
 	suffix := ""
-	if f > 1 {
+	if fh*fw > 1 {
 		suffix = ".phases"
 	}
 	out, err := c.convolution(v, t.weights(weight), spread, t.taps, t.groups, suffix)
-	if err == nil && f > 1 {
-		out, err = c.shuffle(out, f, true)
+	switch {
+	case err != nil || fh*fw == 1:
+	case fh == fw:
+		out, err = c.shuffle(out, fh, true)
+	default: // channels of places in blocks, rows and columns
+		out, err = c.emitOn(model.Node{Op: model.OpRearrange, Rearrange: model.Rearrange{Factors: [3][]int{{len(bias), fh, fw}, {0}, {0}},
+			To: [3][]int{{0}, {3, 1}, {4, 2}}}}, out)
 	}
 	if err != nil {
 		return nil, err

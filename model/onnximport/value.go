@@ -14,8 +14,8 @@ type value struct {
 	// axes are the dimensions that are the channels, rows and columns, or -1 where there is none
 	// and the plane has one. All other dimensions are 1.
 	axes [3]int
-	// flat says that axes[0] is all of a plane's samples, channels first.
-	flat bool
+	// mixed is the layout of a plane whose channels, rows or columns are no single dimension; nil if axes says all.
+	mixed *layout
 	// sole says that one node alone reads the graph's node, which may then be changed.
 	sole bool
 }
@@ -48,9 +48,13 @@ func (v *value) dimsOf(s model.Shape) ([]int64, error) {
 	for i := range dims {
 		dims[i] = 1
 	}
-	if v.flat {
-		dims[v.axes[0]] = s.Elems()
-		return dims, nil
+	if l := v.mixed; l != nil {
+		for k, n := range extents(s) {
+			if n != l.size(l.axes[k]) {
+				return nil, refuse("its value of shape %v mixes channels, rows and columns", v.dims)
+			}
+		}
+		return v.dims, nil
 	}
 	for k, n := range extents(s) {
 		switch a := v.axes[k]; {

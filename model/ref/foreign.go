@@ -61,10 +61,23 @@ func (e *executor[T]) foreign(n *model.Node, s, first model.Shape, dst, src []T)
 		return func(c int) { depthToSpace(plane(c), src, c, s, first, n) }
 	case model.OpSpaceToDepth:
 		return func(c int) { spaceToDepth(plane(c), src, c, s, first, n) }
+	case model.OpRearrange:
+		return e.rearrange(n, s, first, dst, src)
+	case model.OpMatMul:
+		right, shape := e.values[n.In[1]], e.shapes[n.In[1]]
+		return func(c int) {
+			for i := range area {
+				sum, row := 0.0, right[(c*s.H+i/s.W)*shape.W:][:shape.W]
+				for k, v := range row {
+					sum += float64(src[k*from+i]) * float64(v)
+				}
+				plane(c)[i] = T(sum)
+			}
+		}
 	case model.OpResize:
-		rows := n.Resize.Taps(first.H, s.H, n.Resize.NumH, n.Resize.DenH)
-		columns := n.Resize.Taps(first.W, s.W, n.Resize.NumW, n.Resize.DenW)
-		return func(c int) { resample(plane(c), source(c), first.W, rows, columns) }
+		rows := n.Resize.Taps(first.H, s.H, n.Resize.NumH, n.Resize.DenH, false)
+		columns := n.Resize.Taps(first.W, s.W, n.Resize.NumW, n.Resize.DenW, true)
+		return func(c int) { resample(plane(c), source(c), first.W, rows, columns, n.Resize.Outside) }
 	case model.OpPool:
 		return func(c int) { pool2(plane(c), source(c), s, first, n) }
 	case model.OpGlobalPool:
@@ -259,19 +272,39 @@ func spaceToDepth[T sample](dst, src []T, c int, to, from model.Shape, n *model.
 	}
 }
 
+// rearrange gives what makes plane c of s from a plane of shape first.
+func (e *executor[T]) rearrange(n *model.Node, s, first model.Shape, dst, src []T) func(c int) {
+	moves, err := n.Rearrange.Moves(first)
+	if err != nil {
+		return nil // Shapes found none
+	}
+	// offset is what index i of a side of the result adds to the place in the source.
+	strides := [3]int{first.H * first.W, first.W, 1}
+	offset := func(list []model.Move, i int) (at int) {
+		for _, m := range list {
+			at += i % m.Size * m.Stride * strides[m.Side]
+			i /= m.Size
+		}
+		return at
+	}
+	return func(c int) {
+		plane := dst[c*s.H*s.W:]
+		for y := range s.H {
+			for x := range s.W {
+				plane[y*s.W+x] = src[offset(moves[0], c)+offset(moves[1], y)+offset(moves[2], x)]
+			}
+		}
+	}
+}
+
 // binary gives what makes plane c of the values of two nodes, or of one and a constant.
 func (e *executor[T]) binary(n *model.Node, s model.Shape, dst []T) func(c int) {
 	area := s.H * s.W
 	operand := func(in int) func(c, i int) float64 {
 		v, shape := e.values[in], e.shapes[in]
 		return func(c, i int) float64 {
-			if shape.C == 1 {
-				c = 0
-			}
-			if shape.H*shape.W == 1 {
-				return float64(v[c])
-			}
-			return float64(v[c*area+i])
+			y, x := i/s.W, i%s.W
+			return float64(v[(min(c, shape.C-1)*shape.H+min(y, shape.H-1))*shape.W+min(x, shape.W-1)])
 		}
 	}
 	left := operand(n.In[0])
