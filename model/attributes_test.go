@@ -35,6 +35,9 @@ func TestShapesOfForeignOperations(t *testing.T) {
 		"crop":             {Node{Op: OpCrop, Window: Window{Top: 1, Right: 2, StrideH: 3, StrideW: 1}}, Shape{8, 4, 11}},
 		"pad":              {Node{Op: OpPad, Pad: PadConstant, Alpha: 2, Window: Window{Top: 1, Right: 2}}, Shape{8, 12, 15}},
 		"resize":           {Node{Op: OpResize, Resize: Resize{Mode: ResizeCubic, NumH: 3, DenH: 2, NumW: 1, DenW: 2}}, Shape{8, 16, 6}},
+		"resize rounded":   {Node{Op: OpResize, Resize: Resize{Mode: ResizeLinear, Antialias: true, NumH: 1, DenH: 2, NumW: 1, DenW: 2, Round: true}}, Shape{8, 6, 7}},
+		"rearrange":        {Node{Op: OpRearrange, Rearrange: Rearrange{Factors: [3][]int{{2, 4}, {0}, {0}}, To: [3][]int{{1}, {2}, {3, 0}}}}, Shape{4, 11, 26}},
+		"transposed":       {Node{Op: OpRearrange, Rearrange: Rearrange{Factors: [3][]int{{8}, {0}, {13}}, To: [3][]int{{2}, {0}, {1}}}}, Shape{13, 8, 11}},
 		"reduce channels":  {Node{Op: OpReduceChannels, Reduce: ReduceMin}, Shape{1, 11, 13}},
 		"binary, constant": {Node{Op: OpBinary, Binary: BinaryPow, Weight: "w", Swapped: true}, Shape{8, 11, 13}},
 	}
@@ -59,6 +62,28 @@ func TestBinaryBroadcasts(t *testing.T) {
 	}
 }
 
+func TestMatMulShapes(t *testing.T) {
+	turn := Rearrange{Factors: [3][]int{{6}, {0}, {7}}, To: [3][]int{{2}, {1}, {0}}}
+	g := one(6, Node{Op: OpRearrange, Rearrange: turn})
+	g.Nodes = append(g.Nodes, Node{Name: "scores", Op: OpMatMul, In: []int{0, 1}}, Node{Name: "mixed", Op: OpMatMul, In: []int{2, 0}})
+	g.Out = 3
+	shapes, err := g.Shapes(5, 7)
+	if err != nil || shapes[2] != (Shape{7, 5, 7}) || shapes[3] != (Shape{6, 5, 7}) {
+		t.Errorf("%v, %v", shapes, err)
+	}
+	if flops := g.NodeFLOPs(2, shapes); flops != 2*6*7*5*7 {
+		t.Errorf("%d operations", flops)
+	}
+	if _, err := g.Shapes(5, 8); err == nil || !strings.Contains(err.Error(), "takes 8 columns apart as [7]") {
+		t.Errorf("another width: %v", err)
+	}
+	g.Nodes[3].In = []int{0, 1}
+	g.Nodes[2].In = []int{1, 1}
+	if _, err := g.Shapes(5, 7); err == nil || !strings.Contains(err.Error(), "multiplies") {
+		t.Errorf("matrices that do not fit: %v", err)
+	}
+}
+
 func TestValidateRefusesForeign(t *testing.T) {
 	window := Window{KH: 3, KW: 3, StrideH: 1, StrideW: 1, DilationH: 1, DilationW: 1}
 	far := window
@@ -78,10 +103,19 @@ func TestValidateRefusesForeign(t *testing.T) {
 		"reduction":       {Node{Op: OpGlobalPool, Reduce: ReduceMeanPadded}, "unknown reduction"},
 		"resize":          {Node{Op: OpResize, Resize: Resize{Mode: ResizeLinear, NumH: 1, DenH: 1, NumW: 1}}, "ratios"},
 		"blocks":          {Node{Op: OpDepthToSpace, Factor: 3}, "not a multiple of 9"},
+		"factors":         {Node{Op: OpRearrange, Rearrange: Rearrange{Factors: [3][]int{{3}, {0}, {0}}, To: [3][]int{{0}, {1}, {2}}}}, "takes 8 channels apart as [3]"},
+		"open factors":    {Node{Op: OpRearrange, Rearrange: Rearrange{Factors: [3][]int{{8}, {0, 0}, {0}}, To: [3][]int{{0}, {1, 2}, {3}}}}, "two of them are open"},
+		"open channels":   {Node{Op: OpRearrange, Rearrange: Rearrange{Factors: [3][]int{{8}, {0}, {0}}, To: [3][]int{{1}, {0}, {2}}}}, "makes channels"},
+		"factor twice":    {Node{Op: OpRearrange, Rearrange: Rearrange{Factors: [3][]int{{8}, {0}, {0}}, To: [3][]int{{0}, {0}, {2}}}}, "once"},
+		"region":          {Node{Op: OpResize, Resize: Resize{Mode: ResizeLinear, NumH: 1, DenH: 1, NumW: 1, DenW: 1, Crop: [4]float32{0, 1, 0, 1}}}, "region of interest"},
 		"binary":          {Node{Op: OpBinary, Binary: BinaryAdd}, "no name"},
 	}
 	for name, test := range tests {
-		if err := one(8, test.n).Validate(); err == nil || !strings.Contains(err.Error(), test.want) {
+		err := one(8, test.n).Validate()
+		if err == nil {
+			_, err = one(8, test.n).Shapes(12, 12)
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
 		}
 	}

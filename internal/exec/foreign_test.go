@@ -51,13 +51,26 @@ func foreign() map[string]model.Node {
 		"LRN":               {Op: model.OpLRN, Size: 3, Alpha: 0.5, Beta: 1, Power: 0.75},
 	}
 	for name, r := range map[string]model.Resize{
-		"nearest": {Mode: model.ResizeNearest, Coordinates: model.CoordAsymmetric, Rounding: model.RoundFloor, NumH: 2, DenH: 1, NumW: 3, DenW: 1},
-		"linear":  {Mode: model.ResizeLinear, NumH: 3, DenH: 2, NumW: 2, DenW: 1},
-		"smaller": {Mode: model.ResizeLinear, Coordinates: model.CoordAlignCorners, NumH: 1, DenH: 3, NumW: 1, DenW: 2},
-		"cubic":   {Mode: model.ResizeCubic, CubicA: -0.75, NumH: 2, DenH: 1, NumW: 2, DenW: 1},
-		"outside": {Mode: model.ResizeCubic, CubicA: -0.5, ExcludeOutside: true, NumH: 4, DenH: 3, NumW: 1, DenW: 1},
+		"nearest":      {Mode: model.ResizeNearest, Coordinates: model.CoordAsymmetric, Rounding: model.RoundFloor, NumH: 2, DenH: 1, NumW: 3, DenW: 1},
+		"linear":       {Mode: model.ResizeLinear, NumH: 3, DenH: 2, NumW: 2, DenW: 1},
+		"smaller":      {Mode: model.ResizeLinear, Coordinates: model.CoordAlignCorners, NumH: 1, DenH: 3, NumW: 1, DenW: 2},
+		"cubic":        {Mode: model.ResizeCubic, CubicA: -0.75, NumH: 2, DenH: 1, NumW: 2, DenW: 1},
+		"rounded":      {Mode: model.ResizeNearest, Coordinates: model.CoordAsymmetric, NumH: 2, DenH: 3, NumW: 3, DenW: 4, Round: true},
+		"smooth":       {Mode: model.ResizeLinear, Antialias: true, NumH: 2, DenH: 5, NumW: 1, DenW: 3},
+		"smooth cubic": {Mode: model.ResizeCubic, CubicA: -0.5, Antialias: true, ExcludeOutside: true, NumH: 1, DenH: 2, NumW: 3, DenW: 4},
+		"region":       {Mode: model.ResizeLinear, Coordinates: model.CoordCrop, Crop: [4]float32{-0.2, 0.6, 0.1, 1.3}, Outside: 0.7, NumH: 1, DenH: 2, NumW: 3, DenW: 2},
+		"outside":      {Mode: model.ResizeCubic, CubicA: -0.5, ExcludeOutside: true, NumH: 4, DenH: 3, NumW: 1, DenW: 1},
 	} {
 		ops["resize "+name] = model.Node{Op: model.OpResize, Resize: r}
+	}
+	for name, r := range map[string]model.Rearrange{
+		"pairs of rows side by side": {Factors: [3][]int{{6}, {0, 2}, {0}}, To: [3][]int{{0}, {1}, {3, 2}}},
+		"pairs of rows as channels":  {Factors: [3][]int{{6}, {0, 2}, {0}}, To: [3][]int{{2, 0}, {1}, {3}}},
+		"channels as rows":           {Factors: [3][]int{{2, 3}, {0}, {0}}, To: [3][]int{{1}, {2, 0}, {3}}},
+		"rows as columns":            {Factors: [3][]int{{6}, {0}, {0}}, To: [3][]int{{0}, {2}, {1}}},
+		"blocks of four":             {Factors: [3][]int{{6}, {0, 2}, {0, 2}}, To: [3][]int{{0}, {1, 3}, {2, 4}}},
+	} {
+		ops[name] = model.Node{Op: model.OpRearrange, Rearrange: r}
 	}
 	for f := model.FuncClip; f <= model.FuncCos; f++ {
 		if f == model.FuncFloor || f == model.FuncCeil || f == model.FuncRound || f == model.FuncSign || f == model.FuncLog || f == model.FuncSqrt || f == model.FuncReciprocal {
@@ -101,6 +114,29 @@ func attention(reduce model.Reduce) *model.Graph {
 	}, Out: 10}
 }
 
+const windowSide = 12
+
+// windowAttention multiplies planes by planes, in every row for itself, as attention within windows does, after the mean of
+// every row has been taken off.
+func windowAttention() *model.Graph {
+	turn := func(channels, columns int) model.Rearrange {
+		return model.Rearrange{Factors: [3][]int{{channels}, {0}, {columns}}, To: [3][]int{{2}, {1}, {0}}}
+	}
+	return &model.Graph{Nodes: []model.Node{
+		{Name: "in", Op: model.OpInput, C: 3},
+		{Name: "first", Op: model.OpConv, In: []int{0}, C: 6, K: 3, Pad: model.PadZero, Weight: "f.w", Bias: "f.b"},
+		{Name: "turned", Op: model.OpRearrange, In: []int{1}, Rearrange: turn(6, windowSide)},
+		{Name: "mean", Op: model.OpReduceChannels, In: []int{2}, Reduce: model.ReduceMean},
+		{Name: "means", Op: model.OpRearrange, In: []int{3}, Rearrange: turn(1, 6)},
+		{Name: "centred", Op: model.OpBinary, In: []int{1, 4}, Binary: model.BinarySub},
+		{Name: "keys", Op: model.OpRearrange, In: []int{5}, Rearrange: turn(6, windowSide)},
+		{Name: "scores", Op: model.OpMatMul, In: []int{5, 6}},
+		{Name: "share", Op: model.OpSoftmax, In: []int{7}},
+		{Name: "mixed", Op: model.OpMatMul, In: []int{8, 1}},
+		{Name: "last", Op: model.OpConv, In: []int{9}, C: 2, K: 3, Pad: model.PadZero, Weight: "l.w", Bias: "l.b"},
+	}, Out: 10}
+}
+
 // TestForeignOperations runs every operation of imported networks under every kind of plan:
 // the bytes are the same, the peak is that predicted, and the result is the reference's.
 func TestForeignOperations(t *testing.T) {
@@ -111,6 +147,7 @@ func TestForeignOperations(t *testing.T) {
 	for _, r := range []model.Reduce{model.ReduceMean, model.ReduceMax, model.ReduceMin, model.ReduceSum, model.ReduceLP} {
 		graphs[fmt.Sprintf("attention %d", r)] = attention(r)
 	}
+	graphs["windows"] = windowAttention()
 	dev := convtest.Device(t)
 	for k, name := range slices.Sorted(maps.Keys(graphs)) {
 		if testing.Short() && k%5 != 0 {
@@ -120,6 +157,9 @@ func TestForeignOperations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 21))
 			h, w := 12+2*rng.IntN(20), 8+2*rng.IntN(9)
+			if name == "windows" {
+				w = windowSide // which its nodes say
+			}
 			p := &picture{TB: t, name: fmt.Sprintf("%s, %dx%d", name, h, w), m: modeltest.Model("foreign", g), info: dev.Info(),
 				in: &tensor{c: 3, h: h, w: w, v: model.FormulaTensor("foreign", name, 3*h*w)}}
 			p.opt = exec.Options{Poison: true, Algo: func(string, conv.Shape) conv.Algo { return naive{granule: 1} }}

@@ -14,7 +14,7 @@ func foreignNode(rng *rand.Rand) model.Node {
 	side := func(most int) int { return rng.IntN(most + 1) }
 	n := model.Node{Name: "op", In: []int{0}, Weight: "w", Bias: "b"}
 	n.Window = model.Window{KH: 1 + side(5), KW: 1, StrideH: 1 + side(2), StrideW: 1, DilationH: 1 + side(2), DilationW: 1, Top: side(4), Bottom: side(4)}
-	switch rng.IntN(7) {
+	switch rng.IntN(8) {
 	case 0:
 		n.Op, n.C, n.Groups, n.Pad = model.OpConv, 2, 1, model.PadMode(rng.IntN(3))
 		return n
@@ -32,6 +32,13 @@ func foreignNode(rng *rand.Rand) model.Node {
 		n.Op, n.Factor, n.Window = model.OpSpaceToDepth, 1+side(2), model.Window{}
 	case 5:
 		n.Op, n.Factor, n.Window = model.OpDepthToSpace, 1+side(1), model.Window{}
+	case 6:
+		n.Op, n.Window = model.OpRearrange, model.Window{}
+		k := 1 + side(3)
+		n.Rearrange = model.Rearrange{Factors: [3][]int{{2, 2}, {0, k}, {3}}} // factors 0 and 1, 2 and 3, 4
+		to := [][3][]int{{{0, 1}, {2, 3}, {4}}, {{0, 1}, {2}, {3, 4}}, {{0, 3, 1}, {2}, {4}}, {{0}, {2, 1}, {4, 3}}, {{1}, {2, 0, 3}, {4}}, {{0, 1}, {3, 2}, {4}},
+			{{0, 1}, {4}, {2, 3}}, {{4}, {1, 2}, {0, 3}}, {{0, 1}, nil, {2, 3, 4}}}
+		n.Rearrange.To = to[rng.IntN(len(to))]
 	default:
 		n.Op, n.Window = model.OpResize, model.Window{}
 		n.Resize = model.Resize{Mode: model.ResizeNearest + model.ResizeMode(rng.IntN(3)), Coordinates: model.Coordinates(rng.IntN(5)), CubicA: -0.75,
@@ -39,6 +46,13 @@ func foreignNode(rng *rand.Rand) model.Node {
 		if n.Resize.Mode != model.ResizeCubic {
 			n.Resize.CubicA = 0
 		}
+		switch rng.IntN(4) {
+		case 0:
+			n.Resize.Coordinates, n.Resize.Crop = model.CoordCrop, [4]float32{-0.25, 0.75, 0, 1}
+		case 1:
+			n.Resize.Antialias = n.Resize.Mode != model.ResizeNearest
+		}
+		n.Resize.Round = rng.IntN(4) == 0
 	}
 	n.Weight, n.Bias = "", ""
 	return n
@@ -86,7 +100,7 @@ func TestForeignRows(t *testing.T) {
 			before = need
 		}
 	}
-	for _, op := range []model.Op{model.OpConv, model.OpPool, model.OpCrop, model.OpPad, model.OpSpaceToDepth, model.OpDepthToSpace, model.OpResize} {
+	for _, op := range []model.Op{model.OpConv, model.OpPool, model.OpCrop, model.OpPad, model.OpSpaceToDepth, model.OpDepthToSpace, model.OpResize, model.OpRearrange} {
 		if seen[op] < 50 {
 			t.Errorf("only %d graphs of %s", seen[op], op)
 		}

@@ -121,10 +121,11 @@ func (c *call) picked(v *value, d int, first, step, n int64) (*value, error) {
 	if step == 1 {
 		return c.channels(v, d, int(first), int(n))
 	}
-	const most = 1 << 10
-	if n > most {
+	const most, each = 1 << 10, 1 << 10 // nodes, and the room that one takes
+	if n > most || n*each > c.room {
 		return nil, refuse("it takes %d samples of dimension %d of %v by steps of %d; at most %d are run", n, d, v.dims, step, most)
 	}
+	c.room -= n * each
 	all := model.Node{Op: model.OpConcat}
 	for i := range n {
 		one, err := c.channels(v, d, int(first+i*step), 1)

@@ -6,8 +6,9 @@
 // of channels, rows and columns that it is (value.go), computes what depends on constants
 // and shapes alone (fold.go and its neighbours), and rewrites nodes into the model's operations: convolutions (conv.go,
 // transpose.go), functions of a sample and of two (pointwise.go, binary.go), reductions (reduce.go,
-// pool.go), norms (norm.go), matrix products (dense.go), resizing (resize.go), and what moves
-// channels or names dimensions anew (channels.go, space.go, shape.go).
+// pool.go, pool3d.go), norms (norm.go), matrix products (dense.go, matmul.go), resizing (resize.go), and what moves
+// channels or names dimensions anew (channels.go, space.go, shape.go). Where the dimensions that an operation works on are
+// no channels, rows or columns, layout.go rearranges the plane.
 //
 // A network that does not depend on the size gives the same graph at all sizes: see [Differ].
 package onnximport
