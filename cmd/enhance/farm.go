@@ -12,6 +12,7 @@ import (
 	"enhance/internal/devices"
 	"enhance/internal/farm"
 	"enhance/internal/farm/queue"
+	"enhance/internal/farm/s3"
 	"enhance/internal/farm/store"
 	"enhance/internal/farm/work"
 	"enhance/internal/printable"
@@ -187,13 +188,13 @@ var exitOfFailure = map[farm.Class]int{
 func farmStatus(err error) int {
 	var failure *farm.Failure
 	switch {
-	case errors.As(err, new(*queue.OptionError)):
+	case errors.As(err, new(*queue.OptionError)), errors.As(err, new(*s3.OptionError)):
 		return exitUsage
-	case errors.As(err, new(*farm.FormatError)):
+	case errors.As(err, new(*farm.FormatError)), errors.As(err, new(*store.DamagedError)):
 		return exitInput
 	case errors.As(err, &failure):
 		return exitOfFailure[failure.Class]
-	case errors.As(err, new(*queue.Error)), errors.Is(err, store.ErrFull):
+	case errors.As(err, new(*queue.Error)), errors.As(err, new(*s3.Error)), errors.Is(err, store.ErrFull):
 		if pipeline.Classify(err) == pipeline.ClassInterrupted {
 			return exitInterrupted
 		}

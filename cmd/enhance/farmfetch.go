@@ -5,23 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"enhance/internal/atomicfile"
 	"enhance/internal/farm"
 	"enhance/internal/farm/queue"
+	"enhance/internal/farm/s3"
 	"enhance/internal/farm/store"
 )
 
-var farmFetchCommand = &command{name: "farm fetch", summary: "copy results out of a farm's store of objects", usage: []string{"farm fetch -o OUT [--nats URL]"}, run: runFarmFetch,
-	about: `Copies the pictures that workers with --results nats: have published into a directory, each
-under its name and with its receipt. What is there is not copied again.`}
+var farmFetchCommand = &command{name: "farm fetch", summary: "copy results out of a store of objects", usage: []string{"farm fetch -o OUT [--results s3://BUCKET/PREFIX] [--nats URL]"}, run: runFarmFetch,
+	about: `Copies the pictures that workers with --results nats: or s3:// have published into a
+directory, each under its name and with its receipt. What is there is not copied again.
+A picture that is missing, damaged or cannot take its name is named, and the others are
+copied. The exit status is then 4 if results are missing, else 3 if some are damaged, else
+1.`}
 
 // fetched is what farm fetch prints.
 type fetched struct {
-	Outputs int `json:"outputs"`
-	Copied  int `json:"copied"` // results
-	Damaged int `json:"damaged"`
+	Outputs int `json:"outputs"` // that are in the directory now
+	Copied  int `json:"copied"`  // results
+	Missing int `json:"missing"` // outputs whose result or receipt the store has not
+	Damaged int `json:"damaged"` // records, receipts and results that are not what they should be
+	Taken   int `json:"taken"`   // names that belong to other files
 }
 
 func runFarmFetch(c *call) error {
@@ -30,6 +37,9 @@ func runFarmFetch(c *call) error {
 	}
 	if c.output == "" {
 		return usagef("farm fetch: give -o, the directory for the pictures")
+	}
+	if c.farmOptions.results != "" && c.farmOptions.results != objectsURL && !s3.IsURL(c.farmOptions.results) {
+		return usagef("farm fetch: --results: want nats: or an s3:// URL: a folder has its pictures already")
 	}
 	if err := atomicfile.MakeDir(c.output, false); err != nil {
 		return err
@@ -44,53 +54,94 @@ func runFarmFetch(c *call) error {
 		return err
 	}
 	defer os.RemoveAll(spool)
+	if s3.IsURL(c.farmOptions.results) {
+		ctx, stop := interruptible(c.env, func() { os.RemoveAll(spool) })
+		defer stop()
+		b, err := c.openBucket(ctx, c.farmOptions.results)
+		if err != nil {
+			return err
+		}
+		return c.fetchAll(ctx, store.OpenS3(b, spool), to)
+	}
 	return c.asAdmin(func() { os.RemoveAll(spool) }, func(ctx context.Context, q *queue.Queue) error {
-		return c.fetchAll(ctx, q, to, spool)
+		from, err := store.OpenObjects(ctx, q.JetStream(), spool)
+		if err != nil {
+			return err
+		}
+		return c.fetchAll(ctx, from, to)
 	})
 }
 
-// fetchAll copies all outputs of the farm's own store.
-func (c *call) fetchAll(ctx context.Context, q *queue.Queue, to *store.Dir, spool string) error {
-	from, err := store.OpenObjects(ctx, q.JetStream(), spool)
-	if err != nil {
-		return err
-	}
+// fetchAll copies all outputs of a store that can be copied.
+func (c *call) fetchAll(ctx context.Context, from withOutputs, to *store.Dir) error {
 	var r fetched
 	var failed error
-	r.Damaged, err = from.Outputs(ctx, func(output string, n *farm.Named) bool {
+	damaged, err := from.Outputs(ctx, func(output string, n *farm.Named) bool {
 		copied, err := copyResult(ctx, from, to, output, n, c.overwrite)
-		if taken := (*store.TakenError)(nil); errors.As(err, &taken) {
-			c.note("%v", err)
-			r.Damaged++
-			return true
-		}
-		r.Outputs++
 		if copied {
 			r.Copied++
 		}
-		failed = err
-		return err == nil
+		if err == nil {
+			r.Outputs++
+		} else if ctx.Err() != nil || !r.count(err) {
+			failed = err
+			return false
+		} else {
+			c.note("%s: %v", output, err)
+		}
+		return true
 	})
+	if damaged > 0 {
+		c.note("%d records of names are damaged: submit their photos again", damaged)
+		r.Damaged += damaged
+	}
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
 	if err := c.report(&r, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s in %s, %d copied now\n", photos(r.Outputs), c.output, r.Copied)
+		_, err := fmt.Fprintf(w, "%s in %s, %d copied now, %d missing, %d damaged, %d whose names are taken\n", photos(r.Outputs), c.output, r.Copied, r.Missing, r.Damaged, r.Taken)
 		return err
 	}); err != nil {
 		return err
 	}
-	if r.Damaged > 0 {
+	switch {
+	case r.Missing > 0:
+		return ended(exitIO)
+	case r.Damaged > 0:
+		return ended(exitInput)
+	case r.Taken > 0:
 		return ended(exitFailed)
 	}
 	return nil
 }
 
+// errMissing says that a store has a name for a result and not the result.
+var errMissing = errors.New("its result is not in the store: submit the photo again, and it is made")
+
+// count takes an error of one output into the figures. It reports whether others may go
+// better.
+func (r *fetched) count(err error) bool {
+	switch {
+	case errors.Is(err, errMissing):
+		r.Missing++
+	case errors.As(err, new(*store.DamagedError)), errors.As(err, new(*farm.FormatError)):
+		r.Damaged++
+	case errors.As(err, new(*store.TakenError)):
+		r.Taken++
+	default:
+		return false
+	}
+	return true
+}
+
 // copyResult copies the result of an output, unless it is there, and names it.
-func copyResult(ctx context.Context, from *store.Objects, to *store.Dir, output string, n *farm.Named, replace bool) (copied bool, err error) {
+func copyResult(ctx context.Context, from withOutputs, to *store.Dir, output string, n *farm.Named, replace bool) (copied bool, err error) {
 	r, err := from.Receipt(ctx, n.Key)
-	if err != nil || r == nil {
-		return false, errors.Join(err, fmt.Errorf("%s: its receipt is not in the store", output))
+	if err == nil && r == nil {
+		err = errMissing
+	}
+	if err != nil {
+		return false, err
 	}
 	have, err := to.Receipt(ctx, n.Key)
 	if err != nil {
@@ -98,6 +149,9 @@ func copyResult(ctx context.Context, from *store.Objects, to *store.Dir, output 
 	}
 	if have == nil {
 		path, done, err := from.Fetch(ctx, r)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errMissing
+		}
 		if err != nil {
 			return false, err
 		}

@@ -86,7 +86,9 @@ func (f *submission) give(photos []input, yield func(*farm.Task) bool) bool {
 			f.refuse("%s: %v: rename it", t.path, err)
 			continue
 		}
-		if info, err := os.Stat(t.path); err == nil {
+		if o := f.listing[t.path]; o != nil {
+			task.Bytes, task.Modified = o.Bytes, o.Modified.UnixNano()
+		} else if info, err := os.Stat(t.path); f.bucket == nil && err == nil {
 			task.Bytes, task.Modified = info.Size(), info.ModTime().UnixNano()
 		}
 		f.result.Photos++
@@ -138,7 +140,7 @@ func (f *submission) sized(ctx context.Context, tasks iter.Seq[*farm.Task]) iter
 				f.send(ctx, t)
 				next.class <- f.classOf(t)
 			}()
-			if len(ahead) > runtime.GOMAXPROCS(0) && !give() {
+			if len(ahead) > f.ahead() && !give() {
 				return
 			}
 		}
@@ -155,6 +157,9 @@ func (f *submission) sized(ctx context.Context, tasks iter.Seq[*farm.Task]) iter
 func (f *submission) classOf(t *farm.Task) int {
 	opt := f.job.Raw
 	opt.Linear = true
+	if f.bucket != nil {
+		return f.objectClass(t, opt)
+	}
 	p, err := raw.Open(filepath.Join(f.path, filepath.FromSlash(t.Photo)), opt)
 	if err != nil {
 		return 0
@@ -164,18 +169,31 @@ func (f *submission) classOf(t *farm.Task) int {
 	return farm.SizeClass(m.Width, m.Height)
 }
 
+// ahead is how many photos are opened or sent at a time.
+func (f *submission) ahead() int {
+	if f.bucket != nil {
+		return 32 // answers take their time
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
 // send sends the photo itself, if workers do not share its folder. A photo that cannot be
 // read is submitted anyway: a worker names it.
 func (f *submission) send(ctx context.Context, t *farm.Task) {
-	if f.objects == nil {
+	if f.sender == nil {
 		return
 	}
-	sum, err := f.objects.PutPhoto(ctx, filepath.Join(f.path, filepath.FromSlash(t.Photo)))
+	sum, err := f.sender.PutPhoto(ctx, filepath.Join(f.path, filepath.FromSlash(t.Photo)))
 	if t.Content = sum; err != nil && sum != "" {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.failed == nil {
-			f.failed = err
-		}
+		f.fail(err)
+	}
+}
+
+// fail ends the submission.
+func (f *submission) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failed == nil {
+		f.failed = err
 	}
 }

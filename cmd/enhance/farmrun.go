@@ -41,7 +41,7 @@ func runFarmRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	defer f.root.Close()
+	defer f.close()
 	if err := atomicfile.MakeDir(c.output, false); err != nil {
 		return err
 	}

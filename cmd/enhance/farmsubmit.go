@@ -10,14 +10,17 @@ import (
 
 	"enhance/internal/farm"
 	"enhance/internal/farm/queue"
+	"enhance/internal/farm/s3"
 	"enhance/internal/farm/store"
+	"enhance/internal/farm/work"
 )
 
-var farmSubmitCommand = &command{name: "farm submit", summary: "give photos to a farm", usage: []string{"farm submit DIR|PHOTO... [--photos DIR] [SETTINGS]"}, run: runFarmSubmit, files: true,
-	about: `Streams the photos of a folder, or those that are named, into the queue of a farm, with
-the settings of the main command. It reads their headers, for their sizes, and holds no
-more than a folder of them: 10^6 photos need no more memory than 10^3. Where the queue is
-full it waits. Submitting again is harmless: results that are there are found.
+var farmSubmitCommand = &command{name: "farm submit", summary: "give photos to a farm", usage: []string{"farm submit DIR|PHOTO...|s3://BUCKET/PREFIX [--photos DIR] [SETTINGS]"}, run: runFarmSubmit, files: true,
+	about: `Streams the photos of a folder, those that are named, or those at an s3:// URL into the
+queue of a farm, with the settings of the main command. It reads their headers, for their
+sizes, and holds no more than a folder of them: 10^6 photos need no more memory than 10^3.
+Where the queue is full it waits. Submitting again is harmless: results that are there are
+found. Photos at an s3:// URL are told by their names.
 
 Names of photos travel relative to --photos, the folder that the workers share. Pictures
 keep them.`}
@@ -27,13 +30,20 @@ func runFarmSubmit(c *call) error {
 	if err != nil {
 		return err
 	}
-	defer f.root.Close()
+	defer f.close()
 	if c.skipExisting && c.results == "" {
-		return usagef("--skip-existing needs --results: the folder that has the pictures, or nats:")
+		return usagef("--skip-existing needs --results: the folder or s3:// URL that has the pictures, or nats:")
 	}
 	return c.asAdmin(nil, func(ctx context.Context, q *queue.Queue) error {
-		if c.photosRoot == objectsURL {
-			f.objects = q
+		switch {
+		case c.photosRoot == objectsURL:
+			f.sender = q
+		case f.bucket == nil && s3.IsURL(c.photosRoot):
+			b, err := c.openBucket(ctx, c.photosRoot)
+			if err != nil {
+				return err
+			}
+			f.sender = work.NewS3(b, "")
 		}
 		switch c.results {
 		case "":
@@ -42,12 +52,12 @@ func runFarmSubmit(c *call) error {
 				return err
 			}
 		default:
-			d, err := openStore(c.results)
+			r, err := c.openResults(ctx, c.results, "")
 			if err != nil {
 				return err
 			}
-			defer d.Close()
-			f.store = d
+			defer r.close()
+			f.store = r
 		}
 		if err := f.submit(ctx, q); err != nil {
 			return err
@@ -67,15 +77,20 @@ func (f *submission) reportSubmitted() error {
 // submission is an order on its way to a farm.
 type submission struct {
 	*order
-	path      string // the folder that names of photos are below
-	root      *os.Root
+	path      string     // the folder or URL that names of photos are below
+	root      *os.Root   // nil: photos are objects
+	bucket    *s3.Bucket // nil: photos are files
 	farmOrder *farm.Order
 	files     map[string]*farm.File
-	store     store.Store  // knows what is done; nil: skip nothing
-	objects   *queue.Queue // takes the photos themselves; nil: workers share the folder
+	store     store.Store // knows what is done; nil: skip nothing
+	sender    interface { // takes the photos themselves; nil: workers share the folder
+		PutPhoto(ctx context.Context, path string) (sum string, err error)
+	}
+
+	listing map[string]*s3.Object // of the folder that is being submitted, if photos are objects
 
 	mu     sync.Mutex
-	failed error // the first failure to send a photo
+	failed error // the first failure to send or to list photos
 	result submitted
 }
 
@@ -106,7 +121,10 @@ func (c *call) newSubmission() (*submission, error) {
 	if len(c.args) == 0 && c.from == "" {
 		return nil, usagef("%s: no photo given: name a folder", c.cmd.name)
 	}
-	if f.path = c.photosRoot; f.path == "" || f.path == objectsURL {
+	if len(c.args) > 0 && s3.IsURL(c.args[0]) {
+		return f, f.openObjects()
+	}
+	if f.path = c.photosRoot; f.path == "" || f.path == objectsURL || s3.IsURL(f.path) {
 		if len(c.args) != 1 || c.from != "" || !isDir(c.args[0]) {
 			return nil, usagef("%s: give --photos, the folder that the names of photos are below, or one folder to submit", c.cmd.name)
 		}
@@ -117,6 +135,12 @@ func (c *call) newSubmission() (*submission, error) {
 	}
 	f.root, err = os.OpenRoot(f.path)
 	return f, err
+}
+
+func (f *submission) close() {
+	if f.root != nil {
+		f.root.Close()
+	}
 }
 
 // submit sends the order, its files and its photos.
@@ -133,7 +157,11 @@ func (f *submission) submit(ctx context.Context, q *queue.Queue) error {
 	if err != nil {
 		return err
 	}
-	s, err := q.Submit(ctx, f.result.Order, f.sized(ctx, f.tasks(append(names, f.args...))), func(queue.Submitted) {
+	tasks := f.tasks(append(names, f.args...))
+	if f.bucket != nil {
+		tasks = f.objectTasks(ctx)
+	}
+	s, err := q.Submit(ctx, f.result.Order, f.sized(ctx, tasks), func(queue.Submitted) {
 		if f.result.Photos%1024 == 0 {
 			q.SetTotal(ctx, f.result.Order, f.result.Photos)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ import (
 	"enhance/pipeline/facts"
 )
 
-var farmVerifyCommand = &command{name: "farm verify", summary: "compute a sample of results again and compare", usage: []string{"farm verify OUT --photos DIR [--sample N] [-g DEVICE]"}, run: runFarmVerify, files: true,
+var farmVerifyCommand = &command{name: "farm verify", summary: "compute a sample of results again and compare", usage: []string{"farm verify OUT|s3://BUCKET/PREFIX --photos DIR [--sample N] [-g DEVICE]"}, run: runFarmVerify, files: true,
 	about: `Takes results of a store at random, makes them again on this machine, and compares: on a
 device of the class that made a result the bytes must be the same; on another the PSNR is
 printed. The stored bytes are held against their receipts first. The exit status is 1 if
@@ -40,18 +41,9 @@ type verified struct {
 func runFarmVerify(c *call) error {
 	switch {
 	case len(c.args) != 1 || c.photosRoot == "":
-		return usagef("farm verify: want the directory of results, and --photos")
+		return usagef("farm verify: want the directory or s3:// URL of results, and --photos")
 	case c.check < 0:
 		return usagef("farm verify: --sample: %d: want at least 1, or 0 for all", c.check)
-	}
-	d, err := openStore(c.args[0])
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	photos, err := work.OpenFolder(c.photosRoot)
-	if err != nil {
-		return err
 	}
 	devices, err := c.workerDevices()
 	if err != nil {
@@ -68,6 +60,15 @@ func runFarmVerify(c *call) error {
 	defer o.Maker.Close()
 	ctx, stop := interruptible(c.env, func() { os.RemoveAll(o.Files) })
 	defer stop()
+	d, err := c.openResults(ctx, c.args[0], o.Files)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	photos, err := c.openPhotos(ctx, o.Files)
+	if err != nil {
+		return err
+	}
 	sample, damaged, err := sampleReceipts(ctx, d, c.check)
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func sampleReceipts(ctx context.Context, s store.Store, n int) (sample []*farm.R
 // verifier computes results again.
 type verifier struct {
 	*call
-	store   *store.Dir
+	store   store.Store
 	photos  work.Photos
 	options work.Options
 }
@@ -140,6 +141,9 @@ func (v *verifier) verify(ctx context.Context, r *farm.Receipt) verified {
 		return one
 	}
 	p, err := v.photos.Fetch(ctx, &farm.Task{Photo: r.Source})
+	if errors.Is(err, fs.ErrNotExist) { // a submitter sent it
+		p, err = v.photos.Fetch(ctx, &farm.Task{Photo: r.Source, Content: r.Photo})
+	}
 	if err == nil && p.SHA256 != r.Photo {
 		err = errors.New("the photo is another than the one that the result was made of")
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"enhance/internal/farm/queue"
-	"enhance/internal/farm/store"
 	"enhance/internal/farm/work"
 )
 
@@ -25,7 +24,7 @@ func runFarmWork(c *call) error {
 		return err
 	}
 	if c.photosRoot == "" || c.results == "" {
-		return usagef("farm work: give --photos and --results, the folders that the machines of the farm share")
+		return usagef("farm work: give --photos and --results: the folders that the machines of the farm share, or s3:// URLs, or nats:")
 	}
 	devices, err := c.workerDevices()
 	if err != nil {
@@ -47,11 +46,12 @@ func runFarmWork(c *call) error {
 		return err
 	}
 	defer os.RemoveAll(spool)
-	photos, results, err := c.places(q, spool)
+	photos, results, err := c.places(ctx, q, spool)
 	if err != nil {
 		return err
 	}
-	return c.runWorkers(ctx, name, devices, q, func(o *work.Options) { o.Store, o.Photos, o.UntilIdle = results, photos, c.untilIdle })
+	defer results.close()
+	return c.runWorkers(ctx, name, devices, q, func(o *work.Options) { o.Store, o.Photos, o.UntilIdle = results.Store, photos, c.untilIdle })
 }
 
 // join joins the farm as a worker. It waits for a server that is away, for workers may start
@@ -71,28 +71,6 @@ func (c *call) join(ctx context.Context) (*queue.Client, error) {
 		case <-time.After(2 * time.Second):
 		}
 	}
-}
-
-// objectsURL stands for the farm's own store of objects in place of a shared folder.
-const objectsURL = "nats:"
-
-// places opens where photos come from and where results go. spool is a folder for files on
-// their way.
-func (c *call) places(q *queue.Client, spool string) (photos work.Photos, results store.Store, err error) {
-	if c.photosRoot == objectsURL {
-		photos = work.NewObjects(q, spool)
-	} else if photos, err = work.OpenFolder(c.photosRoot); err != nil {
-		return nil, nil, err
-	}
-	if c.results == objectsURL {
-		return photos, q.Results(spool), nil
-	}
-	d, err := openStore(c.results)
-	if err != nil {
-		return nil, nil, err
-	}
-	_, err = d.Clean()
-	return photos, d, err
 }
 
 // runWorkers runs a worker for each device until ctx ends.

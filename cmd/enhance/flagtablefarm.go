@@ -13,6 +13,7 @@ type farmOptions struct {
 	syncQueue, untilIdle               bool
 	lease, queueBound, attempts, check int
 	photosRoot, results, workerName    string
+	s3Endpoint, s3Region               string
 }
 
 var (
@@ -85,13 +86,20 @@ var farmFlags = []flag{
 		help: "directory for the pictures; it is made",
 		to:   func(o *options) any { return &o.output }},
 	{name: "photos", arg: "DIR", group: groupPhoto, commands: []string{"farm submit", "farm work", "farm verify"}, files: true,
-		help: "the shared folder that names of photos are below",
-		more: "Each machine gives its own path of the folder. A submitter leaves it out if it submits the whole folder. nats: sends photos through the farm's own store of objects.",
+		help: "the shared folder or s3:// URL that names of photos are below",
+		more: "Each machine gives its own path of the folder. A submitter leaves it out if it submits the whole folder. With s3://BUCKET/PREFIX workers take the photos from an object store, and a submitter of a folder sends them there. nats: sends photos through the farm's own store of objects.",
 		to:   func(o *options) any { return &o.photosRoot }},
-	{name: "results", arg: "DIR", group: groupOutput, commands: []string{"farm submit", "farm work"}, files: true,
-		help: "the shared folder for pictures; or nats:",
-		more: "Each machine gives its own path of the folder. A submitter needs it for --skip-existing only. nats: keeps results in the farm's own store of objects, from where farm fetch copies them.",
+	{name: "results", arg: "DIR", group: groupOutput, commands: []string{"farm submit", "farm work", "farm fetch"}, files: true,
+		help: "the shared folder or s3:// URL for pictures; or nats:",
+		more: "Each machine gives its own path of the folder. A submitter needs it for --skip-existing only. s3://BUCKET/PREFIX is a place in an object store that honours If-None-Match. nats:, which farm fetch takes by default, keeps results in the farm's own store of objects, from where farm fetch copies them.",
 		to:   func(o *options) any { return &o.results }},
+	{name: "s3-endpoint", arg: "URL", group: groupFarm, commands: []string{"farm submit", "farm work", "farm fetch", "farm verify"},
+		help: "where the object store of s3:// URLs is (default AWS_ENDPOINT_URL, else Amazon's)",
+		more: "Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the shared file with AWS_PROFILE, or the identity of the pod or machine. With http:// photos and pictures travel readable, and the secret does not travel.",
+		to:   func(o *options) any { return &o.s3Endpoint }},
+	{name: "s3-region", arg: "NAME", group: groupFarm, commands: []string{"farm submit", "farm work", "farm fetch", "farm verify"},
+		help: "the object store's region (default AWS_REGION, else us-east-1)",
+		to:   func(o *options) any { return &o.s3Region }},
 	{name: "nats", arg: "URL", group: groupFarm, commands: farmClients,
 		help: "where the farm is (default nats://127.0.0.1:4222)",
 		more: "tls://HOST:PORT needs TLS. farm serve with --nats sets the farm up in a NATS cluster that runs already, in place of a server of its own.",

@@ -6,10 +6,57 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"enhance/internal/farm/s3test"
 )
+
+// s3Servers are the object stores of scripts that run.
+var s3Servers sync.Map // of *s3test.Server, by URL
+
+// cmdS3serve starts an object store in memory and has the script's environment name it:
+// s3serve [careless].
+func cmdS3serve(ts *testscript.TestScript, neg bool, args []string) {
+	s := s3test.New()
+	s.Careless = len(args) > 0
+	ts.Defer(s.Close)
+	s3Servers.Store(s.URL, s)
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL": s.URL, "AWS_REGION": s3test.Region, "AWS_ACCESS_KEY_ID": s3test.Access, "AWS_SECRET_ACCESS_KEY": s3test.Secret} {
+		ts.Setenv(name, value)
+	}
+}
+
+// cmdS3 changes the object store: s3 put KEY FILE, s3 get KEY FILE, s3 rm KEY-PART (every
+// object whose name contains it).
+func cmdS3(ts *testscript.TestScript, neg bool, args []string) {
+	found, _ := s3Servers.Load(ts.Getenv("AWS_ENDPOINT_URL"))
+	s := found.(*s3test.Server)
+	switch args[0] {
+	case "put":
+		s.Put(args[1], []byte(ts.ReadFile(args[2])))
+	case "get":
+		data := s.Get(args[1])
+		if data == nil {
+			ts.Fatalf("there is no %s in %q", args[1], s.Keys())
+		}
+		check(ts, os.WriteFile(ts.MkAbs(args[2]), data, 0o666))
+	case "rm":
+		n := 0
+		for _, k := range s.Keys() {
+			if strings.Contains(k, args[1]) {
+				s.Delete(k)
+				n++
+			}
+		}
+		if n == 0 {
+			ts.Fatalf("no %s in %q", args[1], s.Keys())
+		}
+	}
+}
 
 // cmdFreeport sets a variable to a port that nobody listens on: freeport NAME.
 func cmdFreeport(ts *testscript.TestScript, neg bool, args []string) {

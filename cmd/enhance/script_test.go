@@ -115,6 +115,8 @@ func TestScripts(t *testing.T) {
 			"atmost":       cmdAtmost,
 			"await":        cmdAwait,
 			"freeport":     cmdFreeport,
+			"s3":           cmdS3,
+			"s3serve":      cmdS3serve,
 			"waitport":     cmdWaitport,
 			"get":          cmdGet,
 			"setjson":      cmdSetjson,

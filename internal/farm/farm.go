@@ -7,6 +7,7 @@
 // is given up, how long a failure waits. The simulation in farm/sim runs the same policies.
 //
 //	farm/store   results, published once each: a shared file system or an object store
+//	farm/s3      an S3-compatible object store
 //	farm/queue   tasks with leases, on NATS JetStream
 //	farm/work    a worker, and the check of results by another one
 //	farm/sim     a discrete simulation of a farm

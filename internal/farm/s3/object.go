@@ -262,7 +262,7 @@ type Reader struct {
 // maxBlocks bounds what a Reader keeps.
 const maxBlocks = 16
 
-// Reader is for an object that a listing or Stat gave.
+// Reader is for an object that a listing or Stat gave. It may be one of a name and a size only.
 func (b *Bucket) Reader(ctx context.Context, o *Object) *Reader {
 	return &Reader{b, ctx, o, map[int64][]byte{}}
 }
@@ -311,7 +311,11 @@ func (r *Reader) block(i int64) ([]byte, error) {
 // part reads a part of an object.
 func (b *Bucket) part(ctx context.Context, obj *Object, into []byte, from int64) error {
 	var o minio.GetObjectOptions
-	if err := errors.Join(o.SetRange(from, from+int64(len(into))-1), o.SetMatchETag(obj.etag)); err != nil {
+	err := o.SetRange(from, from+int64(len(into))-1)
+	if obj.etag != "" {
+		err = errors.Join(err, o.SetMatchETag(obj.etag))
+	}
+	if err != nil {
 		return err
 	}
 	body, info, _, err := b.core.GetObject(ctx, b.name, b.key(obj.Name), o)

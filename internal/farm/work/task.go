@@ -91,6 +91,9 @@ func (w *worker) failure(ctx context.Context, l *queue.Lease, err error) *farm.F
 		return &farm.Failure{Kind: farm.Stopped, Reason: "the worker was told to end"}
 	case errors.Is(err, store.ErrFull):
 		return w.noteFull(err.Error())
+	case errors.Is(err, store.ErrUnavailable):
+		w.standStill("the store cannot be used", err.Error()+": the worker waits")
+		return fail(farm.Cut, farm.IO)
 	case errors.As(err, &f):
 		switch {
 		case f.Kind == farm.Full:
@@ -120,14 +123,19 @@ func (w *worker) beyond(l *queue.Lease) bool {
 
 // noteFull has the worker stand still for a while.
 func (w *worker) noteFull(reason string) *farm.Failure {
+	w.standStill("the store of results is full", reason+": the worker waits for room")
+	return &farm.Failure{Kind: farm.Full, Class: farm.IO, Reason: reason}
+}
+
+// standStill has the worker take no photo for a while, and says so once.
+func (w *worker) standStill(why, tell string) {
 	w.mu.Lock()
 	first := w.full.IsZero()
-	w.full = time.Now()
+	w.full, w.why = time.Now(), why
 	w.mu.Unlock()
 	if first {
-		w.Tell(reason + ": the worker waits for room")
+		w.Tell(tell)
 	}
-	return &farm.Failure{Kind: farm.Full, Class: farm.IO, Reason: reason}
 }
 
 // noteRoom ends that.
@@ -137,7 +145,7 @@ func (w *worker) noteRoom() {
 	w.full = time.Time{}
 	w.mu.Unlock()
 	if was {
-		w.Tell("the store of results has room again")
+		w.Tell("the store of results takes results again")
 	}
 }
 

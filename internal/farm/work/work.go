@@ -111,7 +111,8 @@ type worker struct {
 	fastest float64
 	now     map[string]bool // photos in work
 	making  map[farm.Key]chan struct{}
-	full    time.Time     // when the store was last found full
+	full    time.Time     // when the store was last found full or away; zero: it is neither
+	why     string        // which of the two
 	changed chan struct{} // something to report
 }
 
@@ -348,7 +349,7 @@ func (w *worker) note(change func(s *queue.Worker)) {
 	change(&w.state)
 	switch {
 	case !w.full.IsZero():
-		w.state.State = "standing still: the store of results is full"
+		w.state.State = "standing still: " + w.why
 	case len(w.now) > 0:
 		w.state.State = "working"
 	default:

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+
+	"enhance/internal/farm"
+	"enhance/internal/farm/queue"
+	"enhance/internal/farm/s3"
+	"enhance/internal/farm/store"
+	"enhance/internal/farm/work"
+)
+
+// objectsURL stands for the farm's own store of objects in place of a shared folder.
+const objectsURL = "nats:"
+
+// openBucket opens an s3:// URL.
+func (c *call) openBucket(ctx context.Context, url string) (*s3.Bucket, error) {
+	return s3.Open(ctx, url, s3.Options{Endpoint: c.s3Endpoint, Region: c.s3Region})
+}
+
+// results is an opened store of results.
+type results struct {
+	store.Store
+	close func()
+}
+
+// places opens where a worker's photos come from and where its results go. spool is a folder
+// for files on their way.
+func (c *call) places(ctx context.Context, q *queue.Client, spool string) (photos work.Photos, to *results, err error) {
+	if c.photosRoot == objectsURL {
+		photos = work.NewObjects(q, spool)
+	} else if photos, err = c.openPhotos(ctx, spool); err != nil {
+		return nil, nil, err
+	}
+	if c.results == objectsURL {
+		return photos, &results{q.Results(spool), func() {}}, nil
+	}
+	if to, err = c.openResults(ctx, c.results, spool); err != nil {
+		return nil, nil, err
+	}
+	switch s := to.Store.(type) {
+	case *store.S3:
+		err = s.Probe(ctx)
+	case *store.Dir:
+		_, err = s.Clean()
+	}
+	return photos, to, err
+}
+
+// openPhotos opens the photos of --photos: a folder or an s3:// URL.
+func (c *call) openPhotos(ctx context.Context, spool string) (work.Photos, error) {
+	if !s3.IsURL(c.photosRoot) {
+		return work.OpenFolder(c.photosRoot)
+	}
+	b, err := c.openBucket(ctx, c.photosRoot)
+	if err != nil {
+		return nil, err
+	}
+	photos := work.NewS3(b, spool)
+	return photos, photos.Check(ctx)
+}
+
+// openResults opens a store of results in a folder or at an s3:// URL, to which it makes no
+// request.
+func (c *call) openResults(ctx context.Context, at, spool string) (*results, error) {
+	if s3.IsURL(at) {
+		b, err := c.openBucket(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		return &results{store.OpenS3(b, spool), func() {}}, nil
+	}
+	d, err := openStore(at)
+	if err != nil {
+		return nil, err
+	}
+	return &results{d, func() { d.Close() }}, nil
+}
+
+// withOutputs is a store that lists the outputs that it names.
+type withOutputs interface {
+	store.Store
+	Outputs(ctx context.Context, each func(output string, n *farm.Named) bool) (damaged int, err error)
+}
