@@ -30,8 +30,10 @@ type Value struct {
 	Dims []int64
 }
 
-// Tensor is a constant of float32, or of int64 if Ints is set. External, if not empty, is the name of a file that holds it.
+// Tensor is a constant of float32, or of int64 if Ints is set, of bytes if Bits is 8 too: signed ones, or others if Unsigned. External, if not empty, is the name of a file that holds it.
 type Tensor struct {
+	Bits     int
+	Unsigned bool
 	Name     string
 	Dims     []int64
 	Floats   []float32
@@ -132,7 +134,16 @@ func (t *Tensor) encode() (b []byte) {
 	if t.Ints != nil {
 		kind = 7
 		for _, i := range t.Ints {
-			raw = binary.LittleEndian.AppendUint64(raw, uint64(i))
+			if t.Bits == 8 {
+				raw = append(raw, byte(i))
+			} else {
+				raw = binary.LittleEndian.AppendUint64(raw, uint64(i))
+			}
+		}
+	}
+	if t.Bits == 8 {
+		if kind = 3; t.Unsigned {
+			kind = 2
 		}
 	}
 	b = text(number(b, 2, kind), 8, t.Name)
@@ -159,6 +170,44 @@ func Smoother(c int) *Net {
 		{Op: "LeakyRelu", Name: "act", In: []string{"c"}, Out: []string{"a"}, Attrs: map[string]any{"alpha": float32(0.25)}},
 		{Op: "Add", Name: "sum", In: []string{"x", "a"}, Out: []string{"y"}},
 	}}
+}
+
+// Quantized is a network of c channels in ONNX's form of quantised networks: two convolutions of 3×3 with integer weights between
+// QuantizeLinear and DequantizeLinear, a ReLU, and a sum with its input. Steps are such that sums have no fractions that
+// float32 does not hold.
+func Quantized(c int) *Net {
+	picture := []int64{1, int64(c), -1, -1}
+	n := &Net{Opset: 17, Inputs: []Value{{"x", picture}}, Outputs: []Value{{"y", picture}}}
+	scalar := func(name string, v float32) string {
+		n.Init = append(n.Init, Tensor{Name: name, Floats: []float32{v}})
+		return name
+	}
+	zero := func(name string, v int64, unsigned bool) string {
+		n.Init = append(n.Init, Tensor{Name: name, Ints: []int64{v}, Bits: 8, Unsigned: unsigned})
+		return name
+	}
+	node := func(op, out string, attrs map[string]any, in ...string) string {
+		n.Nodes = append(n.Nodes, Node{Op: op, Name: out, In: in, Out: []string{out}, Attrs: attrs})
+		return out
+	}
+	conv := func(name, in string, step float32, z int64, unsigned bool) string {
+		s, zp := scalar(name+".step", step), zero(name+".zero", z, unsigned)
+		in = node("DequantizeLinear", name+".in", nil, node("QuantizeLinear", name+".codes", nil, in, s, zp), s, zp)
+		w, f := Tensor{Name: name + ".w", Dims: []int64{int64(c), int64(c), 3, 3}, Bits: 8}, Tensor{Name: name + ".f", Dims: []int64{int64(c)}}
+		for i := range c * c * 9 {
+			w.Ints = append(w.Ints, int64(i*37%255-127))
+		}
+		b := Tensor{Name: name + ".b", Dims: []int64{int64(c)}}
+		for i := range c {
+			f.Floats, b.Floats = append(f.Floats, 1/float32(int(256)<<(i%3))), append(b.Floats, float32(i)/8)
+		}
+		n.Init = append(n.Init, w, f, b)
+		weight := node("DequantizeLinear", name+".weight", map[string]any{"axis": 0}, w.Name, f.Name)
+		return node("Conv", name, map[string]any{"pads": []int64{1, 1, 1, 1}}, in, weight, b.Name)
+	}
+	v := node("Relu", "relu", nil, conv("first", "x", 1.0/32, 100, true))
+	node("Add", "y", nil, conv("second", v, 0.25, -128, false), "x")
+	return n
 }
 
 // Enlarger is a network of c channels that enlarges by a factor: a convolution and a shuffle of its channels.

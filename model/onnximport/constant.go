@@ -13,12 +13,15 @@ type Constant struct {
 	Real   bool
 	Floats []float32 // if Real
 	Ints   []int64   // if not
+	Type   onnx.Type // of integers that a file holds, 0 of others
+
+	from *quantised // the integers that fractions were made of; nil: none
 }
 
 type constant = Constant
 
 func fromTensor(t *onnx.Tensor) (*constant, error) {
-	c := &constant{Dims: slices.Clone(t.Dims), Real: t.Type.Real()}
+	c := &constant{Dims: slices.Clone(t.Dims), Real: t.Type.Real(), Type: t.Type}
 	var err error
 	if c.Real {
 		c.Floats, err = t.Floats()

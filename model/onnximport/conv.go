@@ -137,7 +137,33 @@ func (c *call) conv() error {
 	if s := c.shapeOf(v); groups < 1 || groups > 1<<20 || i*groups != int64(s.C) {
 		return refuse("its weight reads %d channels in each of %d groups, its input has %d", i, groups, s.C)
 	}
+	if out, err := c.convOfCodes(v, bias, w, int(groups)); out != nil || err != nil {
+		return c.result(out, err)
+	}
 	return c.result(c.convolution(v, weight, bias, w, int(groups), ""))
+}
+
+// convOfCodes emits a convolution of what codes stand for by what integers stand for as one of the codes, nil
+// if it is another.
+func (c *call) convOfCodes(v *value, bias []float32, w model.Window, groups int) (*value, error) {
+	d, k := c.grow.Node(v.node), c.arg(1).con
+	if d.Op != model.OpDequantize || k.from == nil || c.grow.Node(d.In[0]).Zero != d.Zero {
+		return nil, nil
+	}
+	weight := make([]float32, len(k.from.Codes))
+	for i, q := range k.from.Codes {
+		weight[i] = float32(q)
+	}
+	if !codable(w, groups, c.shapeOf(v).C, weight) {
+		return nil, nil
+	}
+	by, err := factors(d.Step, k.from.Steps, len(bias))
+	if err != nil {
+		return nil, err
+	}
+	codes := *v
+	codes.node = d.In[0]
+	return c.codeConv(&codes, weight, by, bias, w.KH, "")
 }
 
 // convolution emits a convolution with zeros outside, in the form that has the fastest kernels. A pad before it that nothing

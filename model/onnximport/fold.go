@@ -18,7 +18,7 @@ func init() {
 		"Unsqueeze": (*call).foldReshape, "Squeeze": (*call).foldReshape, "Reshape": (*call).foldReshape, "Flatten": (*call).foldReshape,
 		"Transpose": (*call).foldTranspose, "Range": (*call).foldRange, "Expand": (*call).foldExpand, "Where": (*call).foldWhere, "Split": (*call).foldSplit,
 		"ReduceProd": (*call).foldReduce, "ReduceSum": (*call).foldReduce, "ReduceMin": (*call).foldReduce, "ReduceMax": (*call).foldReduce,
-		"DequantizeLinear": (*call).foldDequantize,
+		"DequantizeLinear": (*call).foldDequantize, "QuantizeLinear": (*call).foldQuantize,
 	}
 	for name := range foldTwo {
 		folders[name] = (*call).foldBinary

@@ -2,6 +2,9 @@ package onnximport
 
 import (
 	"math"
+	"slices"
+
+	"enhance/model/onnx"
 )
 
 // This file folds operations that compute the elements of constants, apart from arithmetic (foldmath.go).
@@ -146,6 +149,9 @@ func (c *call) foldDequantize() error {
 			j = i / inner % scale.Len()
 		}
 		out.Floats[i] = float32(q-zero.Ints[j]) * scale.Floats[j]
+	}
+	if symmetric := !slices.ContainsFunc(zero.Ints, func(z int64) bool { return z != 0 }); symmetric && a == 0 && (k.Type == onnx.Int8 || k.Type == onnx.Uint8) {
+		out.from = &quantised{Codes: k.Ints, Steps: scale.Floats}
 	}
 	return c.con(out)
 }

@@ -21,6 +21,8 @@ func init() {
 		"Gemm": (*call).gemm, "MatMul": (*call).matMul,
 		"Flatten": (*call).reshape, "Reshape": (*call).reshape, "Squeeze": (*call).reshape, "Unsqueeze": (*call).reshape,
 		"Transpose": (*call).transpose, "Identity": (*call).same, "Dropout": (*call).same, "Cast": (*call).same,
+		"QuantizeLinear": (*call).quantizeLinear, "DequantizeLinear": (*call).dequantizeLinear, "DynamicQuantizeLinear": (*call).dynamicQuantize,
+		"ConvInteger": (*call).convInteger, "QLinearConv": (*call).qlinearConv, "MatMulInteger": (*call).matMulInteger, "QLinearMatMul": (*call).qlinearMatMul,
 		"PRelu": (*call).prelu, "Clip": (*call).clip, "Gelu": (*call).gelu,
 	}
 	for name := range functions {

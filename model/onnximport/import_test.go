@@ -206,7 +206,7 @@ func TestSizes(t *testing.T) {
 // FuzzImport: whatever a file holds, import gives a model that is valid at the imported size or an error of a known
 // kind, in memory bounded by the file.
 func FuzzImport(f *testing.F) {
-	for _, n := range []*onnxtest.Net{onnxtest.Smoother(2), small("MaxPool", map[string]any{"kernel_shape": []int64{2, 2}, "ceil_mode": 1}, nil),
+	for _, n := range []*onnxtest.Net{onnxtest.Smoother(2), onnxtest.Quantized(2), small("MaxPool", map[string]any{"kernel_shape": []int64{2, 2}, "ceil_mode": 1}, nil),
 		small("Resize", nil, []string{"", "", "s"}, ints("s", 1, 4, 16, 16)), small("Slice", nil, []string{"a", "b"}, ints("a", 0, 1), ints("b", 1, -1)),
 		small("Reshape", nil, []string{"s"}, ints("s", 1, -1)), small("Split", map[string]any{"axis": 1}, nil)} {
 		f.Add(n.Encode())

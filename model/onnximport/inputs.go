@@ -68,7 +68,7 @@ func (im *importer) port(v *onnx.Value, nodes []*onnx.Node) (Port, model.Shape, 
 	bad := func(format string, args ...any) (Port, model.Shape, error) {
 		return p, model.Shape{}, refuse("input %q: "+format, append([]any{v.Name}, args...)...)
 	}
-	if v.Type != 0 && !v.Type.Real() {
+	if v.Type != 0 && !v.Type.Real() && !codesOnly(v, nodes) {
 		return bad("its samples are %v; networks that take float32, float16, bfloat16 or float64 can be run", v.Type)
 	}
 	rank := len(p.Dims)
@@ -165,7 +165,7 @@ func batched(nodes []*onnx.Node) bool {
 	return slices.ContainsFunc(nodes, func(n *onnx.Node) bool {
 		switch n.Op {
 		case "Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool",
-			"BatchNormalization", "InstanceNormalization", "GroupNormalization", "LRN", "DepthToSpace", "SpaceToDepth":
+			"BatchNormalization", "InstanceNormalization", "GroupNormalization", "LRN", "DepthToSpace", "SpaceToDepth", "QLinearConv", "ConvInteger":
 			return true
 		}
 		return false
@@ -175,8 +175,29 @@ func batched(nodes []*onnx.Node) bool {
 // rows reports whether a node works at the rows of a matrix, each of which is then an input of its own.
 func rows(nodes []*onnx.Node) bool {
 	return slices.ContainsFunc(nodes, func(n *onnx.Node) bool {
-		return n.Op == "Gemm" || n.Op == "MatMul" || n.Op == "Softmax" || n.Op == "LogSoftmax" || n.Op == "LayerNormalization"
+		return n.Op == "Gemm" || n.Op == "MatMul" || n.Op == "MatMulInteger" || n.Op == "QLinearMatMul" || n.Op == "Softmax" || n.Op == "LogSoftmax" || n.Op == "LayerNormalization"
 	})
+}
+
+// codesOnly reports whether an input of integers of up to 16 bits is read as codes alone.
+func codesOnly(v *onnx.Value, nodes []*onnx.Node) bool {
+	if _, ok := codeRange[v.Type]; !ok {
+		return false
+	}
+	for _, n := range nodes {
+		at := slices.Index(n.In, v.Name)
+		switch n.Op {
+		case "DequantizeLinear", "QLinearConv", "ConvInteger", "MatMulInteger", "QLinearMatMul":
+			if at > 0 {
+				return false
+			}
+		default:
+			if at >= 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // transposed4 reports whether all that reads an input first moves its last dimension to where channels are.

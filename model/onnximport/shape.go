@@ -2,6 +2,8 @@ package onnximport
 
 import (
 	"slices"
+
+	"enhance/model/onnx"
 )
 
 // reshaped gives the dimensions that Reshape, Squeeze, Unsqueeze or Flatten make of dims.
@@ -181,7 +183,7 @@ func (c *call) same() error {
 		}
 	case "Cast":
 		c.int("saturate", 1)
-		if to := c.int("to", 0); to != 1 && to != 10 && to != 11 && to != 16 {
+		if to := onnx.Type(c.int("to", 0)); !to.Real() && (codeRange[to] == [2]float32{} || !c.integral(v.node, 8)) {
 			return refuse("planes of integers are not run")
 		}
 	}
