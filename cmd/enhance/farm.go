@@ -16,6 +16,7 @@ import (
 	"enhance/internal/farm/store"
 	"enhance/internal/farm/work"
 	"enhance/internal/printable"
+	"enhance/internal/tempdir"
 	"enhance/pipeline"
 )
 
@@ -80,7 +81,7 @@ func (c *call) workerOptions(name, device string, q *queue.Client) (work.Options
 			command = append(command, "--"+f.name+"="+valueOf(f, &c.options))
 		}
 	}
-	files, err := os.MkdirTemp("", "enhance-farm-")
+	files, err := tempdir.New("farm")
 	if err != nil {
 		return work.Options{}, err
 	}

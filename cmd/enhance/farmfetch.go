@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"enhance/internal/atomicfile"
 	"enhance/internal/farm"
 	"enhance/internal/farm/queue"
 	"enhance/internal/farm/s3"
 	"enhance/internal/farm/store"
+	"enhance/internal/tempdir"
 )
 
 var farmFetchCommand = &command{name: "farm fetch", summary: "copy results out of a store of objects", usage: []string{"farm fetch -o OUT [--results s3://BUCKET/PREFIX] [--nats URL]"}, run: runFarmFetch,
@@ -49,13 +49,13 @@ func runFarmFetch(c *call) error {
 		return err
 	}
 	defer to.Close()
-	spool, err := os.MkdirTemp("", "enhance-fetch-")
+	spool, err := tempdir.New("fetch")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(spool)
+	defer tempdir.Remove(spool)
 	if s3.IsURL(c.farmOptions.results) {
-		ctx, stop := interruptible(c.env, func() { os.RemoveAll(spool) })
+		ctx, stop := interruptible(c.env, func() { tempdir.Remove(spool) })
 		defer stop()
 		b, err := c.openBucket(ctx, c.farmOptions.results)
 		if err != nil {
@@ -63,7 +63,7 @@ func runFarmFetch(c *call) error {
 		}
 		return c.fetchAll(ctx, store.OpenS3(b, spool), to)
 	}
-	return c.asAdmin(func() { os.RemoveAll(spool) }, func(ctx context.Context, q *queue.Queue) error {
+	return c.asAdmin(func() { tempdir.Remove(spool) }, func(ctx context.Context, q *queue.Queue) error {
 		from, err := store.OpenObjects(ctx, q.JetStream(), spool)
 		if err != nil {
 			return err

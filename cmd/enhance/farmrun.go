@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"enhance/internal/farm/queue"
 	"enhance/internal/farm/work"
 	"enhance/internal/printable"
+	"enhance/internal/tempdir"
 )
 
 var farmRunCommand = &command{name: "farm run", summary: "develop an archive on this machine", usage: []string{"farm run DIR -o OUT [-g DEVICES] [SETTINGS]"}, run: runFarmRun, files: true,
@@ -54,12 +54,12 @@ func runFarmRun(c *call) error {
 	if _, err := results.Clean(); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "enhance-queue-")
+	dir, err := tempdir.New("queue")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	ctx, stop := interruptible(c.env, func() { os.RemoveAll(dir) })
+	defer tempdir.Remove(dir)
+	ctx, stop := interruptible(c.env, func() { tempdir.Remove(dir) })
 	defer stop()
 	s, q, err := c.serve(ctx, queue.ServerOptions{Dir: dir, Policy: p})
 	if err != nil {

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"enhance/internal/farm"
 	"enhance/internal/farm/queue"
+	"enhance/internal/tempdir"
 )
 
 var farmServeCommand = &command{name: "farm serve", summary: "keep the queue of a farm", usage: []string{"farm serve [--listen HOST:PORT] [--users FILE] [--tls-cert FILE]", "farm serve --nats URL [--creds FILE]"}, run: runFarmServe,
@@ -51,7 +51,7 @@ func (c *call) farmServed(ctx context.Context, p farm.Policy) (q *queue.Queue, d
 		c.note("the farm is served at %s; its queue is in %s", s.Address(), c.queueDir)
 		return q, func() { q.Close(); s.Close() }, nil
 	}
-	spool, err := os.MkdirTemp("", "enhance-serve-")
+	spool, err := tempdir.New("serve")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +62,7 @@ func (c *call) farmServed(ctx context.Context, p farm.Policy) (q *queue.Queue, d
 		if q != nil {
 			q.Close()
 		}
-		os.RemoveAll(spool)
+		tempdir.Remove(spool)
 	}
 	if err != nil {
 		done()

@@ -16,6 +16,7 @@ import (
 	"enhance/internal/farm/store"
 	"enhance/internal/farm/work"
 	"enhance/internal/printable"
+	"enhance/internal/tempdir"
 	"enhance/pipeline/compare"
 	"enhance/pipeline/facts"
 )
@@ -56,9 +57,9 @@ func runFarmVerify(c *call) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(o.Files)
+	defer tempdir.Remove(o.Files)
 	defer o.Maker.Close()
-	ctx, stop := interruptible(c.env, func() { os.RemoveAll(o.Files) })
+	ctx, stop := interruptible(c.env, func() { tempdir.Remove(o.Files) })
 	defer stop()
 	d, err := c.openResults(ctx, c.args[0], o.Files)
 	if err != nil {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
 	"enhance/internal/farm/queue"
 	"enhance/internal/farm/work"
+	"enhance/internal/tempdir"
 )
 
 var farmWorkCommand = &command{name: "farm work", summary: "compute for a farm", usage: []string{"farm work --photos DIR --results DIR [--nats URL] [-g DEVICES]"}, run: runFarmWork,
@@ -41,11 +41,11 @@ func runFarmWork(c *call) error {
 		return err
 	}
 	defer q.Close()
-	spool, err := os.MkdirTemp("", "enhance-photos-")
+	spool, err := tempdir.New("photos")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(spool)
+	defer tempdir.Remove(spool)
 	photos, results, err := c.places(ctx, q, spool)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (c *call) runWorkers(ctx context.Context, name string, devices []string, q 
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(o.Files)
+		defer tempdir.Remove(o.Files)
 		complete(&o)
 		all.Go(func() { errs[i] = work.Run(ctx, o) })
 	}

@@ -99,6 +99,12 @@ func CheckName(name string) error {
 	return nil
 }
 
+// Escapes reports whether a file was refused because its path leads out of an os.Root, by a
+// link. The standard library has no name for that error.
+func Escapes(err error) bool {
+	return err != nil && strings.HasSuffix(err.Error(), "path escapes from parent")
+}
+
 // Folder is where a store keeps what is not for people, below the output directory. Being
 // hidden, it is passed over by enhance -r.
 const Folder = ".enhance"

@@ -171,8 +171,16 @@ func TestDirLinks(t *testing.T) {
 	if _, err := publish(t, d, r, "picture"); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Name(ctx, task, r, true); err == nil {
-		t.Error("a link that leads out of the root was followed")
+	f := (*farm.Failure)(nil)
+	if err := d.Name(ctx, task, r, true); !errors.As(err, &f) || f.Kind != farm.Hopeless {
+		t.Errorf("a link that leads out of the root: %v", err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "b.png"), filepath.Join(dir, "b.png")); err != nil {
+		t.Fatal(err)
+	}
+	task.Output = "b.png"
+	if err := d.Name(ctx, task, r, true); !errors.As(err, &f) || f.Kind != farm.Hopeless {
+		t.Errorf("an output that is such a link: %v", err)
 	}
 	if entries, _ := os.ReadDir(outside); len(entries) > 0 {
 		t.Errorf("%v were made outside", entries)
