@@ -8,7 +8,10 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
+	"unsafe"
 
+	"enhance/internal/workers"
 	"enhance/raw/mosaic"
 	"enhance/raw/tiff"
 )
@@ -17,7 +20,6 @@ import (
 type headerless struct {
 	r     io.ReaderAt
 	width int
-	buf   []byte
 }
 
 func (p *Photo) openHeaderless(r io.ReaderAt, size int64, w, h int) error {
@@ -73,19 +75,23 @@ func fitting(size int64, w, h int) string {
 
 // ReadRows implements rowSource.
 func (h *headerless) ReadRows(y0, n int, dst []uint16) error {
-	rows := max(1, (1<<20)/(2*h.width))
-	for y := 0; y < n; y += rows {
-		k := min(rows, n-y) * h.width
-		if cap(h.buf) < 2*k {
-			h.buf = make([]byte, 2*k)
+	const together = 1 << 18 // samples that are read at a time
+	at, dst := int64(y0)*int64(h.width), dst[:n*h.width]
+	parts := (len(dst) + together - 1) / together
+	errs := make([]error, parts)
+	workers.Each(workers.Count(parts, 100*time.Microsecond), parts, func(_, i int) {
+		part := dst[i*together : min((i+1)*together, len(dst))]
+		b := unsafe.Slice((*byte)(unsafe.Pointer(&part[0])), 2*len(part))
+		if errs[i] = tiff.ReadFull(h.r, b, 2*(at+int64(i)*together)); binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+			return
 		}
-		b := h.buf[:2*k]
-		if err := tiff.ReadFull(h.r, b, 2*int64(y0+y)*int64(h.width)); err != nil {
+		for k := range part { // a big-endian machine
+			part[k] = part[k]<<8 | part[k]>>8
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
 			return fmt.Errorf("raw: %w", err)
-		}
-		out := dst[y*h.width:][:k]
-		for i := range out {
-			out[i] = binary.LittleEndian.Uint16(b[2*i:])
 		}
 	}
 	return nil
