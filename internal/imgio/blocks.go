@@ -29,25 +29,20 @@ func inOrder[T any](emit func(T) error) *workers.Ordered[T] {
 	return workers.NewOrdered(min(runtime.GOMAXPROCS(0), maxParallel), emit)
 }
 
-// deflater compresses blocks. It is an io.Writer for its own flate.Writers.
+// deflater compresses blocks. It is an io.Writer for its own flate.Writer.
 type deflater struct {
 	out      []byte
 	packed   []byte // of PNG: the row before and the block's, as stored
 	filtered []byte
-	rows     filterRows
-	codes    *flate.Writer // Huffman codes alone
-	repeats  *flate.Writer // and repetitions
+	codes    huffman
+	repeats  *flate.Writer // which looks for repetitions, too
 	spare    []byte
 	search   float64 // see plainShare
 }
 
 // deflaters serve one picture after another: new ones for each would make most of the
 // garbage of many pictures. They come by borrowDeflater.
-var deflaters = buffers.Values[deflater]{New: func() *deflater {
-	d := &deflater{}
-	d.codes = d.writer(flate.HuffmanOnly)
-	return d
-}}
+var deflaters = buffers.Values[deflater]{New: func() *deflater { return &deflater{} }}
 
 // borrowDeflater returns a deflater for samples of that many bits, with nothing in it and
 // room for about n bytes that come out. Who is done with it gives it back to deflaters.
@@ -55,14 +50,6 @@ func borrowDeflater(bits, n int) *deflater {
 	d := deflaters.Get()
 	d.search, d.out = plainShare[min(bits/16, 1)], slices.Grow(d.out[:0], n)
 	return d
-}
-
-func (d *deflater) writer(level int) *flate.Writer {
-	fw, err := flate.NewWriter(d, level)
-	if err != nil {
-		panic("imgio: " + err.Error()) // the level is a constant of this package
-	}
-	return fw
 }
 
 func (d *deflater) Write(p []byte) (int, error) {
@@ -82,30 +69,35 @@ var plainShare = [2]float64{0.2, 0.375}
 // a byte boundary with the stream still open, so that the next ones can follow.
 func (d *deflater) compress(data []byte, last bool) {
 	start := len(d.out)
-	d.pass(d.codes, data, last)
+	d.out = d.codes.append(d.out, data, last)
 	if size := len(d.out) - start; float64(size) >= d.search*float64(len(data)) {
 		return
 	}
-	if d.repeats == nil {
-		d.repeats = d.writer(flate.BestSpeed)
-	}
 	d.spare = append(d.spare[:0], d.out[start:]...)
 	d.out = d.out[:start]
-	if d.pass(d.repeats, data, last); len(d.out)-start > len(d.spare) {
+	if d.findRepeats(data, last); len(d.out)-start > len(d.spare) {
 		d.out = append(d.out[:start], d.spare...)
 	}
 }
 
-func (d *deflater) pass(fw *flate.Writer, data []byte, last bool) {
-	fw.Reset(d)
-	_, err := fw.Write(data)
+// findRepeats is compress with repetitions.
+func (d *deflater) findRepeats(data []byte, last bool) {
+	var err error
+	if d.repeats == nil {
+		d.repeats, err = flate.NewWriter(d, flate.BestSpeed)
+	} else {
+		d.repeats.Reset(d)
+	}
+	if err == nil {
+		_, err = d.repeats.Write(data)
+	}
 	if err == nil && last {
-		err = fw.Close()
+		err = d.repeats.Close()
 	} else if err == nil {
-		err = fw.Flush()
+		err = d.repeats.Flush()
 	}
 	if err != nil {
-		panic("imgio: " + err.Error()) // writing to memory cannot fail
+		panic("imgio: " + err.Error()) // the level is a constant, and writing to memory cannot fail
 	}
 }
 

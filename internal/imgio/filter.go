@@ -1,9 +1,9 @@
 package imgio
 
-import "encoding/binary"
-
-// filterRows is room for one filtered row.
-type filterRows struct{ row []byte }
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // PNG filter types (PNG specification, section 9.2).
 const (
@@ -16,16 +16,13 @@ const (
 
 // filterBlock appends the filtered rows of raw to dst. raw starts with the row
 // before the first (zeros at the top of a picture).
-func (f *filterRows) filterBlock(dst, raw []byte, rowBytes, bpp int) []byte {
-	if len(f.row) != 1+rowBytes {
-		f.row = make([]byte, 1+rowBytes)
-	}
+func filterBlock(dst, raw []byte, rowBytes, bpp int) []byte {
+	dst = slices.Grow(dst, (1+rowBytes)*(len(raw)/rowBytes-1))
 	for ; len(raw) >= 2*rowBytes; raw = raw[rowBytes:] {
 		prev, cur := raw[:rowBytes], raw[rowBytes:2*rowBytes]
-		kind := bestFilter(cur, prev, bpp)
-		f.row[0] = byte(kind)
-		applyFilter(kind, f.row[1:], cur, prev, bpp)
-		dst = append(dst, f.row...)
+		kind, at := bestFilter(cur, prev, bpp), len(dst)
+		dst = append(dst[:at], byte(kind))[:at+1+rowBytes]
+		applyFilter(kind, dst[at+1:], cur, prev, bpp)
 	}
 	return dst
 }
@@ -34,6 +31,12 @@ func (f *filterRows) filterBlock(dst, raw []byte, rowBytes, bpp int) []byte {
 const (
 	filterWindow  = 48  // bytes, a multiple of all pixels' sizes
 	filterStretch = 384 // bytes
+)
+
+// What is filtered and reduced many at a time, where the processor can.
+const (
+	filterUnit = 8  // bytes
+	reduceUnit = 16 // samples
 )
 
 // bestFilter chooses the filter whose output, read as signed bytes, has the
@@ -46,16 +49,8 @@ func bestFilter(cur, prev []byte, bpp int) int {
 	prev = prev[:n]
 	for at := bpp; at < n; at += filterStretch {
 		end := min(at+filterWindow, n)
-		x, a := cur[at:end], cur[at-bpp:][:end-at]
-		b, c := prev[at:end], prev[at-bpp:][:end-at]
-		for i, v := range x {
-			l, u, ul := a[i], b[i], c[i]
-			sums[filterNone] += magnitude(v)
-			sums[filterSub] += magnitude(v - l)
-			sums[filterUp] += magnitude(v - u)
-			sums[filterAverage] += magnitude(v - byte((int(l)+int(u))/2))
-			sums[filterPaeth] += magnitude(v - paethPredict(int(l), int(u), int(ul)))
-		}
+		n := end - at
+		addCosts(&sums, cur[at:end], cur[at-bpp:][:n], prev[at:end], prev[at-bpp:][:n])
 	}
 	best := 0
 	for k, s := range sums {
@@ -64,6 +59,26 @@ func bestFilter(cur, prev []byte, bpp int) int {
 		}
 	}
 	return best
+}
+
+// addCosts adds the sums of the magnitudes that each filter leaves of x, with a (left), b
+// (above) and c (above left).
+func addCosts(sums *[5]int, x, a, b, c []byte) {
+	n := len(x)
+	a, b, c = a[:n], b[:n], c[:n]
+	i := 0
+	if hasUnits && n >= filterUnit {
+		i = n / filterUnit * filterUnit
+		costUnits(sums, &x[0], &a[0], &b[0], &c[0], i)
+	}
+	for ; i < n; i++ {
+		v, l, u, ul := x[i], a[i], b[i], c[i]
+		sums[filterNone] += magnitude(v)
+		sums[filterSub] += magnitude(v - l)
+		sums[filterUp] += magnitude(v - u)
+		sums[filterAverage] += magnitude(v - byte((int(l)+int(u))/2))
+		sums[filterPaeth] += magnitude(v - paethPredict(int(l), int(u), int(ul)))
+	}
 }
 
 // applyFilter writes the filtered cur to dst.
@@ -98,8 +113,8 @@ func paeth(dst, x, a, b, c []byte) {
 	n := len(x)
 	dst, a, b, c = dst[:n], a[:n], b[:n], c[:n]
 	i := 0
-	if hasPaethUnits && n >= paethUnit {
-		i = n / paethUnit * paethUnit
+	if hasUnits && n >= filterUnit {
+		i = n / filterUnit * filterUnit
 		paethUnits(&dst[0], &x[0], &a[0], &b[0], &c[0], i)
 	}
 	for ; i < n; i++ {

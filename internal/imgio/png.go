@@ -150,7 +150,7 @@ func (p *pngWriter) encode(block []uint16, last bool) pngBlock {
 	for y := range rows {
 		packRow(d.packed[y*p.rowBytes:][:p.rowBytes], block[y*w:][:w], p.h.Bits)
 	}
-	d.filtered = d.rows.filterBlock(slices.Grow(d.filtered[:0], n), d.packed, p.rowBytes, 3*p.h.Bits/8)
+	d.filtered = filterBlock(d.filtered[:0], d.packed, p.rowBytes, 3*p.h.Bits/8)
 	d.compress(d.filtered, last)
 	return pngBlock{d, block, adler32.Checksum(d.filtered), len(d.filtered), last}
 }

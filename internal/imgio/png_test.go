@@ -68,8 +68,7 @@ func TestFiltersAreUndone(t *testing.T) {
 			}
 		}
 	}
-	var f filterRows
-	out := f.filterBlock(nil, raw, 3*w, 3)
+	out := filterBlock(nil, raw, 3*w, 3)
 	for y := 0; y < len(out); y += 3*w + 1 {
 		used[out[y]]++
 	}
@@ -199,6 +198,34 @@ func TestPaethUnits(t *testing.T) {
 		paeth(got, x[:n], left, up, corner)
 		if got[n] != 0xa5 {
 			t.Errorf("%d bytes: the one behind them changed", n)
+		}
+	}
+}
+
+// TestCostUnits: what filters leave is judged eight bytes at a time as by the definition, for
+// lines of any length.
+func TestCostUnits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for n := range 100 {
+		var lines [4][]byte
+		for i := range lines {
+			lines[i] = make([]byte, n)
+			for k := range lines[i] {
+				lines[i][k] = byte(rng.IntN(256)) | byte(rng.IntN(2)*0x80)
+			}
+		}
+		got := [5]int{1, 2, 3, 4, 5}
+		want := got
+		addCosts(&got, lines[0], lines[1], lines[2], lines[3])
+		for i, v := range lines[0] {
+			a, b, c := int(lines[1][i]), int(lines[2][i]), int(lines[3][i])
+			for kind, p := range [5]int{0, a, b, (a + b) / 2, int(paethPredict(a, b, c))} {
+				left := int(int8(v - byte(p)))
+				want[kind] += max(left, -left)
+			}
+		}
+		if got != want {
+			t.Fatalf("%d bytes: %v, want %v", n, got, want)
 		}
 	}
 }

@@ -131,17 +131,26 @@ func (p *progress) fail(err error) error {
 	return nil
 }
 
-// to8 rounds a 16-bit sample to 8 bits: the nearest k with k·65535/255 ≈ v. The
-// quotient is never a half, for 65535 is odd.
-func to8(v uint16) byte { return byte((uint32(v)*255 + 32767) / 65535) }
+// to8 rounds a 16-bit sample to 8 bits: the nearest k with 257·k ≈ v, which is never halfway.
+func to8(v uint16) byte { return byte((uint32(v) + 128) / 257) }
+
+// reduce rounds samples to 8 bits.
+func reduce(dst []byte, src []uint16) {
+	dst = dst[:len(src)]
+	i := 0
+	if hasUnits && len(src) >= reduceUnit {
+		i = len(src) / reduceUnit * reduceUnit
+		reduceUnits(&dst[0], &src[0], i)
+	}
+	for ; i < len(src); i++ {
+		dst[i] = to8(src[i])
+	}
+}
 
 // packRow stores a row with 8-bit samples or big-endian ones of more.
 func packRow(dst []byte, rgb []uint16, bits int) {
 	if bits == 8 {
-		dst = dst[:len(rgb)]
-		for i, v := range rgb {
-			dst[i] = to8(v)
-		}
+		reduce(dst[:len(rgb)], rgb)
 		return
 	}
 	dst = dst[:2*len(rgb)]

@@ -121,6 +121,22 @@ func TestReductionIsNearest(t *testing.T) {
 			t.Fatalf("%d: got %d, want %g", v, got, want)
 		}
 	}
+	all, got := make([]uint16, 65536+15), make([]byte, 65536+16)
+	for v := range all {
+		all[v] = uint16(v)
+	}
+	for _, n := range []int{0, 1, 15, 16, 17, 100, len(all)} {
+		got[n] = 0xa5
+		reduce(got[:n], all[:n])
+		for v := range n {
+			if got[v] != to8(uint16(v)) {
+				t.Fatalf("%d in a line of %d: %d, want %d", uint16(v), n, got[v], to8(uint16(v)))
+			}
+		}
+		if got[n] != 0xa5 {
+			t.Errorf("%d samples: the byte behind them changed", n)
+		}
+	}
 	for k := range 256 {
 		if got := to8(uint16(k * 257)); int(got) != k {
 			t.Fatalf("%d·257 gives %d", k, got)
