@@ -19,7 +19,7 @@
 // photo would have: on bare samples in the sRGB domain, on a DNG file in memory
 // from end to end in the sensor domain. Package demosaic restores mosaics of any filter array
 // without a network. LibRaw's demosaicers run through its
-// program dcraw_emu on DNG files of the same samples. Results are compared with
+// program dcraw_emu on DNG files of the same samples, RawTherapee's through rawtherapee-cli. Results are compared with
 // the photo by package quality, rounded to 8 bits, without a border.
 //
 // What is random depends on the seed and the photo's name alone.

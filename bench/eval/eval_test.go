@@ -126,8 +126,28 @@ func TestLibRawKeepsColours(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	im := flat(46, 38)
+	keepColours(t, all, phases, flat(46, 38))
+}
+
+// TestRawTherapeeKeepsColours: so does the way through RawTherapee.
+func TestRawTherapeeKeepsColours(t *testing.T) {
+	if testing.Short() {
+		t.Skip("RawTherapee's program takes half a second to start")
+	}
+	all, err := newRawTherapees(mosaic.RGGB)
+	if errors.Is(err, ErrNoRawTherapee) {
+		t.Skipf("NO COMPARISON WITH RAWTHERAPEE: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	keepColours(t, all, phases[1:3], flat(446, 338)) // it refuses files of smaller photos
+}
+
+func keepColours(t *testing.T, all []method, phases []mosaic.Pattern, im *imgio.RGB16) {
+	t.Helper()
 	for _, m := range all {
+		t.Cleanup(func() { m.close() })
 		for _, p := range phases {
 			for _, sensor := range []*Sensor{nil, {Gains: [3]float64{1, 1, 1}}, {Gains: [3]float64{2, 1, 1.5}}} {
 				got, err := m.restore(context.Background(), checked(t, Mosaic{CFA: p, Sensor: sensor}).take("a", im))

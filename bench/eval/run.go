@@ -17,6 +17,7 @@ import (
 	"enhance/pipeline"
 	"enhance/pipeline/facts"
 	"enhance/pipeline/look"
+	"enhance/raw/mosaic"
 )
 
 // Options say what to measure.
@@ -26,9 +27,9 @@ type Options struct {
 	Border int // pixels left out on every side
 
 	// Models are the networks, each on a device of its own choice.
-	// Classical adds the demosaicer of package demosaic, LibRaw LibRaw's.
-	Models            []pipeline.Settings
-	Classical, LibRaw bool
+	// Classical adds the demosaicer of package demosaic, LibRaw and RawTherapee add theirs.
+	Models                         []pipeline.Settings
+	Classical, LibRaw, RawTherapee bool
 
 	// Noise and Denoise are as in pipeline.Job. Noise counts in the sensor domain
 	// only: in the sRGB domain the networks are told the sigma.
@@ -145,12 +146,21 @@ func (o *Options) methods() (all []method, err error) {
 		}
 		all = append(all, c)
 	}
-	if o.LibRaw {
-		if o.Mosaic.FullColour {
-			return all, &OptionError{"demosaiced photos have nothing for LibRaw's demosaicers to do"}
+	for _, peer := range []struct {
+		asked bool
+		name  string
+		open  func(mosaic.Pattern) ([]method, error)
+	}{{o.LibRaw, "LibRaw", newLibRaws}, {o.RawTherapee, "RawTherapee", newRawTherapees}} {
+		if !peer.asked {
+			continue
 		}
-		theirs, err := newLibRaws(o.Mosaic.CFA)
-		return append(all, theirs...), err
+		if o.Mosaic.FullColour {
+			return all, &OptionError{fmt.Sprintf("demosaiced photos have nothing for %s's demosaicers to do", peer.name)}
+		}
+		theirs, err := peer.open(o.Mosaic.CFA)
+		if all = append(all, theirs...); err != nil {
+			return all, err
+		}
 	}
 	return all, nil
 }
@@ -159,7 +169,7 @@ func (o *Options) check() error {
 	switch {
 	case len(o.Photos) == 0:
 		return &OptionError{"no photos to measure"}
-	case len(o.Models) == 0 && !o.Classical && !o.LibRaw:
+	case len(o.Models) == 0 && !o.Classical && !o.LibRaw && !o.RawTherapee:
 		return &OptionError{"neither a model nor another demosaicer is to be measured"}
 	case o.Border < 0:
 		return &OptionError{fmt.Sprintf("border %d: want 0 or more pixels", o.Border)}

@@ -68,8 +68,10 @@ func (o *evalOrder) readOptions() (err error) {
 		switch with {
 		case "libraw":
 			o.LibRaw = true
+		case "rawtherapee":
+			o.RawTherapee = true
 		default:
-			return usagef("--compare: %q: want libraw", with)
+			return usagef("--compare: %q: want libraw, rawtherapee or both with a comma", with)
 		}
 	}
 	if o.noise != "" {
@@ -106,7 +108,7 @@ func (o *evalOrder) run(ctx context.Context) (*eval.Report, error) {
 	if errors.As(err, &bad) {
 		return nil, usagef("eval: %v", err)
 	}
-	if errors.Is(err, eval.ErrNoLibRaw) {
+	if errors.Is(err, eval.ErrNoLibRaw) || errors.Is(err, eval.ErrNoRawTherapee) {
 		return nil, usagef("--compare: %v", err)
 	}
 	return rep, err
