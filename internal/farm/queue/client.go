@@ -84,18 +84,20 @@ func (c *Client) ask(ctx context.Context, op string, r *ask) (*answer, error) {
 // looks doubles to a third of a lease. With giveUp it returns nil after some looks.
 func (c *Client) Take(ctx context.Context, accept func(Offer) bool, giveUp bool) (*Lease, error) {
 	longest := max(c.policy.Heartbeat(), 250*time.Millisecond)
-	for wait := 250 * time.Millisecond; ; wait = min(2*wait, longest) {
+	wait := 250 * time.Millisecond
+	for look := 1; ; look++ {
 		ring := c.woken.channel()
 		l, err := c.TakeNow(ctx, accept)
 		if l != nil || ctx.Err() != nil {
 			return l, ctx.Err()
 		}
-		if giveUp && wait >= time.Second {
+		if giveUp && look == 3 {
 			return nil, err
 		}
 		if err := sleep(ctx, wait, ring); err != nil {
 			return nil, err
 		}
+		wait = min(2*wait, longest)
 	}
 }
 
