@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"enhance/model"
+	"enhance/model/ncnn"
 	"enhance/model/onnx"
 	"enhance/model/onnximport"
 )
@@ -18,7 +19,7 @@ const embeddedModel = model.Default
 // loadedModel is a session's network.
 type loadedModel struct {
 	model     *model.Model
-	imported  *Imported // what it was made of, if that is an ONNX file
+	imported  *Imported // what it was made of, if that is an ONNX or ncnn file
 	modelName string    // what it was asked for by
 }
 
@@ -57,7 +58,7 @@ func (s *Session) Model() *model.Model { return s.model }
 // ModelName is what the session's network was asked for by.
 func (s *Session) ModelName() string { return s.modelName }
 
-// Imported is a network from an ONNX file. It makes a model for each size of its input, for what a node computes may depend
+// Imported is a network from an ONNX file, or an ncnn one. It makes a model for each size of its input, for what a node computes may depend
 // on the size.
 type Imported struct {
 	path string
@@ -70,9 +71,12 @@ type Imported struct {
 // isONNX reports whether a model is asked for by the name of an ONNX file.
 func isONNX(spec string) bool { return strings.EqualFold(filepath.Ext(spec), ".onnx") }
 
-// LoadModel is model.LoadLevel for ONNX files too, whose Imported is then not nil.
+// isNCNN reports whether it is by that of an ncnn file.
+func isNCNN(spec string) bool { return strings.EqualFold(filepath.Ext(spec), ".param") }
+
+// LoadModel is model.LoadLevel for ONNX and ncnn files too, whose Imported is then not nil.
 func LoadModel(spec string, level int) (*model.Model, *Imported, error) {
-	if !isONNX(spec) {
+	if !isONNX(spec) && !isNCNN(spec) {
 		m, err := model.LoadLevel(spec, level)
 		if as := new(fs.PathError); errors.As(err, &as) {
 			err = &FileError{Path: spec, Err: err}
@@ -80,7 +84,7 @@ func LoadModel(spec string, level int) (*model.Model, *Imported, error) {
 		return m, nil, err
 	}
 	if level != model.AnyLevel {
-		return nil, nil, &model.SpecError{Spec: spec, Problem: "an ONNX file has no levels to choose from"}
+		return nil, nil, &model.SpecError{Spec: spec, Problem: "a file of another maker's network has no levels to choose from"}
 	}
 	n, err := openImported(spec)
 	if err != nil {
@@ -123,7 +127,11 @@ func LoadWeights(spec string, level int) (*model.Model, error) {
 func openImported(path string) (*Imported, error) {
 	n := &Imported{path: path}
 	var err error
-	if n.file, err = onnx.Open(path); err != nil {
+	open := onnx.Open
+	if isNCNN(path) {
+		open = ncnn.Open
+	}
+	if n.file, err = open(path); err != nil {
 		return nil, n.explain(err)
 	}
 	if n.any, err = onnximport.Import(n.file, onnximport.Options{}); err == nil {

@@ -11,12 +11,13 @@ import (
 	"enhance/pipeline/facts"
 )
 
-var applyCommand = &command{name: "apply", summary: "run an ONNX network over a picture",
+var applyCommand = &command{name: "apply", summary: "run an ONNX or ncnn network over a picture",
 	usage: []string{"apply -m NET.onnx PICTURE -o OUT.png [--input rgb255]"}, run: runApply, files: true,
 	about: `Runs a network for pictures, such as a denoiser or an upscaler, over a PNG, TIFF or
 JPEG. The network sees the whole picture, so that nothing depends on the budget. It takes
 and makes 3 channels; one of 1 channel runs over red, green and blue in turn. enhance finds
-the factor by which the network enlarges, and pads sides that it cannot divide by reflection.`}
+the factor by which the network enlarges, and pads sides that it cannot divide by reflection.
+NET is an ONNX file, or NET.param of ncnn with NET.bin beside it.`}
 
 // applyResult is what --json prints.
 type applyResult struct {
@@ -51,7 +52,7 @@ func (c *call) applyJob() (j pipeline.ApplyJob, err error) {
 	case len(c.args) != 1:
 		return j, usagef("apply: want one picture, not %d", len(c.args))
 	case c.model == "":
-		return j, usagef("apply: give the network with -m NET.onnx")
+		return j, usagef("apply: give the network with -m NET.onnx or -m NET.param")
 	case c.output == "" && !c.dryRun:
 		return j, usagef("apply: give the result's file with -o OUT.png, or --dry-run")
 	case c.output == "-" && c.json:

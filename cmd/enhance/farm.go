@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"enhance/internal/devices"
@@ -136,8 +137,8 @@ func (o *order) settingsOf() (settings []farm.Setting, files map[string]*farm.Fi
 				return nil, nil, err
 			}
 			files[s.Value], s.Value = s.File, ""
-			if f.name == "model" && strings.EqualFold(s.File.Extension, ".onnx") {
-				return nil, nil, usagef("-m: a farm takes no ONNX network: import its weights, or use the main command with --shard")
+			if f.name == "model" && slices.Contains([]string{".onnx", ".param"}, strings.ToLower(s.File.Extension)) {
+				return nil, nil, usagef("-m: a farm takes no ONNX or ncnn network: import its weights, or use the main command with --shard")
 			}
 		}
 		settings = append(settings, s)

@@ -38,6 +38,13 @@ func cmdMkonnx(ts *testscript.TestScript, neg bool, args []string) {
 		check(ts, os.WriteFile(ts.MkAbs(args[1]), net.Encode(), 0o644))
 		return
 	}
+	if args[0] == "ncnn" { // FILE.param and FILE.bin, and the same as FILE.onnx
+		n, same := onnxtest.Doubler()
+		for end, b := range map[string][]byte{".param": n.Param(), ".bin": n.Bin, ".onnx": same.Encode()} {
+			check(ts, os.WriteFile(ts.MkAbs(args[1]+end), b, 0o644))
+		}
+		return
+	}
 	kinds["mobilenet"] = onnxtest.WholeNet("mobilenet", 32, 1)
 	n := kinds[args[0]]
 	if n == nil {

@@ -11,7 +11,7 @@ var layers = [][]string{
 		"internal/compilers", "internal/devices", "internal/drivers", "internal/peak", "model/onnx", "model/pickle", "internal/profile", "raw/defects", "raw/demosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/tiff"},
 	{"internal/sidebyside", "pipeline/look",
 		"raw/dcp",
-		"internal/imgio", "model", "internal/metadata", "raw/libraw", "raw/rawjpeg", "raw/warp"},
+		"internal/imgio", "model", "internal/metadata", "model/ncnn", "raw/libraw", "raw/rawjpeg", "raw/warp"},
 	{"internal/htmlreport",
 		"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
 	{"internal/farm/queue",
@@ -56,7 +56,7 @@ var hostOnly = []string{
 	"internal/arrivals", "internal/htmlreport", "internal/sidebyside",
 	"internal/icc",
 	"raw/dcp",
-	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/highlights", "internal/hostmemory", "internal/sharpen", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/onnx", "model/onnximport", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
+	"internal/atomicfile", "internal/bytesize", "internal/colour", "internal/fuse", "internal/highlights", "internal/hostmemory", "internal/sharpen", "internal/imgio", "internal/printable", "internal/regularfile", "internal/suggest", "memplan", "model", "model/ncnn", "model/onnx", "model/onnximport", "model/pickle", "model/ref", "model/safetensors", "internal/quality",
 	"internal/jpegbits", "internal/metadata",
 	"raw", "raw/defects", "raw/demosaic", "raw/dng", "raw/libraw", "raw/rawjpeg", "raw/mosaic", "internal/resize", "raw/noise", "raw/opcode", "raw/rawerr", "raw/tiff", "raw/warp", "internal/trace",
 }

@@ -22,6 +22,8 @@ type File struct {
 	Producer string
 	Meta     map[string]string
 	Graph    *Graph
+	// Format is that of the files which the network was read from; "" is ONNX.
+	Format string
 	// Functions are the names of operations that the file defines itself.
 	Functions []string
 

@@ -21,14 +21,22 @@ import (
 
 // Error says which node cannot be imported, why, and what would do.
 type Error struct {
+	Format  string // of the file: "" is ONNX
 	Node    string // "" if it is none
 	Opset   int64
 	Problem string
 }
 
 func (e *Error) Error() string {
+	format := e.Format
+	if format == "" {
+		format = "onnx"
+	}
 	if e.Node == "" {
-		return "onnx: " + e.Problem
+		return format + ": " + e.Problem
+	}
+	if e.Format != "" {
+		return fmt.Sprintf("%s: %s: %s", format, e.Node, e.Problem)
 	}
 	return fmt.Sprintf("onnx: %s of opset %d: %s", e.Node, e.Opset, e.Problem)
 }

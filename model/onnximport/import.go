@@ -70,6 +70,14 @@ const (
 // the network cannot run so, the others are tried (see layouts), and then the first again with steps that
 // rearrange planes (see layout). What a layout computes is always what ONNX says.
 func Import(f *onnx.File, o Options) (*Network, error) {
+	net, err := imported(f, o)
+	if refused := new(Error); errors.As(err, &refused) {
+		refused.Format = f.Format
+	}
+	return net, err
+}
+
+func imported(f *onnx.File, o Options) (*Network, error) {
 	net, err := importAs(f, o, nil, true)
 	if refused := new(Error); !errors.As(err, &refused) {
 		return net, err

@@ -14,6 +14,7 @@
 //	seeds.go     good files of every kind; mutate.go damages them
 //	files.go     the kinds of cases that are files; bombs.go: small files that claim much
 //	onnx.go      networks of other makers, and pictures for them
+//	ncnn.go      the same in ncnn's two files
 //	inputs.go    opcode lists, camera makers' photos, batches, pipes in place of files
 //	cache.go     files of the program's cache, on an OpenCL device
 //	faults.go    the kinds that are surroundings: kills, system calls, disks, limits
@@ -45,7 +46,7 @@ type kind struct {
 	make   func(c *campaign, a *attempt) error
 }
 
-var kinds = slices.Concat(fileKinds, inputKinds, onnxKinds, bombKinds, faultKinds, cacheKinds)
+var kinds = slices.Concat(fileKinds, inputKinds, onnxKinds, ncnnKinds, bombKinds, faultKinds, cacheKinds)
 
 // campaign is what the cases share.
 type campaign struct {
