@@ -26,7 +26,8 @@ import (
 	"enhance/internal/farm/store"
 )
 
-// chaosEnv is how many photos the test of a farm has: 3000 is the long form.
+// chaosEnv is how many photos the test of a farm has: from 600 on it is the long form, with
+// a disk that is full for 30 s.
 const chaosEnv = "ENHANCE_FARM_CHAOS"
 
 // poison is in the names of photos that kill the process that opens them.
@@ -108,6 +109,9 @@ func TestFarmChaos(t *testing.T) {
 		t.Errorf("%d results were removed and %d made", removed, made)
 	}
 	c.log("%d results were removed and %d made", removed, made)
+	if left, _ := filepath.Glob(c.temporary + "/*"); len(left) > 0 {
+		t.Errorf("%d folders of killed processes are left: %v", len(left), left)
+	}
 }
 
 const (
@@ -121,8 +125,10 @@ type chaos struct {
 	program              string
 	photos, out          string
 	queueDir             string
-	address              string // of the server
-	cable                *cable // by which workers reach it
+	address              string    // of the server
+	cables               [2]*cable // by which workers reach it: those of even numbers by the first
+	long                 bool      // the long form
+	temporary            string    // the folder for temporary files
 	start                time.Time
 	small                bool // the disk can be filled
 	poisoned, unreadable int
@@ -141,9 +147,9 @@ func newChaos(t *testing.T, n int) *chaos {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	c := &chaos{t: t, program: program, photos: filepath.Join(dir, "photos"), out: filepath.Join(dir, "out"), queueDir: filepath.Join(dir, "queue"), start: time.Now(), want: map[string]bool{},
+	c := &chaos{t: t, program: program, photos: filepath.Join(dir, "photos"), out: filepath.Join(dir, "out"), queueDir: filepath.Join(dir, "queue"), temporary: filepath.Join(dir, "tmp"), long: n >= 600, start: time.Now(), want: map[string]bool{},
 		flags: []string{"-m", "pynet-m-random:1,size=tiny", "--raw-size", "256x192", "--cfa", "RGGB"}}
-	if err := os.MkdirAll(c.out, 0o755); err != nil {
+	if err := errors.Join(os.MkdirAll(c.out, 0o755), os.MkdirAll(c.temporary, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	if canMount(t) {
@@ -161,7 +167,12 @@ func newChaos(t *testing.T, n int) *chaos {
 	}
 	c.address = l.Addr().String()
 	l.Close()
-	c.cable = newCable(t, c.address)
+	c.cables = [2]*cable{newCable(t, c.address), newCable(t, c.address)}
+	if err := c.cables[0].pull(t); err != nil {
+		c.log("no network namespace (%v): all cuts are those of a proxy", err)
+	} else {
+		c.log("workers 0, 2 and 4 are in a network namespace, on a cable that is pulled; the others reach the server by a proxy")
+	}
 	t.Cleanup(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -219,9 +230,13 @@ func (c *chaos) log(format string, args ...any) {
 	c.t.Logf("%6.1f s  %s", time.Since(c.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// begin starts the program.
-func (c *chaos) begin(out io.Writer, args ...string) *exec.Cmd {
+// begin starts the program, in a network namespace if space is not empty.
+func (c *chaos) begin(out io.Writer, space string, args ...string) *exec.Cmd {
 	cmd := exec.Command(c.program, args...)
+	if space != "" { // ip becomes the program, so that signals reach it
+		cmd = exec.Command("ip", append([]string{"netns", "exec", space, c.program}, args...)...)
+	}
+	cmd.Env = append(os.Environ(), "TMPDIR="+c.temporary)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		c.t.Error(err)
@@ -233,7 +248,7 @@ func (c *chaos) begin(out io.Writer, args ...string) *exec.Cmd {
 func (c *chaos) serve() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.server = c.begin(io.Discard, "farm", "serve", "--listen", c.address, "--queue", c.queueDir, "--lease", strconv.Itoa(chaosLease))
+	c.server = c.begin(io.Discard, "", "farm", "serve", "--listen", c.address, "--queue", c.queueDir, "--lease", strconv.Itoa(chaosLease))
 	for range 200 {
 		if conn, err := net.Dial("tcp", c.address); err == nil {
 			conn.Close()
@@ -271,8 +286,8 @@ func (c *chaos) submit() {
 func (c *chaos) keepWorker(ctx context.Context, i int) {
 	for ctx.Err() == nil {
 		var out bytes.Buffer
-		args := []string{"farm", "work", "--photos", c.photos, "--results", c.out, "--nats", "nats://" + c.cable.address(), "-g", "host", "-j", "1"}
-		w := c.begin(&out, args...)
+		args := []string{"farm", "work", "--photos", c.photos, "--results", c.out, "--nats", "nats://" + c.cables[i%2].address(), "-g", "host", "-j", "1"}
+		w := c.begin(&out, c.cables[i%2].space, args...)
 		if w == nil {
 			return
 		}
@@ -330,8 +345,15 @@ func (c *chaos) trouble(ctx context.Context) {
 				time.AfterFunc(2*chaosLease*time.Second, func() { c.signal(i, syscall.SIGCONT) })
 			}
 		case 5:
-			c.log("the network is cut for 4 s")
-			c.cable.cut(4 * time.Second)
+			k := round / 8 % 2
+			d := 4 * time.Second
+			if k == 0 && c.cables[k].space != "" {
+				d = 3 * chaosLease * time.Second
+			}
+			c.log("the network of workers %d, %d and %d is cut for %v", k, k+2, k+4, d)
+			if err := c.cables[k].cut(d); err != nil {
+				c.t.Error(err)
+			}
 		case 6:
 			if round == 6 && c.small {
 				c.fillDisk(ctx)
@@ -351,6 +373,14 @@ func (c *chaos) signal(i int, s syscall.Signal) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.workers[i] != nil && c.workers[i].Process.Signal(s) == nil
+}
+
+// fullTime is how long the disk is full.
+func (c *chaos) fullTime() time.Duration {
+	if c.long {
+		return 30 * time.Second
+	}
+	return 8 * time.Second
 }
 
 // fillDisk leaves no room for results for a while.
@@ -373,7 +403,7 @@ func (c *chaos) fillDisk(ctx context.Context) {
 	c.log("the disk is full: %d MB of ballast", n>>8)
 	select {
 	case <-ctx.Done():
-	case <-time.After(8 * time.Second):
+	case <-time.After(c.fullTime()):
 	}
 	os.Remove(ballast)
 	c.log("the disk has room again")
@@ -537,66 +567,4 @@ func (c *chaos) removeResults(n int) (removed int) {
 		}
 	}
 	return len(gone)
-}
-
-// cable is a network that can be cut.
-type cable struct {
-	l  net.Listener
-	to string
-	mu sync.Mutex
-	up map[net.Conn]bool
-	no time.Time // until when it is cut
-}
-
-func newCable(t *testing.T, to string) *cable {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &cable{l: l, to: to, up: map[net.Conn]bool{}}
-	t.Cleanup(func() { l.Close(); c.cut(0) })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go c.join(conn)
-		}
-	}()
-	return c
-}
-
-func (c *cable) address() string { return c.l.Addr().String() }
-
-func (c *cable) join(a net.Conn) {
-	defer a.Close()
-	b, err := net.Dial("tcp", c.to)
-	if err != nil {
-		return
-	}
-	defer b.Close()
-	c.mu.Lock()
-	if time.Now().Before(c.no) {
-		c.mu.Unlock()
-		return
-	}
-	c.up[a], c.up[b] = true, true
-	c.mu.Unlock()
-	go func() { io.Copy(a, b); a.Close() }()
-	io.Copy(b, a)
-	c.mu.Lock()
-	delete(c.up, a)
-	delete(c.up, b)
-	c.mu.Unlock()
-}
-
-// cut ends all connections, and refuses new ones for a while.
-func (c *cable) cut(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.no = time.Now().Add(d)
-	for conn := range c.up {
-		conn.Close()
-	}
 }
