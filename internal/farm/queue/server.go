@@ -326,10 +326,10 @@ func publicKey(key nats.Option) (string, error) {
 	return o.Nkey, err
 }
 
-// Away reports whether an error of Connect says that no server answers now. Refusals are
-// others.
+// Away reports whether an error of Connect or Join says that no server answers now, or that
+// it is not ready yet. Refusals are others.
 func Away(err error) bool {
 	var refused *tls.CertificateVerificationError
 	var network net.Error
-	return !errors.As(err, &refused) && (errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout))
+	return !errors.As(err, &refused) && (errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout))
 }

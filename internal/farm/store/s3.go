@@ -33,7 +33,7 @@ const picturesDir = farm.Folder + "/pictures"
 
 // maxName bounds the name of an output: object stores allow 1024 bytes, and the record of
 // the name and the prefix need some.
-const maxName = 1024 - 512 - len(namesDir) - len("/.json")
+const maxName = 1024 - 512 - len("/"+namesDir+"/"+".json")
 
 // OpenS3 makes a store of a folder of an object store; dir is a folder for files on their
 // way. It makes no request.

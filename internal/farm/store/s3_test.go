@@ -71,6 +71,14 @@ func TestS3Taken(t *testing.T) {
 	if n, err := s.Named(ctx, "a.png"); n != nil || err != nil {
 		t.Errorf("an output that is gone is recorded as %+v, %v", n, err)
 	}
+	most, _ := testTask(t, "a.dng", strings.Repeat("a", maxName-4)+".png", "picture", "c")
+	deep := openS3(t, "s3://bucket/"+strings.Repeat("p", 512))
+	if _, err := publish(t, deep, r, "picture"); err != nil {
+		t.Error(err)
+	}
+	if err := deep.Name(ctx, most, r, false); err != nil {
+		t.Errorf("the longest name: %v", err)
+	}
 	long, _ := testTask(t, "a.dng", strings.Repeat("a/", 400)+"a.png", "picture", "c")
 	if f := (*farm.Failure)(nil); !errors.As(s.Name(ctx, long, r, false), &f) || f.Kind != farm.Hopeless {
 		t.Errorf("a name that the store has no room for: %v", f)
