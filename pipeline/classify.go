@@ -18,8 +18,8 @@ import (
 // the middle is taken.
 type View struct {
 	Samples Samples
-	// ImageNet says that the mean and the spread of ImageNet's pictures are taken out, per colour.
-	ImageNet bool
+	// Mean is subtracted from the samples of each channel, and Std divides them; nil: neither.
+	Mean, Std []float64
 	// Short is the short side after resizing; 0: 256/224 of the network's side, and that side itself
 	// where it is less than 128.
 	Short int
@@ -31,8 +31,9 @@ var ViewNames = append([]string{"imagenet"}, SampleNames...)
 // ParseView reads one of ViewNames; "" is imagenet for networks of three channels and rgb01 for
 // others.
 func ParseView(name string) (*View, error) {
-	v := &View{Samples: Samples{Scale: 1}, ImageNet: name == "imagenet"}
-	if v.ImageNet {
+	v := &View{Samples: Samples{Scale: 1}}
+	if name == "imagenet" {
+		v.Mean, v.Std = imageNetMean[:], imageNetStd[:]
 		return v, nil
 	}
 	var err error
@@ -45,7 +46,7 @@ func ParseView(name string) (*View, error) {
 // ClassifyJob is a picture for a classifier.
 type ClassifyJob struct {
 	Input  string
-	View   *View // nil: imagenet for networks of three channels, rgb01 for others
+	View   *View // nil: what the file beside the network says, or imagenet for networks of three channels, rgb01 for others
 	Short  int   // View.Short where View is nil
 	Labels []string
 	Top    int // how many classes to report
@@ -73,14 +74,21 @@ func (s *Session) Classify(ctx context.Context, j ClassifyJob) (*facts.ClassifyR
 	if channels != 1 && channels != 3 {
 		return rep, s.imported.explain(fmt.Errorf("it takes %d channels: classify gives it a picture, which has 1 or 3; model run takes any network", channels))
 	}
-	view := View{Samples: Samples{Scale: 1}, ImageNet: channels == 3, Short: j.Short}
+	side, err := s.described(&j)
+	if err != nil {
+		return rep, err
+	}
+	view := View{Samples: Samples{Scale: 1}, Short: j.Short}
+	if channels == 3 {
+		view.Mean, view.Std = imageNetMean[:], imageNetStd[:]
+	}
 	if j.View != nil {
 		view = *j.View
 	}
-	if view.ImageNet && channels == 1 {
-		return rep, optionErrorf("input", "imagenet is of three colours, and the network takes one channel: rgb01 is its name for 0 to 1")
+	if len(view.Mean) > 0 && len(view.Mean) != channels {
+		return rep, optionErrorf("input", "a mean of %d colours, as imagenet has, and the network takes %d channels: rgb01 is the name for 0 to 1", len(view.Mean), channels)
 	}
-	h, w := classifierSide, classifierSide
+	h, w := side, side
 	if fixed, fh, fw := s.imported.fixed(); fixed {
 		h, w = fh, fw
 	}
@@ -202,16 +210,18 @@ func halfEven(n int) int {
 // sample is what the network takes for channel c of n of a colour of 0..1. One channel is luma
 // by Rec. 601, as of Pillow.
 func (v *View) sample(rgb [3]float64, c, n int) float64 {
-	if n == 1 {
-		return v.Samples.Offset + v.Samples.Scale*(0.299*rgb[0]+0.587*rgb[1]+0.114*rgb[2])
+	code := 0.299*rgb[0] + 0.587*rgb[1] + 0.114*rgb[2]
+	switch {
+	case n > 1 && v.Samples.BGR:
+		code = rgb[2-c]
+	case n > 1:
+		code = rgb[c]
 	}
-	if v.Samples.BGR {
-		c = 2 - c
+	sample := v.Samples.Offset + v.Samples.Scale*code
+	if len(v.Mean) > 0 {
+		sample = (sample - v.Mean[c]) / v.Std[c]
 	}
-	if v.ImageNet {
-		return (rgb[c] - imageNetMean[c]) / imageNetStd[c]
-	}
-	return v.Samples.Offset + v.Samples.Scale*rgb[c]
+	return sample
 }
 
 // weighted are consecutive samples and their weights.

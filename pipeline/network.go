@@ -66,6 +66,8 @@ type Imported struct {
 	any  *onnximport.Network // at a size that the file says, or at one that works
 	last *onnximport.Network // At's last result, and what it was asked for
 	was  model.Shape
+	// classifier is what the file beside it says of a picture's way into it; nil: nothing.
+	classifier *classifier
 }
 
 // isONNX reports whether a model is asked for by the name of an ONNX file.

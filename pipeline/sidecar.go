@@ -13,8 +13,8 @@ import (
 // maxSidecar is far above what a description can need.
 const maxSidecar = 1 << 16
 
-// describe reads the file beside a RAW network, NET.onnx.json, that says how a photo becomes the network's input. Without
-// one the network is for pictures.
+// describe reads the file beside a network, NET.onnx.json, that says how a photo becomes the input of a RAW network, or a picture that
+// of a classifier. Without one the network is for pictures.
 func (n *Imported) describe() error {
 	path := n.path + ".json"
 	text, err := regularfile.Read(path, maxSidecar)
@@ -23,6 +23,12 @@ func (n *Imported) describe() error {
 	}
 	if err != nil {
 		return &FileError{Path: path, Err: err}
+	}
+	if isClassifier(text) {
+		if n.classifier, err = parseClassifier(text); err != nil {
+			return &model.WeightsError{Source: path, Err: err}
+		}
+		return nil
 	}
 	c, err := model.ParseConvention(text)
 	if err == nil {

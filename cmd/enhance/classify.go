@@ -3,10 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"enhance/internal/printable"
-	"enhance/internal/regularfile"
 	"enhance/pipeline"
 	"enhance/pipeline/facts"
 )
@@ -16,7 +14,8 @@ var classifyCommand = &command{name: "classify", summary: "say what a picture sh
 	about: `Runs a network that makes a number for each class over a PNG, TIFF or JPEG and prints
 the likeliest classes. The picture's short side is resized, to 256 for a network of 224, and
 the middle is taken; ImageNet's mean is subtracted and its spread divided out. Where the
-network ends without softmax, enhance makes probabilities.`}
+network ends without softmax, enhance makes probabilities. A file NET.onnx.json may say
+otherwise: its section "classify" has resize, crop, input, mean, std and labels.`}
 
 // classifyResult is what --json prints.
 type classifyResult struct {
@@ -68,25 +67,9 @@ func (c *call) classifyJob() (j pipeline.ClassifyJob, err error) {
 		j.View.Short = c.shortSide
 	}
 	if c.labels != "" {
-		j.Labels, err = readLabels(c.labels)
+		j.Labels, err = pipeline.ReadLabels(c.labels)
 	}
 	return j, err
-}
-
-// maxLabels is far above what names of classes take.
-const maxLabels = 1 << 22
-
-// readLabels reads a name for each class, one a line.
-func readLabels(path string) ([]string, error) {
-	text, err := regularfile.Read(path, maxLabels)
-	if err != nil {
-		return nil, &pipeline.FileError{Path: path, Err: err}
-	}
-	var labels []string
-	for line := range strings.Lines(string(text)) {
-		labels = append(labels, strings.TrimRight(line, "\r\n"))
-	}
-	return labels, nil
 }
 
 // writeClasses prints a line for each class: probability, number, label.
