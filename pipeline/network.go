@@ -158,6 +158,9 @@ func (n *Imported) explain(err error) error {
 	return &model.WeightsError{Source: n.path, Err: err}
 }
 
+// Beside reports whether some of the network's weights lie in other files than its own.
+func (n *Imported) Beside() bool { return n.file.Beside() }
+
 // Network is the network at a size that works.
 func (n *Imported) Network() *onnximport.Network { return n.any }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"enhance/internal/devices"
@@ -18,6 +17,7 @@ import (
 	"enhance/internal/farm/work"
 	"enhance/internal/printable"
 	"enhance/internal/tempdir"
+	"enhance/model"
 	"enhance/pipeline"
 )
 
@@ -136,14 +136,42 @@ func (o *order) settingsOf() (settings []farm.Setting, files map[string]*farm.Fi
 			if s.File, err = fileOf(s.Value); err != nil {
 				return nil, nil, err
 			}
-			files[s.Value], s.Value = s.File, ""
-			if f.name == "model" && slices.Contains([]string{".onnx", ".param"}, strings.ToLower(s.File.Extension)) {
-				return nil, nil, usagef("-m: a farm takes no ONNX or ncnn network: import its weights, or use the main command with --shard")
+			if f.name == "model" && s.File.Extension == ".param" {
+				return nil, nil, usagef("-m: a farm takes no ncnn network: import its weights, or use the main command with --shard")
 			}
+			if f.name == "model" && s.File.Extension == ".onnx" {
+				if err := describeNetwork(s.Value, s.File); err != nil {
+					return nil, nil, err
+				}
+			}
+			files[s.Value] = s.File
+			if s.File.Beside != nil {
+				files[s.Value+".json"] = s.File.Beside
+			}
+			s.Value = ""
 		}
 		settings = append(settings, s)
 	}
 	return settings, files, nil
+}
+
+// describeNetwork adds to an ONNX network's file the description that makes it one for RAW
+// photos (docs/onnx.md). It refuses a network that workers could not open.
+func describeNetwork(path string, f *farm.File) (err error) {
+	_, n, err := pipeline.LoadModel(path, model.AnyLevel)
+	if err != nil {
+		return err
+	}
+	switch {
+	case n == nil: // by its name it is another kind of network
+		return nil
+	case n.Beside():
+		return usagef("-m: %s has weights in other files, which do not travel through a farm: save the network as one file", path)
+	case !isFile(path + ".json"):
+		return usagef("-m: %s is a network for pictures: for a RAW network, describe its input in %s.json (docs/onnx.md)", path, path)
+	}
+	f.Beside, err = fileOf(path + ".json")
+	return err
 }
 
 func isFile(path string) bool {

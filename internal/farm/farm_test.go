@@ -101,6 +101,9 @@ func TestParseRefuses(t *testing.T) {
 		{{Name: "a"}, {Name: "a"}}, {{Name: ""}}, {{Name: "-o"}}, {{Name: "A"}}, {{Name: "a b"}},
 		{{Name: "a", Value: "x\x00"}}, {{Name: "a", File: &File{}}}, {{Name: "a", Value: "x", File: &File{SHA256: Hash()}}},
 		{{Name: "a", File: &File{SHA256: Hash(), Extension: "/x"}}},
+		{{Name: "a", File: &File{SHA256: Hash(), Beside: &File{}}}},
+		{{Name: "a", File: &File{SHA256: Hash(), Beside: &File{SHA256: Hash(), Extension: "/x"}}}},
+		{{Name: "a", File: &File{SHA256: Hash(), Beside: &File{SHA256: Hash(), Beside: &File{SHA256: Hash()}}}}},
 	} {
 		if _, err := NewOrder(s, ".png", false); err == nil {
 			t.Errorf("%+v is an order", s)

@@ -34,6 +34,22 @@ type File struct {
 	SHA256    string `json:"sha256"`
 	Bytes     int64  `json:"bytes"`
 	Extension string `json:"extension,omitempty"`
+	// Beside is the file of its name and ".json" that describes it, nil if there is none.
+	Beside *File `json:"beside,omitempty"`
+}
+
+func (f *File) check() error {
+	switch {
+	case !IsHash(f.SHA256) || f.Bytes < 0:
+		return fmt.Errorf("has no SHA-256 or no size")
+	case f.Extension != "" && checkExtension(f.Extension) != nil:
+		return fmt.Errorf("has the extension %q", f.Extension)
+	case f.Beside != nil && f.Beside.Beside != nil:
+		return fmt.Errorf("has a description that has one")
+	case f.Beside != nil:
+		return f.Beside.check()
+	}
+	return nil
 }
 
 // NewOrder makes an order of settings in any order.
@@ -67,10 +83,12 @@ func (o *Order) check() error {
 			return bad("the setting %q is no flag's name, or out of order", s.Name)
 		case len(s.Value) > maxName || strings.ContainsRune(s.Value, 0):
 			return bad("the value of %s is no value of a flag", s.Name)
-		case s.File != nil && (s.Value != "" || !IsHash(s.File.SHA256) || s.File.Bytes < 0):
-			return bad("the file of %s has no SHA-256 or no size", s.Name)
-		case s.File != nil && s.File.Extension != "" && checkExtension(s.File.Extension) != nil:
-			return bad("the file of %s has the extension %q", s.Name, s.File.Extension)
+		case s.File != nil && s.Value != "":
+			return bad("%s has a value and a file", s.Name)
+		case s.File != nil:
+			if err := s.File.check(); err != nil {
+				return bad("the file of %s %v", s.Name, err)
+			}
 		}
 		last = s.Name
 	}

@@ -31,7 +31,11 @@ type File struct {
 	dir  string // of external data; "" allows none
 
 	external int64 // bytes of external data that tensors have
+	beside   bool  // some tensor has its data in another file
 }
+
+// Beside reports whether some of the file's tensors have their data in other files.
+func (f *File) Beside() bool { return f.beside }
 
 // Size is the file's size in bytes.
 func (f *File) Size() int64 { return f.size }

@@ -115,9 +115,13 @@ func TestExternal(t *testing.T) {
 		return append(b, intOf(14, 1)...)
 	}
 	read := func(kv ...string) ([]float32, error) {
-		x, err := (&parser{file: &File{dir: folder}}).tensor(tensorOf(1, []uint64{1}, pairs(kv...)))
+		file := &File{dir: folder}
+		x, err := (&parser{file: file}).tensor(tensorOf(1, []uint64{1}, pairs(kv...)))
 		if err != nil {
 			return nil, err
+		}
+		if !file.Beside() {
+			t.Errorf("%q: the file has nothing in other files", kv)
 		}
 		return x.Floats()
 	}

@@ -110,6 +110,8 @@ func (p *parser) tensor(b []byte) (*Tensor, error) {
 		t.external = nil
 	} else if t.external == nil {
 		return nil, formatError("tensor %q lies in another file that is not named", t.Name)
+	} else {
+		t.file.beside = true
 	}
 	t.typed = data[typedField[t.Type]]
 	if _, err := t.Len(); err != nil {

@@ -293,15 +293,25 @@ func Flags(o *farm.Order, check func(*farm.Setting) error, file func(*farm.File)
 // flags are those of an order, with its files fetched.
 func (w *worker) flags(ctx context.Context, o *farm.Order) ([]string, error) {
 	return Flags(o, w.Check, func(f *farm.File) (string, error) {
-		path := filepath.Join(w.Files, f.SHA256+f.Extension)
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-			return path, err
+		if f.Beside == nil {
+			path := filepath.Join(w.Files, f.SHA256+f.Extension)
+			return path, w.fetch(ctx, f, path)
 		}
-		part := filepath.Join(w.Files, "part")
-		os.Remove(part)
-		if err := w.Queue.GetFile(ctx, f, part); err != nil {
-			return "", err
-		}
-		return path, os.Rename(part, path)
+		// The same file may have another description in another order.
+		path := filepath.Join(w.Files, farm.Hash(f.SHA256, f.Beside.SHA256)+f.Extension)
+		return path, errors.Join(w.fetch(ctx, f.Beside, path+".json"), w.fetch(ctx, f, path))
 	})
+}
+
+// fetch gets a file that a setting names, unless it is there.
+func (w *worker) fetch(ctx context.Context, f *farm.File, path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	part := filepath.Join(w.Files, "part")
+	os.Remove(part)
+	if err := w.Queue.GetFile(ctx, f, part); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
 }
