@@ -65,6 +65,11 @@ func TestFarmChaos(t *testing.T) {
 		}
 	}
 	c := newChaos(t, n)
+	if err := c.cables[0].pull(t); err != nil {
+		c.log("no network namespace (%v): all cuts are those of a proxy", err)
+	} else {
+		c.log("workers 0, 2 and 4 are in a network namespace, on a cable that is pulled; the others reach the server by a proxy")
+	}
 	c.log("%d photos, %d of them a second name of another, %d that kill, %d that cannot be read; %d workers", n, n/10, c.poisoned, c.unreadable, chaosWorkers)
 	c.serve()
 	ctx, stop := context.WithCancel(t.Context())
@@ -124,6 +129,7 @@ type chaos struct {
 	t                    *testing.T
 	program              string
 	photos, out          string
+	results              string // where workers put them: out, or a URL
 	queueDir             string
 	address              string    // of the server
 	cables               [2]*cable // by which workers reach it: those of even numbers by the first
@@ -149,6 +155,7 @@ func newChaos(t *testing.T, n int) *chaos {
 	dir := t.TempDir()
 	c := &chaos{t: t, program: program, photos: filepath.Join(dir, "photos"), out: filepath.Join(dir, "out"), queueDir: filepath.Join(dir, "queue"), temporary: filepath.Join(dir, "tmp"), long: n >= 600, start: time.Now(), want: map[string]bool{},
 		flags: []string{"-m", "pynet-m-random:1,size=tiny", "--raw-size", "256x192", "--cfa", "RGGB"}}
+	c.results = c.out
 	if err := errors.Join(os.MkdirAll(c.out, 0o755), os.MkdirAll(c.temporary, 0o755)); err != nil {
 		t.Fatal(err)
 	}
@@ -168,11 +175,6 @@ func newChaos(t *testing.T, n int) *chaos {
 	c.address = l.Addr().String()
 	l.Close()
 	c.cables = [2]*cable{newCable(t, c.address), newCable(t, c.address)}
-	if err := c.cables[0].pull(t); err != nil {
-		c.log("no network namespace (%v): all cuts are those of a proxy", err)
-	} else {
-		c.log("workers 0, 2 and 4 are in a network namespace, on a cable that is pulled; the others reach the server by a proxy")
-	}
 	t.Cleanup(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -286,7 +288,7 @@ func (c *chaos) submit() {
 func (c *chaos) keepWorker(ctx context.Context, i int) {
 	for ctx.Err() == nil {
 		var out bytes.Buffer
-		args := []string{"farm", "work", "--photos", c.photos, "--results", c.out, "--nats", "nats://" + c.cables[i%2].address(), "-g", "host", "-j", "1"}
+		args := []string{"farm", "work", "--photos", c.photos, "--results", c.results, "--nats", "nats://" + c.cables[i%2].address(), "-g", "host", "-j", "1"}
 		w := c.begin(&out, c.cables[i%2].space, args...)
 		if w == nil {
 			return

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"enhance/internal/farm"
 	"enhance/internal/farm/queue"
@@ -45,6 +47,24 @@ func (c *call) places(ctx context.Context, q *queue.Client, spool string) (photo
 		_, err = s.Clean()
 	}
 	return photos, to, err
+}
+
+// awaitPlaces is places, and waits for an object store that is away.
+func (c *call) awaitPlaces(ctx context.Context, q *queue.Client, spool string) (photos work.Photos, to *results, err error) {
+	for told := false; ; told = true {
+		photos, to, err = c.places(ctx, q, spool)
+		if e := (*s3.Error)(nil); !errors.As(err, &e) || e.Kind != s3.Unreachable {
+			return photos, to, err
+		}
+		if !told {
+			c.note("%v: the worker waits for it", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		case <-time.After(2 * time.Second):
+		}
+	}
 }
 
 // openPhotos opens the photos of --photos: a folder or an s3:// URL.

@@ -46,7 +46,7 @@ func runFarmWork(c *call) error {
 		return err
 	}
 	defer tempdir.Remove(spool)
-	photos, results, err := c.places(ctx, q, spool)
+	photos, results, err := c.awaitPlaces(ctx, q, spool)
 	if err != nil {
 		return err
 	}
