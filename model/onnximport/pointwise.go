@@ -143,6 +143,9 @@ func (c *call) affine(v *value, mul, add []float32) (*value, error) {
 	if c.foldAffine(v, mul, add) {
 		return v, nil
 	}
+	if n := c.scaledProduct(v.node, mul, add); n != nil {
+		return c.emit(*n, "", v)
+	}
 	name := c.name("")
 	return c.emit(model.Node{Name: name, Op: model.OpAffine, In: []int{v.node},
 		Weight: c.param(name, "weight", mul, len(mul)), Bias: c.param(name, "bias", add, len(add))}, "", v)
