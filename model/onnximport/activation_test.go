@@ -15,7 +15,9 @@ import (
 // one keeps its nodes; both compute what they say.
 func TestActivationsWrittenOut(t *testing.T) {
 	number := func(name string, v float32) onnxtest.Tensor { return onnxtest.Tensor{Name: name, Floats: []float32{v}} }
-	node := func(op, out string, in ...string) onnxtest.Node { return onnxtest.Node{Op: op, In: in, Out: []string{out}} }
+	node := func(op, out string, in ...string) onnxtest.Node {
+		return onnxtest.Node{Op: op, In: in, Out: []string{out}}
+	}
 	numbers := []onnxtest.Tensor{number("half", 0.5), number("one", 1), number("two", 2), number("three", 3), number("six", 6), number("zero", 0), number("root", math.Sqrt2)}
 	hardSigmoid := onnxtest.Node{Op: "HardSigmoid", In: []string{"x"}, Out: []string{"a"}, Attrs: map[string]any{"alpha": float32(1) / 6}}
 	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
