@@ -12,12 +12,12 @@ import (
 // ask (docs/opencl-binding.md). Package internal/compilers has one that starts processes.
 // A context without a Compiler compiles by itself.
 type Compiler interface {
-	// Compile returns a program's binary, as [Program.Binary] gives it, and keeps it
-	// in the cache, as [Context.Build] does, if that is not disabled. It may be
-	// called by many goroutines, which wait for their turns. Without a binary, for
+	// Compile returns a program as [Program.Kept] gives it, and keeps that in the
+	// cache, as [Context.Build] does, if it is not disabled. It may be
+	// called by many goroutines, which wait for their turns. Without a result, for
 	// whatever reason, the caller compiles the program in its own process, and calls
 	// done, which is never nil, when it has.
-	Compile(d *Device, source, options string) (binary []byte, done func())
+	Compile(d *Device, source, options string) (kept []byte, done func())
 	// Width is how many programs for a device are compiled at a time at most.
 	Width(d *Device) int
 	// Expect says that many programs for a device are to come.
@@ -74,10 +74,10 @@ func (c *Context) Compilers() int {
 // compile compiles a program that is not in the cache, and keeps it there.
 func (c *Context) compile(source, options, full string, cache *cacheEntry) (*Program, error) {
 	if c.compiler != nil {
-		binary, done := c.compiler.Compile(c.dev, source, options)
+		kept, done := c.compiler.Compile(c.dev, source, options)
 		defer done()
-		if binary != nil {
-			if p, err := c.buildBinary(binary, full); err == nil {
+		if kept != nil {
+			if p, err := c.buildKept(kept, source, full); err == nil {
 				p.fromCache = false
 				return p, nil
 			}
@@ -91,8 +91,8 @@ func (c *Context) compile(source, options, full string, cache *cacheEntry) (*Pro
 		return nil, err
 	}
 	if cache.enabled() {
-		if binary, err := p.Binary(); err == nil {
-			cache.store(binary)
+		if kept, err := p.Kept(); err == nil {
+			cache.store(kept)
 		}
 	}
 	return p, nil

@@ -63,8 +63,8 @@ func (c *Context) Build(source, options string) (*Program, error) {
 	}
 	full := fullOptions(options)
 	cache := c.dev.openCache(source, full)
-	if binary := cache.load(); binary != nil {
-		if p, err := c.buildBinary(binary, full); err == nil {
+	if kept := cache.load(); kept != nil {
+		if p, err := c.buildKept(kept, source, full); err == nil {
 			return p, nil
 		}
 		cache.drop() // not this driver's after all
@@ -90,6 +90,19 @@ func (c *Context) buildSource(source, options string) (*Program, error) {
 	}
 	defer p.Close()
 	return c.buildLate(p, options)
+}
+
+// buildKept makes a program of what was kept of it.
+func (c *Context) buildKept(kept []byte, source, options string) (*Program, error) {
+	if string(kept) != keptByDriver {
+		return c.buildBinary(kept, options)
+	}
+	p, err := c.buildSource(source, options)
+	if err != nil {
+		return nil, err
+	}
+	p.fromCache = true
+	return p, nil
 }
 
 func (c *Context) buildBinary(binary []byte, options string) (*Program, error) {
@@ -159,6 +172,22 @@ func (p *Program) Binary() ([]byte, error) {
 	r := lib.call(symGetProgramInfo, p.ref.id, programBinaries, unsafe.Sizeof(list), uintptr(unsafe.Pointer(&list)), 0)
 	return binary, check(symGetProgramInfo, r, "binaries")
 }
+
+// keptByDriver is kept of a program in place of a binary where the driver keeps programs itself.
+const keptByDriver = "kept by the driver"
+
+// Kept returns what the program cache keeps of a program: its binary. PoCL keeps programs and
+// kernels in a folder of its own, and makes a binary by compiling every kernel of a program once
+// more, for work-groups of any size and whether it is used or not: as much work again as a first
+// run has without it. Of its programs only is kept that they were compiled.
+func (p *Program) Kept() ([]byte, error) {
+	if p.ctx.dev.info.Platform == poclPlatform {
+		return []byte(keptByDriver), nil
+	}
+	return p.Binary()
+}
+
+const poclPlatform = "Portable Computing Language"
 
 // use counts a call on the program in; done counts it out.
 func (p *Program) use() error {

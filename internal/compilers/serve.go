@@ -34,7 +34,7 @@ func serveProcess(open func(clrt.Identity) (builder, error)) (status int) {
 	return 0
 }
 
-// builder compiles a program to its binary.
+// builder compiles a program to what is kept of it.
 type builder func(source, options string) ([]byte, error)
 
 // openDevice compiles for a device, through the cache.
@@ -53,7 +53,7 @@ func openDevice(id clrt.Identity) (builder, error) {
 			return nil, err
 		}
 		defer p.Close()
-		return p.Binary()
+		return p.Kept()
 	}, nil
 }
 

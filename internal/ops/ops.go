@@ -59,6 +59,15 @@ func reduceItems(c conv.Caps) int {
 // loop the compiler vectorises, and a warp or two for a GPU.
 func columns(c conv.Caps) int { return min(64, max(c.MaxWorkGroup, 1)) }
 
+// local is the local size along a line of so many work-items. Drivers of CPUs compile a kernel
+// once more for each size of its work-groups: there all lines have the same.
+func local(c conv.Caps, items int) int {
+	if c.CPU {
+		return columns(c)
+	}
+	return min(columns(c), items)
+}
+
 // Ops are the package's kernels, compiled.
 type Ops struct {
 	caps                                conv.Caps
@@ -101,7 +110,7 @@ func (o *Ops) samples(k *clrt.Kernel, side int, dst planar.Ring, y0, y1 int, arg
 		return err
 	}
 	items := (dst.W + side - 1) / side
-	lx := min(columns(o.caps), items)
+	lx := local(o.caps, items)
 	ly := channels(o.caps, lx, dst.C)
 	return o.q.LaunchQuiet(k, []int{(items + lx - 1) / lx * lx, dst.C, y1 - y0}, []int{lx, ly, 1})
 }

@@ -51,6 +51,6 @@ func (u *Unpacker) Unpack(src, dst planar.Ring, tables *clrt.Buffer, places [fus
 		return err
 	}
 	items := (dst.W + 7) / 8
-	lx := min(columns(u.caps), items)
+	lx := local(u.caps, items)
 	return u.q.LaunchQuiet(u.kernel, []int{(items + lx - 1) / lx * lx, fuse.QuadPlaces, y1 - y0}, []int{lx, channels(u.caps, lx, fuse.QuadPlaces), 1})
 }
