@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"enhance/internal/fuse"
 	"fmt"
 	"time"
 
@@ -38,11 +39,12 @@ func (r *runner) closeEngine() error {
 type computation struct {
 	session  *Session
 	ctx      context.Context
-	net      *model.Model // the session's, or part of it
-	h, w     int          // padded sides of the input
-	samples  bool         // the source has stored samples, see exec.SampleSource
-	within   Budget       // for the device; the session's if nothing else is decided before makePlan
-	plan     *exec.Job    // nil on the host executor
+	net      *model.Model  // the session's, or part of it
+	h, w     int           // padded sides of the input
+	samples  bool          // the source has stored samples, see exec.SampleSource
+	picture  *fuse.Picture // the sink takes that picture's codes, see exec.PixelSink; nil: planes
+	within   Budget        // for the device; the session's if nothing else is decided before makePlan
+	plan     *exec.Job     // nil on the host executor
 	progress func(done, total int64)
 
 	// Facts of the report, and who is told what comes up.
@@ -64,7 +66,7 @@ func (c *computation) makePlan(rows int) error {
 	if !c.within.Decided() {
 		c.within = c.session.allowed()
 	}
-	c.session.choices.samples = c.samples
+	c.session.choices.samples, c.session.choices.picture = c.samples, c.picture
 	noteBudget(f, c.within)
 	f.Precision, f.Packed = c.session.precision().String(), [2]int{c.h, c.w}
 	if c.session.device.info == nil {
@@ -73,7 +75,7 @@ func (c *computation) makePlan(rows int) error {
 	if err := c.session.ready(c.ctx); err != nil {
 		return c.session.patchTooLarge(err, c.net, c.h, c.w)
 	}
-	if e := c.session.runner.engine; e != nil && e.Model == c.net && c.session.runner.sides == f.Packed && e.Job.OffersSamples() == c.samples && precisionOf(e.Job) == c.session.precision() {
+	if e := c.session.runner.engine; e != nil && e.Model == c.net && c.session.runner.sides == f.Packed && e.Job.Serves(c.samples, c.picture) && precisionOf(e.Job) == c.session.precision() {
 		c.plan = e.Job
 	} else {
 		job, err := c.session.planPrecisely(c.ctx, c.net, c.h, c.w, c.within)
@@ -86,6 +88,9 @@ func (c *computation) makePlan(rows int) error {
 	f.PrecisionWhy = c.session.precisionWhy()
 	return nil
 }
+
+// makesPixels reports whether the device makes the picture's codes.
+func (c *computation) makesPixels() bool { return c.plan != nil && c.plan.MakesPixels() }
 
 // planHost states what the host executor will hold. It knows whole planes only.
 func (c *computation) planHost(rows int) error {

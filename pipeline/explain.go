@@ -23,7 +23,8 @@ func (s *Session) ExplainPhoto(j Job) (*facts.Explanation, error) {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
 	g := layout(photo.Meta(), &s.model.Convention)
-	s.choices.samples = (&input{photo: photo, meta: photo.Meta()}).samplesServe(&s.model.Convention)
+	in := &input{photo: photo, meta: photo.Meta(), geo: g}
+	s.choices.samples, s.choices.picture = in.samplesServe(&s.model.Convention), in.devicePicture(&s.model.Convention, &j)
 	return s.explain(j.Input, g.h, g.w)
 }
 
@@ -39,7 +40,10 @@ func (s *Session) ExplainSize(rows, cols int) (*facts.Explanation, error) {
 		input = fmt.Sprintf("mosaic %dx%d", cols, rows)
 		h, w = s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
 	}
-	s.choices.samples = !picture
+	s.choices.samples, s.choices.picture = !picture, nil
+	if !picture {
+		s.imagine(context.Background(), &Job{}, nil, mosaicOf(rows, cols))
+	}
 	x, err := s.explain(input, h, w)
 	return x, withoutPhoto(err, h, w)
 }

@@ -185,7 +185,10 @@ func (r *run) decodeBytes() int64 {
 	if r.photo != nil { // nil: a size is asked about
 		n += r.photo.KeptBytes()
 	}
-	return n + r.repairBytes() + r.decisions.rendering.bytes()
+	if !r.network.makesPixels() {
+		n += r.decisions.rendering.bytes()
+	}
+	return n + r.repairBytes()
 }
 
 // fixedBytes is what the process and a session with that plan hold whatever photos

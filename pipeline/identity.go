@@ -10,8 +10,6 @@ import (
 	"sync"
 
 	"enhance/internal/exec"
-	"enhance/raw"
-	"enhance/raw/mosaic"
 )
 
 // pictureGeneration is that of everything between a photo and its picture that is no
@@ -109,8 +107,7 @@ func Least(err error) int64 {
 
 // holds plans for a photo that does not exist.
 func (s *Session) holds(ctx context.Context, side int) error {
-	m := &raw.Meta{Width: side, Height: side, Crop: raw.Rect{X1: side, Y1: side}, CFA: mosaic.RGGB}
-	r := s.imagine(ctx, &Job{}, nil, m)
+	r := s.imagine(ctx, &Job{}, nil, mosaicOf(side, side))
 	if err := r.network.makePlan(r.geo.out.Y1); err != nil {
 		return withoutPhoto(err, r.geo.h, r.geo.w)
 	}

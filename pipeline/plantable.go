@@ -62,7 +62,7 @@ func (s *Session) PlanTableSize(rows, cols int) (*facts.PlanTable, error) {
 	if err := s.ready(context.Background()); err != nil {
 		return nil, err
 	}
-	m := &raw.Meta{Width: cols, Height: rows, Crop: raw.Rect{X1: cols, Y1: rows}, CFA: mosaic.RGGB}
+	m := mosaicOf(rows, cols)
 	input := fmt.Sprintf("mosaic %dx%d", cols, rows)
 	h, w, picture, err := s.fitPicture(rows, cols)
 	if err != nil {
@@ -72,9 +72,15 @@ func (s *Session) PlanTableSize(rows, cols int) (*facts.PlanTable, error) {
 	if picture {
 		input = fmt.Sprintf("picture %dx%d", cols, rows)
 		r.geo.h, r.geo.w = h, w
+		s.choices.samples, s.choices.picture = false, nil
 	}
 	t, err := s.planTable(input, r)
 	return t, withoutPhoto(err, r.geo.h, r.geo.w)
+}
+
+// mosaicOf is a photo of so many rows and columns whose red sample is at (0,0).
+func mosaicOf(rows, cols int) *raw.Meta {
+	return &raw.Meta{Width: cols, Height: rows, Crop: raw.Rect{X1: cols, Y1: rows}, CFA: mosaic.RGGB}
 }
 
 // imagine makes a run that is planned and no more. photo is nil if a size is asked about.
@@ -83,7 +89,8 @@ func (s *Session) imagine(ctx context.Context, j *Job, photo *raw.Photo, m *raw.
 	r.report = s.newReport(j, m)
 	r.network = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
 	r.network.samples = r.input.samplesServe(&s.model.Convention)
-	s.choices.samples = r.network.samples
+	r.network.picture = r.devicePicture(&s.model.Convention, j)
+	s.choices.samples, s.choices.picture = r.network.samples, r.network.picture
 	return r
 }
 

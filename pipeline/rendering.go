@@ -29,6 +29,13 @@ type rendering struct {
 	windows []*windowed
 	tables  int64 // bytes of what the stages look up
 	numbers int   // of a sample's code
+	// What a device needs that makes the picture (see pixels.go); plain says that there are no
+	// other stages.
+	plain      bool
+	highlights *highlights.Window
+	tone       *colour.Tone
+	sharp      *sharpen.Window // nil: nothing is sharpened
+	transfer   *colour.Transfer
 	// code makes the picture's codes of a row of the last stage.
 	code func(light [3][]float32, codes []uint16)
 }
@@ -107,6 +114,8 @@ func newRendering(g geometry, c *model.Convention, b *balance, l *lens) *renderi
 		h := highlights.New(s.frame.Width(), s.frame.Height(), clip, b.headroom)
 		s.then(func(_ int, row []float32, _ [3][]float32) { h.Measure(row) })
 		s.add(h, s.frame.Width(), h.Extra())
+		s.highlights, s.tone, s.transfer = h, b.tone, b.output.Transfer
+		s.plain = c.Output == model.OutputCameraGamma && l == nil && b.look == nil && !b.floats && !b.camera
 	}
 	l.stages(s, g)
 	if b.look.changesLight() {
@@ -122,6 +131,7 @@ func newRendering(g geometry, c *model.Convention, b *balance, l *lens) *renderi
 			sharp.Measure(row)
 		})
 		s.add(sharp, w, sharp.Extra())
+		s.sharp = sharp
 		s.code = b.encode
 	}
 	return s

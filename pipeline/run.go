@@ -194,6 +194,9 @@ func (r *run) decideRendering(c *model.Convention) error {
 	l, err := newLens(facts, r.geo, c, r.decisions.balance.gains, r.report)
 	if err == nil {
 		r.decisions.rendering = newRendering(r.geo, c, r.decisions.balance, l)
+		if !r.decisions.rendering.makes(r.network.picture) && r.network.picture != nil { // not what the job made likely
+			r.network.picture, r.planned = nil, false
+		}
 	}
 	return err
 }
@@ -274,8 +277,15 @@ func (r *run) make(out *target, w, h int) error {
 	src := r.source()
 	dev := newDeveloper(r.geo, r.decisions.rendering, enc, r.holds.batches, &r.session.host.pictures, r.session.stages())
 	defer dev.abandon()
-	err = r.network.compute(src, dev, r.replanned, r.turn.leave)
+	sink := exec.Sink(dev)
+	if r.network.makesPixels() {
+		sink = pixelSink{dev}
+	}
+	err = r.network.compute(src, sink, r.replanned, r.turn.leave)
 	r.turn.leave()
+	if bad := (*exec.NotFiniteError)(nil); errors.As(err, &bad) {
+		err = &NonFiniteError{Row: bad.Row, Column: bad.Column}
+	}
 	sec := &r.report.Seconds
 	sec.Decode, sec.Pack = src.times()
 	switch { // the engine may only know that somebody stopped it

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"enhance/internal/fuse"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -47,9 +48,10 @@ type choices struct {
 	// decided is the precision of photos, chosen that of the photo whose turn it is, which
 	// may have to take another for want of memory; nil: not decided yet.
 	decided, chosen *precisionChoice
-	table           *tune.Table // what was measured on the device; nil: not asked yet, or not used
-	rates           *exec.Rates // for the prices of plans; nil: not measured
-	samples         bool        // what is planned takes a photo's stored samples, not planes (see exec.Options.Samples)
+	table           *tune.Table   // what was measured on the device; nil: not asked yet, or not used
+	rates           *exec.Rates   // for the prices of plans; nil: not measured
+	picture         *fuse.Picture // that the device makes of it (see exec.Options.Picture); nil: none
+	samples         bool          // what is planned takes a photo's stored samples, not planes (see exec.Options.Samples)
 }
 
 // hostMemory is what a session knows and keeps of the host's memory.
@@ -207,6 +209,7 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 	r.repairDefects()
 	r.network = s.computation(ctx, s.model, r.geo.h, r.geo.w, &r.report.Plan, &r.report.Memory, &r.report.Seconds)
 	r.network.progress, r.network.warn, r.network.samples = j.Progress, r.say, r.input.samplesServe(&s.model.Convention)
+	r.network.picture = r.devicePicture(&s.model.Convention, &j)
 	r.turn.queueEntry = s.queue.join()
 	return r, nil
 }

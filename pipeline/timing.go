@@ -22,7 +22,7 @@ func (s *Session) Time(ctx context.Context, rows, cols, repeat int) (*facts.Timi
 	if !picture {
 		h, w = s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
 	}
-	s.choices.samples = false // made-up planes
+	s.choices.samples, s.choices.picture = false, nil // made-up planes
 	if err == nil {
 		err = s.ready(ctx)
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // sources are a program for each distinct convolution, first one for the steps of every
-// network, then one for stored samples if the network takes those, and last, if there are any, one
-// for the steps of imported networks, and which of them is each step's. Programs are as small as that so that they
+// network, then one for stored samples and one for the steps of a picture, if there are any, and
+// last, if there are any, one for the steps of imported networks, and which of them is each step's. Programs are as small as that so that they
 // compile side by side, and are found in the cache by other networks and after
 // tuning.
 func (j *Job) sources() (sources []string, of []int) {
@@ -32,8 +32,11 @@ type programSources struct {
 
 func (j *Job) makeSources() (sources []string, of []int) {
 	sources = []string{planar.Source(j.opt.Precision, j.Program.Pad) + ops.Source(j.caps)}
-	if j.TakesSamples() { // their program is the second
+	if j.TakesSamples() { // their program is the second, that of pictures the next
 		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.SamplesSource())
+	}
+	if j.MakesPixels() {
+		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.PictureSource())
 	}
 	index, of := map[string]int{}, make([]int, len(j.steps))
 	for i := range j.steps {
@@ -76,8 +79,15 @@ func (e *Engine) compile() (err error) {
 	if e.ops, err = ops.New(e.progs[0], e.queues.compute, e.caps); err != nil {
 		return err
 	}
+	next := 1
 	if e.TakesSamples() {
-		if e.unpacker, err = ops.NewUnpacker(e.progs[1], e.queues.compute, e.caps); err != nil {
+		if e.unpacker, err = ops.NewUnpacker(e.progs[next], e.queues.compute, e.caps); err != nil {
+			return err
+		}
+		next++
+	}
+	if e.MakesPixels() {
+		if e.pictures, err = ops.NewPictures(e.progs[next], e.queues.compute, e.caps); err != nil {
 			return err
 		}
 	}

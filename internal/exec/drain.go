@@ -12,21 +12,22 @@ import (
 // and begins them, the pool converts their rows and gives them to the sink, and
 // another goroutine ends chunks in order.
 type drain struct {
-	e      *Engine
-	pool   *workers.Pool
-	queue  chan *chunk // on their way from the device
-	begun  chan *chunk // being taken
-	ended  chan error
-	failed atomic.Bool
-	rows   planar.Rows
-	row    [][][]float32 // by worker
-	sink   Sink
+	e        *Engine
+	pool     *workers.Pool
+	queue    chan *chunk // on their way from the device
+	begun    chan *chunk // being taken
+	ended    chan error
+	failed   atomic.Bool
+	rows     planar.Rows
+	rowBytes int64
+	row      [][][]float32 // by worker
+	sink     Sink
 }
 
 func newDrain(e *Engine, pool *workers.Pool, sink Sink, cancel context.CancelCauseFunc) *drain {
 	out := e.Program.Tensors[e.Program.Output]
 	d := &drain{e: e, pool: pool, sink: sink, rows: planar.Rows{C: out.C, W: out.W, Precision: e.opt.Precision, Pad: e.Program.Pad},
-		queue: make(chan *chunk, inFlight), begun: make(chan *chunk, outChunks), row: make([][][]float32, pool.Workers()), ended: make(chan error, 1)}
+		rowBytes: planar.RowBytes(out, e.opt.Precision), queue: make(chan *chunk, inFlight), begun: make(chan *chunk, outChunks), row: make([][][]float32, pool.Workers()), ended: make(chan error, 1)}
 	go d.begin()
 	go func() { d.ended <- d.finish(cancel) }()
 	return d
@@ -53,6 +54,10 @@ func (d *drain) give(c *chunk) error {
 		return err
 	}
 	c.end = rows.End
+	if d.e.MakesPixels() {
+		d.givePixels(c, rows.(PixelRows))
+		return nil
+	}
 	c.made = d.pool.Start(c.y0, c.y1, func(worker, y int) {
 		row := d.row[worker]
 		if row == nil {

@@ -23,6 +23,7 @@ type Engine struct {
 	progs     []*clrt.Program
 	ops       *ops.Ops
 	applier   *ops.Applier    // nil if no step is of an imported operation
+	pictures  *ops.Pictures   // nil if the host makes the picture
 	unpacker  *ops.Unpacker   // nil if the network's planes come from the host
 	resources []stepResources // as Program.Steps
 	device    deviceMemory
@@ -41,6 +42,9 @@ type deviceMemory struct {
 	loaded  segments      // room for those that are loaded section by section
 	scratch *clrt.Buffer
 	tables  *clrt.Buffer // of samples; nil: there are none
+	// Of pictures, nil if the host makes them: what their steps calculate with, and the samples that
+	// are not finite.
+	pictureTables, bad *clrt.Buffer
 }
 
 // lockedMemory is memory of the host that the device copies from and to.
@@ -127,6 +131,14 @@ func (e *Engine) allocate() error {
 			return err
 		}
 	}
+	if e.MakesPixels() {
+		if e.device.pictureTables, err = e.newBuffer(ops.PictureBytes, "tables of the picture"); err != nil {
+			return err
+		}
+		if e.device.bad, err = e.newBuffer(e.badBytes(), "samples that are not finite"); err != nil {
+			return err
+		}
+	}
 	if n := e.tableBytes(); n > 0 {
 		if e.device.tables, err = e.newBuffer(n, "tables of samples"); err != nil {
 			return err
@@ -175,10 +187,11 @@ func (e *Engine) Close() error {
 		e.applier.Close()
 	}
 	e.unpacker.Close()
+	e.pictures.Close()
 	for _, p := range e.progs {
 		note(p.Close())
 	}
-	for _, a := range slices.Concat(e.device.arenas, e.device.weights, e.device.loaded, segments{e.device.scratch, e.device.tables}) {
+	for _, a := range slices.Concat(e.device.arenas, e.device.weights, e.device.loaded, segments{e.device.scratch, e.device.tables, e.device.pictureTables, e.device.bad}) {
 		if a != nil {
 			note(a.Close())
 		}
@@ -225,6 +238,8 @@ func (e *Engine) launch(i, y0, y1 int) error {
 			return e.launchGroups(i, a)
 		}
 		return e.steps[i].conv.Launch(e.queues.compute, e.resources[i].kernels, e.resources[i].params[0], a)
+	case fuse.Cells, fuse.Colours, fuse.Render, fuse.Sharpen:
+		return e.pictures.Make(s, src, dst, e.device.pictureTables, e.device.bad, y0, y1)
 	case fuse.Unpack:
 		return e.unpacker.Unpack(src[0], dst, e.device.tables, e.Model.Convention.Pack, y0, y1)
 	case fuse.MaxPool:

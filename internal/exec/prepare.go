@@ -60,6 +60,9 @@ type Options struct {
 	// the network's are of quads and nothing reads them a second time: the source must be a
 	// SampleSource if Job.TakesSamples says so. The planes are the same.
 	Samples bool
+	// Picture, if not nil, has the device make codes of that picture, where the network's result
+	// is light and no norm divides it: the sink must be a PixelSink if Job.MakesPixels says so.
+	Picture *fuse.Picture
 	// Poison fills all device memory with NaN before a run, for tests.
 	Poison bool
 }
@@ -164,6 +167,9 @@ func request(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 	}
 	if opt.Samples {
 		p.TakeSamples(&m.Convention)
+	}
+	if opt.Picture != nil {
+		p.MakePicture(&m.Convention, *opt.Picture)
 	}
 	j := &Job{Model: m, Program: p, Info: info, opt: opt, caps: opt.Caps(info), arith: opt.arithmetic()}
 	if err := j.chooseAlgos(); err != nil {

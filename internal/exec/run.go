@@ -28,7 +28,7 @@ func (e *Engine) Run(ctx context.Context, src Source, sink Sink, progress Progre
 // once the device has the source's last row and all kernels are queued, while they
 // and the sink are still at work. A run that fails before may not come to that.
 func (e *Engine) RunAhead(ctx context.Context, src Source, sink Sink, progress Progress, free func()) (err error) {
-	if err := e.checkSource(src); err != nil {
+	if err := errors.Join(e.checkSource(src), e.checkSink(sink)); err != nil {
 		return err
 	}
 	e.running.Add(1)
@@ -55,7 +55,7 @@ func (e *Engine) RunAhead(ctx context.Context, src Source, sink Sink, progress P
 		<-before
 	}
 	e.left = r.next.left
-	if err = r.sendTables(src); err == nil {
+	if err = errors.Join(r.sendTables(src), r.beginPicture(sink)); err == nil {
 		err = r.moves()
 	}
 	return r.finish(err)
@@ -72,6 +72,9 @@ func (r *run) finish(err error) error {
 	<-r.next.left
 	if derr := r.drain.close(); err == nil {
 		err = derr
+	}
+	if berr := r.bad.first(); err == nil {
+		err = berr
 	}
 	if !r.next.done || r.next.free == nil { // else the queues are the next run's
 		ferr := r.queues.finish() // also after an error: memory handed to the device must be free of it
@@ -104,6 +107,7 @@ type run struct {
 	madeIn    map[int]bool   // tensors of the current section
 	downloads []memplan.Move // downloads of the current strip, which start together at its end
 	next      handOver
+	bad       badSamples
 }
 
 // handOver is what a run does for the next one.
@@ -160,7 +164,7 @@ func (r *run) moves() error {
 			}
 		}
 	}
-	if err := r.handOver(); err != nil {
+	if err := errors.Join(r.askBad(), r.handOver()); err != nil {
 		return err
 	}
 	for len(r.pace.marks) > 0 {

@@ -32,8 +32,11 @@ type SampleRows interface {
 // TakesSamples reports whether the job's engine wants a SampleSource.
 func (j *Job) TakesSamples() bool { return j.Program.TakesSamples() }
 
-// OffersSamples reports whether the job was made for a source that is one.
-func (j *Job) OffersSamples() bool { return j.opt.Samples }
+// Serves reports whether the job was made for such options.
+func (j *Job) Serves(samples bool, p *fuse.Picture) bool {
+	q := j.opt.Picture
+	return j.opt.Samples == samples && (p == nil) == (q == nil) && (p == nil || *p == *q)
+}
 
 // tableBytes is the size of the tables of samples on the device, 0 if there are none.
 func (j *Job) tableBytes() int64 {
@@ -46,10 +49,11 @@ func (j *Job) tableBytes() int64 {
 
 // fixed lists what the job holds on the device besides tensors, parameters and scratch.
 func (j *Job) fixed() []memplan.Fixed {
+	all := j.pictureFixed()
 	if n := j.tableBytes(); n > 0 {
-		return []memplan.Fixed{{Purpose: "tables of samples", Bytes: n}}
+		all = append(all, memplan.Fixed{Purpose: "tables of samples", Bytes: n})
 	}
-	return nil
+	return all
 }
 
 // checkSource reports a source that does not give what the job takes.

@@ -70,8 +70,12 @@ func (p *Program) Need(s *Step, t, end int) int {
 	if s.Res.Tensor == t {
 		need = max(need, end)
 	}
-	for _, v := range s.Src {
-		if v.Tensor == t {
+	for k, v := range s.Src {
+		switch {
+		case v.Tensor != t:
+		case s.Picture != nil:
+			need = max(need, s.pictureNeed(k, end))
+		default:
 			need = max(need, p.srcNeed(s, h, end))
 		}
 	}
@@ -125,8 +129,12 @@ func (p *Program) Oldest(s *Step, t, begin int) int {
 	if s.Res.Tensor == t {
 		oldest = min(oldest, begin)
 	}
-	for _, v := range s.Src {
-		if v.Tensor == t {
+	for k, v := range s.Src {
+		switch {
+		case v.Tensor != t:
+		case s.Picture != nil:
+			oldest = min(oldest, s.pictureOldest(k, begin))
+		default:
 			oldest = min(oldest, p.srcOldest(s, h, begin))
 		}
 	}

@@ -13,13 +13,8 @@ const QuadPlaces = 4
 // them.
 func (p *Program) TakeSamples(c *model.Convention) bool {
 	in := p.Tensors[p.Input]
-	if c.Samples != model.SamplesQuad || in.C != QuadPlaces+c.NoisePlanes {
+	if c.Samples != model.SamplesQuad || in.C != QuadPlaces+c.NoisePlanes || p.waits() {
 		return false
-	}
-	for i := range p.Steps {
-		if p.Steps[i].Kind.Waits() {
-			return false
-		}
 	}
 	mosaic := Tensor{Name: "mosaic", Storage: Samples, Shape: model.Shape{C: 2, H: in.H, W: 2 * in.W}}
 	p.Tensors = append(p.Tensors, mosaic)

@@ -49,9 +49,16 @@ const (
 	Merge
 	// Unpack makes the network's planes of stored samples: see TakeSamples.
 	Unpack
+	// Cells sums the light of cells, Colours makes of these sums the colour around each cell,
+	// Render makes display light or codes of a network's light, and Sharpen codes of display
+	// light: see MakePicture.
+	Cells
+	Colours
+	Render
+	Sharpen
 )
 
-var kindNames = [...]string{"conv", "max_pool", "upsample", "pointwise", "shuffle", "row_stats", "affine", "apply", "row_reduce", "merge", "unpack"}
+var kindNames = [...]string{"conv", "max_pool", "upsample", "pointwise", "shuffle", "row_stats", "affine", "apply", "row_reduce", "merge", "unpack", "cells", "colours", "render", "sharpen"}
 
 // Summarises reports whether a step writes a few numbers for each row that it reads.
 func (k Kind) Summarises() bool { return k == RowStats || k == RowReduce }
@@ -95,6 +102,11 @@ const (
 	Codes
 	// Samples rows hold C lines of W stored samples of a mosaic, unsigned, of 16 bits.
 	Samples
+	// Floats rows hold C lines of W float32, as activations in that precision lie, whatever
+	// the plan's is.
+	Floats
+	// Pixels rows hold W pixels of C codes each, unsigned, of 16 bits.
+	Pixels
 )
 
 // Planes reports whether rows hold samples of planes, or their codes.
@@ -162,6 +174,7 @@ type Step struct {
 	// model.Rearrange).
 	Moves             [3][]model.Move
 	BlockIn, BlockOut int
+	Picture           *Picture // Cells, Colours, Render, Sharpen
 }
 
 // Program is a fused network at one size: steps in an order in which they can

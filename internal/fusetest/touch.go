@@ -49,8 +49,10 @@ func Touched(p *fuse.Program, s *fuse.Step, t, y int) []int {
 	if s.Res.Tensor == t {
 		rows = append(rows, y)
 	}
-	for _, v := range s.Src {
-		if v.Tensor == t {
+	for k, v := range s.Src {
+		if v.Tensor == t && s.Picture != nil {
+			rows = append(rows, pictureRows(s, k, h, y)...)
+		} else if v.Tensor == t {
 			rows = append(rows, sourceRows(p, s, h, y)...)
 		}
 	}
@@ -95,6 +97,30 @@ func sourceRows(p *fuse.Program, s *fuse.Step, h, y int) []int {
 		}
 	default:
 		rows = []int{y}
+	}
+	return rows
+}
+
+// pictureRows is sourceRows of the steps of a picture, for their source k.
+func pictureRows(s *fuse.Step, k, h, y int) (rows []int) {
+	const side = 16
+	first, end := y, y+1
+	switch s.Kind {
+	case fuse.Cells:
+		first, end = s.Picture.Y0+side*y, min(s.Picture.Y0+side*(y+1), s.Picture.Y1)
+	case fuse.Colours:
+		first, end = y-1, y+2
+	case fuse.Sharpen:
+		first, end = y-2, y+3
+	default:
+		if first, end = s.Picture.Y0+y, s.Picture.Y0+y+1; k == 1 {
+			for first = -1; side*(first+1)+side/2 <= y; first++ { // the last whose centre is not below
+			}
+			end = first + 2
+		}
+	}
+	for r := max(first, 0); r < min(end, h); r++ {
+		rows = append(rows, r)
 	}
 	return rows
 }

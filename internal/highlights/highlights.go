@@ -21,15 +21,16 @@ package highlights
 
 import "math"
 
+// The constants of the method, which kernels are made with too.
 const (
-	side     = 16   // of a cell, in pixels
+	Side     = 16   // of a cell, in pixels
 	sums     = 4    // numbers of a cell: three components and their weight
-	brightOf = 0.4  // of its clipping level: where a component is this bright, light tells the colour
-	clipFrom = 0.92 // of the clipping level: components are more and more taken for clipped
-	clipTo   = 0.97 // from here on wholly
-	whiteOf  = 0.6  // where the least clipped component comes near its level, light goes over to white
-	decay    = 0.7  // of a cell's weight, from one to the next
-	neutral  = 1e-8 // weight of white light, for parts with nothing unclipped around
+	BrightOf = 0.4  // of its clipping level: where a component is this bright, light tells the colour
+	ClipFrom = 0.92 // of the clipping level: components are more and more taken for clipped
+	ClipTo   = 0.97 // from here on wholly
+	WhiteOf  = 0.6  // where the least clipped component comes near its level, light goes over to white
+	Decay    = 0.7  // of a cell's weight, from one to the next
+	Neutral  = 1e-8 // weight of white light, for parts with nothing unclipped around
 )
 
 // Window rebuilds the light of one picture.
@@ -48,7 +49,7 @@ type Window struct {
 // New returns a Window for a picture of so many pixels. clip is the light at which each
 // component is clipped, white the level of light where all are.
 func New(width, height int, clip [3]float64, white float64) *Window {
-	w := &Window{width: width, height: height, across: (width + side - 1) / side, white: float32(white)}
+	w := &Window{width: width, height: height, across: (width + Side - 1) / Side, white: float32(white)}
 	for c, v := range clip {
 		w.clip[c], w.inverse[c] = float32(v), float32(1/v)
 	}
@@ -60,7 +61,7 @@ func New(width, height int, clip [3]float64, white float64) *Window {
 func (w *Window) Extra() int { return w.across * sums }
 
 // Held is how many source rows are held at most, besides those that come and go.
-func (w *Window) Held() int { return 2*side + side/2 }
+func (w *Window) Held() int { return 2*Side + Side/2 }
 
 // Measure fills the numbers that follow a row's components.
 func (w *Window) Measure(row []float32) {
@@ -71,10 +72,10 @@ func (w *Window) Measure(row []float32) {
 	for x, vr := range r {
 		vg, vb := g[x], b[x]
 		top := max(vr*k[0], vg*k[1], vb*k[2])
-		if top < brightOf || top > clipFrom {
+		if top < BrightOf || top > ClipFrom {
 			continue
 		}
-		cell := extra[x/side*sums:][:sums:sums]
+		cell := extra[x/Side*sums:][:sums:sums]
 		top *= top // the brightest are most like what is clipped
 		top *= top
 		// The conversions forbid fused multiply-add: every machine rounds alike.
@@ -92,7 +93,7 @@ func (w *Window) Add(row []float32) {
 	for i, v := range row[3*w.width:][:w.Extra()] {
 		w.partial[i] += float64(v)
 	}
-	if y%side == side-1 || y == w.height-1 {
+	if y%Side == Side-1 || y == w.height-1 {
 		w.cells = append(w.cells, w.partial)
 		w.partial = make([]float64, w.across*sums)
 		last := len(w.cells) - 1
@@ -123,7 +124,7 @@ func (w *Window) around(row int) []float32 {
 	back := make([]float64, len(sum))
 	copy(back, sum)
 	for i := len(sum) - sums - 1; i >= 0; i-- {
-		back[i] += float64(decay * back[i+sums])
+		back[i] += float64(Decay * back[i+sums])
 	}
 	var ahead [sums]float64
 	colours := make([]float32, 3*w.across)
@@ -131,11 +132,11 @@ func (w *Window) around(row int) []float32 {
 		var v [sums]float64
 		for c := range v {
 			v[c] = ahead[c] + back[i*sums+c]
-			ahead[c] = float64(decay * (ahead[c] + sum[i*sums+c]))
+			ahead[c] = float64(Decay * (ahead[c] + sum[i*sums+c]))
 		}
-		scale := 3 / (v[3] + 3*neutral)
+		scale := 3 / (v[3] + 3*Neutral)
 		for c := range 3 {
-			colours[3*i+c] = float32((v[c] + neutral) * scale)
+			colours[3*i+c] = float32((v[c] + Neutral) * scale)
 		}
 	}
 	return colours
@@ -146,7 +147,7 @@ func (w *Window) around(row int) []float32 {
 func (w *Window) Ready() (first, end int) {
 	first = w.next
 	added := w.base + len(w.rows)
-	for w.next < added && (len(w.colours)*side >= w.height || w.next < len(w.colours)*side-side/2) {
+	for w.next < added && (len(w.colours)*Side >= w.height || w.next < len(w.colours)*Side-Side/2) {
 		w.next++
 	}
 	return first, w.next
@@ -158,7 +159,7 @@ func (w *Window) Drop() [][]float32 {
 	used := w.rows[:n:n]
 	w.rows = append([][]float32(nil), w.rows[n:]...)
 	w.base = w.next
-	for k := range max(0, w.base/side-1) {
+	for k := range max(0, w.base/Side-1) {
 		w.colours[k] = nil
 	}
 	return used
@@ -171,7 +172,7 @@ func (w *Window) Make(y int, dst [][]float32) error {
 	copy(r, row)
 	copy(g, row[w.width:])
 	copy(b, row[2*w.width:])
-	clip := [3]float32{w.clip[0] * clipFrom, w.clip[1] * clipFrom, w.clip[2] * clipFrom}
+	clip := [3]float32{w.clip[0] * ClipFrom, w.clip[1] * ClipFrom, w.clip[2] * ClipFrom}
 	for x, v := range r {
 		if v > clip[0] || g[x] > clip[1] || b[x] > clip[2] {
 			p := w.rebuild([3]float32{v, g[x], b[x]}, w.colourAt(x, y))
@@ -184,7 +185,7 @@ func (w *Window) Make(y int, dst [][]float32) error {
 // colourAt is the colour around a pixel, bilinear between the centres of cells.
 func (w *Window) colourAt(x, y int) (colour [3]float32) {
 	i, fx := between(x, w.across)
-	k, fy := between(y, (w.height+side-1)/side)
+	k, fy := between(y, (w.height+Side-1)/Side)
 	top, low := w.colours[k], w.colours[min(k+1, len(w.colours)-1)]
 	j := min(i+1, w.across-1)
 	for c := range colour {
@@ -198,15 +199,15 @@ func (w *Window) colourAt(x, y int) (colour [3]float32) {
 // between gives the cell whose centre is before place v, and how far v is from it to
 // the next.
 func between(v, cells int) (int, float32) {
-	at := v - side/2
+	at := v - Side/2
 	if at < 0 {
 		return 0, 0
 	}
-	i := at / side
+	i := at / Side
 	if i >= cells-1 {
 		return cells - 1, 0
 	}
-	return i, (float32(at%side) + 0.5) / side
+	return i, (float32(at%Side) + 0.5) / Side
 }
 
 // rebuild is a pixel's light from what of it is not clipped and the colour around.
@@ -217,7 +218,7 @@ func (w *Window) rebuild(v, colour [3]float32) [3]float32 {
 	for c := range v {
 		rel := v[c] * w.inverse[c]
 		least = min(least, rel)
-		taken[c] = smooth(rel, clipFrom, clipTo)
+		taken[c] = smooth(rel, ClipFrom, ClipTo)
 		keep := (1 - taken[c]) * colour[c]
 		sum += float32(keep * v[c])
 		norm += float32(keep * colour[c])
@@ -231,7 +232,7 @@ func (w *Window) rebuild(v, colour [3]float32) [3]float32 {
 		v[c] += float32(taken[c] * max(float32(scale*colour[c])-v[c], 0))
 		top = max(top, v[c])
 	}
-	white := most * smooth(least, whiteOf, clipTo)
+	white := most * smooth(least, WhiteOf, ClipTo)
 	top = min(top, w.white)
 	for c := range v {
 		v[c] += float32(white * (top - v[c]))
@@ -243,4 +244,10 @@ func (w *Window) rebuild(v, colour [3]float32) [3]float32 {
 func smooth(v, low, high float32) float32 {
 	t := min(max((v-low)/(high-low), 0), 1)
 	return float32(t*t) * (3 - 2*t)
+}
+
+// Levels are the light at which each component is clipped, and one over it, and the level of
+// light where all are.
+func (w *Window) Levels() (clip, inverse [3]float32, white float32) {
+	return w.clip, w.inverse, w.white
 }

@@ -20,7 +20,8 @@
 // The bytes of channels beyond C, and the rim where planes are padded with zeros, hold the code of zero.
 //
 // Rows of statistics and scales (see package fuse) hold 2·C float32 without
-// padding, rows of stored samples lines of SamplePitch numbers of 16 bits without a rim.
+// padding, rows of stored samples lines of SamplePitch numbers of 16 bits without a rim,
+// and rows of pixels one such line.
 package planar
 
 import (
@@ -73,6 +74,10 @@ func RowBytes(t fuse.Tensor, p Precision) int64 {
 	switch t.Storage {
 	case fuse.Codes:
 		return int64(Words(t.C)) * int64(Pitch(t.W)) * 4
+	case fuse.Floats:
+		return 4 * int64(t.C) * int64(Pitch(t.W))
+	case fuse.Pixels:
+		return 2 * int64(SamplePitch(t.C*t.W))
 	case fuse.Samples:
 		return 2 * int64(t.C) * int64(SamplePitch(t.W))
 	case fuse.Stats, fuse.Scales:
@@ -86,7 +91,9 @@ func RimBytes(t fuse.Tensor, p Precision) int64 {
 	switch t.Storage {
 	case fuse.Codes:
 		return Overrun * 4
-	case fuse.Samples, fuse.Stats, fuse.Scales:
+	case fuse.Floats:
+		return Overrun * 4
+	case fuse.Samples, fuse.Pixels, fuse.Stats, fuse.Scales:
 		return 0
 	}
 	return Overrun * p.Bytes()
@@ -117,10 +124,13 @@ const BaseAlign = 64
 // NewRing describes tensor t stored in buf, from byte base on, with rows slots.
 func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
 	r := Ring{Buf: buf, Base: base, Rows: rows, C: t.C, CAll: t.C, H: t.H, W: t.W, Pitch: Pitch(t.W)}
-	if t.Storage == fuse.Codes {
+	switch t.Storage {
+	case fuse.Codes:
 		r.Codes, r.C, r.CAll = true, Words(t.C), Words(t.C)
-	} else if t.Storage == fuse.Samples {
+	case fuse.Samples:
 		r.Pitch = SamplePitch(t.W)
+	case fuse.Pixels:
+		r.C, r.CAll, r.Pitch = 1, 1, SamplePitch(t.C*t.W)
 	}
 	return r
 }

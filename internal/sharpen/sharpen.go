@@ -12,9 +12,9 @@ package sharpen
 import "math"
 
 const (
-	reach    = 2    // rows above and below
-	mostPart = 0.12 // by which a square root of luminance may change, of itself
-	levels   = 256  // of the noise table
+	Reach    = 2    // rows above and below
+	MostPart = 0.12 // by which a square root of luminance may change, of itself
+	Levels   = 256  // of the noise table
 )
 
 // Settings say how much to sharpen.
@@ -32,7 +32,7 @@ type Window struct {
 	width, height int
 	amount        float32
 	weights       [3]float32
-	noise         [levels + 1]float32 // variances
+	noise         [Levels + 1]float32 // variances
 	rows          [][]float32
 	base, added   int // numbers of rows[0], and of the row that Add takes next
 	next          int
@@ -45,7 +45,7 @@ func New(width, height int, s Settings) *Window {
 		w.weights[c] = float32(v)
 	}
 	for i := range w.noise {
-		n := s.Noise(float64(i) / levels)
+		n := s.Noise(float64(i) / Levels)
 		w.noise[i] = float32(n*n) + 1e-9
 	}
 	return w
@@ -55,7 +55,7 @@ func New(width, height int, s Settings) *Window {
 func (w *Window) Extra() int { return w.width }
 
 // Held is how many source rows are held at most, besides those that come and go.
-func (w *Window) Held() int { return 2*reach + 1 }
+func (w *Window) Held() int { return 2*Reach + 1 }
 
 // Measure fills the numbers that follow a row's components.
 func (w *Window) Measure(row []float32) {
@@ -77,7 +77,7 @@ func (w *Window) Add(row []float32) {
 // Ready gives the rows of the result, first to end-1, that the rows added since the
 // last call make possible.
 func (w *Window) Ready() (first, end int) {
-	first, w.next = w.next, max(w.next, w.added-reach)
+	first, w.next = w.next, max(w.next, w.added-Reach)
 	if w.added == w.height {
 		w.next = w.height
 	}
@@ -86,7 +86,7 @@ func (w *Window) Ready() (first, end int) {
 
 // Drop gives back the source rows that no row but those that Ready gave needs.
 func (w *Window) Drop() [][]float32 {
-	n := min(max(w.next-reach-w.base, 0), len(w.rows))
+	n := min(max(w.next-Reach-w.base, 0), len(w.rows))
 	if w.next == w.height {
 		n = len(w.rows)
 	}
@@ -112,14 +112,14 @@ func (w *Window) Make(y int, dst [][]float32) error {
 	}
 	n := w.width
 	edge := func(x int) float32 { return column[min(max(x, 0), n-1)] }
-	for x := range min(reach, n) {
+	for x := range min(Reach, n) {
 		scale[x] = w.scale(c[x], (edge(x-2)+edge(x+2))+4*(edge(x-1)+edge(x+1))+6*edge(x))
 	}
-	for x := reach; x < n-reach; x++ {
+	for x := Reach; x < n-Reach; x++ {
 		k := column[x-2:][:5:5]
 		scale[x] = w.scale(c[x], (k[0]+k[4])+4*(k[1]+k[3])+6*k[2])
 	}
-	for x := max(reach, n-reach); x < n; x++ {
+	for x := max(Reach, n-Reach); x < n; x++ {
 		scale[x] = w.scale(c[x], (edge(x-2)+edge(x+2))+4*(edge(x-1)+edge(x+1))+6*edge(x))
 	}
 	row := w.rows[y-w.base]
@@ -135,12 +135,18 @@ func (w *Window) Make(y int, dst [][]float32) error {
 // scale is what a pixel is multiplied by whose root differs from the mean, 256 times
 // which is sum.
 func (w *Window) scale(root, sum float32) float32 {
-	if !(root > 1.0/levels) {
+	if !(root > 1.0/Levels) {
 		return 1
 	}
 	detail := root - sum*(1.0/256)
 	power := float32(detail * detail)
-	change := w.amount * detail * power / ((power + w.noise[int(min(root, 1)*levels)]) * root)
-	change = 1 + min(max(change, -mostPart), mostPart)
+	change := w.amount * detail * power / ((power + w.noise[int(min(root, 1)*Levels)]) * root)
+	change = 1 + min(max(change, -MostPart), MostPart)
 	return float32(change * change)
 }
+
+// Variances are those of what is no detail, by the square root of luminance in Levels steps.
+func (w *Window) Variances() []float32 { return w.noise[:] }
+
+// Amount is the share of detail that is added.
+func (w *Window) Amount() float32 { return w.amount }

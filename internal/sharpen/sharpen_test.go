@@ -63,10 +63,10 @@ func defined(w, h int, s Settings, light func(y, x, c int) float64) [][]float64 
 			}
 			r := root(y, x)
 			detail, change := r-mean, 0.0
-			if r > 1.0/levels {
+			if r > 1.0/Levels {
 				change = s.Amount * detail * detail * detail / (detail*detail + s.Noise(r)*s.Noise(r) + 1e-9) / r
 			}
-			scale := 1 + min(max(change, -mostPart), mostPart)
+			scale := 1 + min(max(change, -MostPart), MostPart)
 			for c := range 3 {
 				row[c*w+x] = light(y, x, c) * scale * scale
 			}
