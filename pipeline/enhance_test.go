@@ -88,7 +88,9 @@ func TestSameBytes(t *testing.T) {
 	for i := 40 * c.w; i < 70*c.w; i++ {
 		c.samples[i] = 3 * min(c.samples[i], 5461) // clipped parts
 	}
-	_, err := session(t, pipeline.Settings{Memory: pipeline.Limit(1)}).Enhance(context.Background(), c.job(0, 0, new(bytes.Buffer)))
+	tiny := c.job(0, 0, new(bytes.Buffer))
+	tiny.Tone = look.ToneNatural
+	_, err := session(t, pipeline.Settings{Memory: pipeline.Limit(1)}).Enhance(context.Background(), tiny)
 	var least *memplan.BudgetError
 	if !errors.As(err, &least) || pipeline.Classify(err) != pipeline.ClassBudget {
 		t.Fatalf("a budget of 1 byte: %v", err)
