@@ -114,7 +114,7 @@ func TestSameBytes(t *testing.T) {
 		}
 	}
 	below := pipeline.Settings{Memory: pipeline.Limit(least.Minimum - 1)}
-	if _, err := session(t, below).Enhance(context.Background(), c.job(0, 0, new(bytes.Buffer))); pipeline.Classify(err) != pipeline.ClassBudget {
+	if _, err := session(t, below).Enhance(context.Background(), tiny); pipeline.Classify(err) != pipeline.ClassBudget {
 		t.Errorf("a byte below the minimum: %v", err)
 	}
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // pictureGeneration is that of everything between a photo and its picture that is no
-// kernel: decoding, levels, colour, tone, encoding. Raise it when pictures change, so
+// kernel of a convolution: decoding, levels, colour, tone (and their kernels), encoding. Raise it when pictures change, so
 // that results of other builds are not taken for this one's. A test holds it against
 // pictures.
-const pictureGeneration = "2"
+const pictureGeneration = "3"
 
 // generation names what of this build decides the bytes of pictures: the kernels, and the
 // code around them.

@@ -194,7 +194,7 @@ func (r *run) decideRendering(c *model.Convention) error {
 	l, err := newLens(facts, r.geo, c, r.decisions.balance.gains, r.report)
 	if err == nil {
 		r.decisions.rendering = newRendering(r.geo, c, r.decisions.balance, l)
-		if !r.decisions.rendering.makes(r.network.picture) && r.network.picture != nil { // not what the job made likely
+		if !r.decisions.rendering.makes(r.network.picture) && r.network.picture != nil { // a stage that the job did not tell of
 			r.network.picture, r.planned = nil, false
 		}
 	}
