@@ -233,12 +233,12 @@ func FuzzS3Record(f *testing.F) {
 	r.Complete()
 	f.Add(r.Encode())
 	f.Add([]byte(`{"output":"../../etc/x","named":{"version":1}}`))
+	b, err := s3.Open(context.Background(), "s3://bucket", s3.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	s := OpenS3(b, "")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := s3.Open(context.Background(), "s3://bucket", s3.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := OpenS3(b, "")
 		server.Put(placeOf(r.Key)+".json", data)
 		server.Put(recordName("a.png"), data)
 		if got, err := s.Receipt(context.Background(), r.Key); err == nil && (got == nil || got.Key != r.Key || got.Facts().Key() != r.Key) {

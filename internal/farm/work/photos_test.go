@@ -2,9 +2,13 @@ package work
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"enhance/internal/farm"
@@ -89,4 +93,30 @@ func TestS3Photos(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}
+}
+
+// failing is photos that cannot be had at first.
+type failing struct {
+	Photos
+	errs []error
+}
+
+func (p *failing) Fetch(ctx context.Context, t *farm.Task) (*Photo, error) {
+	if len(p.errs) > 0 {
+		err := p.errs[0]
+		p.errs = p.errs[1:]
+		return nil, err
+	}
+	return p.Photos.Fetch(ctx, t)
+}
+
+// TestStandStill: an object store that is away and a full disk of the worker are no attempts,
+// of which two would give the photo up.
+func TestStandStill(t *testing.T) {
+	t.Parallel()
+	f := newFarm(t, "a")
+	f.worker("w", &fakeMaker{}, func(o *Options) {
+		o.Photos = &failing{o.Photos, []error{fmt.Errorf("%w: no answer", store.ErrUnavailable), &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}}}
+	})()
+	f.check(0, "a")
 }

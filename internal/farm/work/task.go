@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"enhance/internal/farm"
@@ -91,6 +92,9 @@ func (w *worker) failure(ctx context.Context, l *queue.Lease, err error) *farm.F
 		return &farm.Failure{Kind: farm.Stopped, Reason: "the worker was told to end"}
 	case errors.Is(err, store.ErrFull):
 		return w.noteFull(err.Error())
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT): // of a copy on its way
+		w.standStill("this worker's disk is full", err.Error()+": the worker waits for room on its own disk")
+		return fail(farm.Full, farm.IO)
 	case errors.Is(err, store.ErrUnavailable):
 		w.standStill("the store cannot be used", err.Error()+": the worker waits")
 		return fail(farm.Cut, farm.IO)
@@ -145,7 +149,7 @@ func (w *worker) noteRoom() {
 	w.full = time.Time{}
 	w.mu.Unlock()
 	if was {
-		w.Tell("the store of results takes results again")
+		w.Tell("the worker goes on")
 	}
 }
 
