@@ -25,7 +25,6 @@ type quantParams struct {
 	steps []float32
 	zeros []int64
 	typ   onnx.Type // of the codes
-	axis  int       // of several steps
 }
 
 // codeRange is the range of the codes of a type.

@@ -170,5 +170,5 @@ func (b *Bucket) Probe(ctx context.Context, name string) error {
 		}
 	}
 	return &Error{Op: "publish in", URL: b.String(), Kind: Unusable,
-		Err: fmt.Errorf("the store replaces objects in spite of If-None-Match, by which results are published once: choose another store, or a folder or nats:")}
+		Err: fmt.Errorf("the store replaces objects in spite of If-None-Match, by which results are published once: choose another store, or a folder, or the objects of a farm")}
 }
