@@ -354,9 +354,12 @@ func FuzzAsk(f *testing.F) {
 	}
 	w := worker(f, Options{Server: s})
 	l := take(f, w, 0)
-	service := &Service{Queue: q, dir: f.TempDir(), slots: make(chan struct{}, 1), secret: []byte("x"), consumers: map[Offer]jetstream.Consumer{}, known: map[string]*farm.Order{}}
+	service := &Service{Queue: q, dir: f.TempDir(), slots: make(chan struct{}, 1), secret: []byte("x"), consumers: map[Offer]jetstream.Consumer{}, known: map[string]*farm.Order{}, uploads: map[string]time.Time{}}
 	var err error
 	if service.results, err = store.OpenObjects(f.Context(), q.js, f.TempDir()); err != nil {
+		f.Fatal(err)
+	}
+	if service.dead, err = q.js.Stream(f.Context(), deadStream); err != nil {
 		f.Fatal(err)
 	}
 	l.held.Proof = service.prove(l.held.Ack, l.Task)

@@ -22,6 +22,7 @@ type Service struct {
 	*Queue
 	secret  []byte // proves leases
 	results *store.Objects
+	dead    jetstream.Stream
 	dir     string // of uploads
 
 	slots chan struct{} // requests in work
@@ -31,8 +32,8 @@ type Service struct {
 	cancelled map[string]bool
 	known     map[string]*farm.Order
 	offered   []Offer
-	asked     time.Time // when JetStream was last asked for offers
-	tidied    time.Time // when uploads were last looked through
+	asked     time.Time            // when JetStream was last asked for offers
+	uploads   map[string]time.Time // when the last part of each came
 }
 
 const (
@@ -47,13 +48,16 @@ const (
 // into the farm's own store.
 func (q *Queue) ServeWorkers(ctx context.Context, dir string) error {
 	s := &Service{Queue: q, dir: filepath.Join(dir, "uploads"), slots: make(chan struct{}, serviceSlots),
-		consumers: map[Offer]jetstream.Consumer{}, cancelled: map[string]bool{}, known: map[string]*farm.Order{}}
+		consumers: map[Offer]jetstream.Consumer{}, cancelled: map[string]bool{}, known: map[string]*farm.Order{}, uploads: map[string]time.Time{}}
 	if err := errors.Join(os.RemoveAll(s.dir), os.MkdirAll(s.dir, 0o700)); err != nil {
 		return err
 	}
 	var err error
 	if s.results, err = store.OpenObjects(ctx, q.js, s.dir); err != nil {
 		return failed("open the store of results", err)
+	}
+	if s.dead, err = q.js.Stream(ctx, deadStream); err != nil {
+		return failed("open the list of the dead", err)
 	}
 	if s.secret, err = q.serviceSecret(ctx); err != nil {
 		return err

@@ -65,7 +65,7 @@ func (s *Service) answerPut(_ context.Context, r *ask, _ *answer) error {
 	if !farm.IsID(r.Name) {
 		return refused("an upload has no name")
 	}
-	s.tidy()
+	s.tidy(r.Name)
 	flags := os.O_WRONLY
 	if r.Next == 0 {
 		flags |= os.O_CREATE | os.O_EXCL
@@ -86,26 +86,25 @@ func (s *Service) answerPut(_ context.Context, r *ask, _ *answer) error {
 
 func (s *Service) upload(name string) string { return filepath.Join(s.dir, name) }
 
-// tidy removes uploads whose workers are gone.
-func (s *Service) tidy() {
+// tidy notes that a part of an upload came, and removes uploads whose workers are gone.
+func (s *Service) tidy(name string) {
 	s.mu.Lock()
-	due := time.Since(s.tidied) > uploadLife/4
-	if due {
-		s.tidied = time.Now()
-	}
-	s.mu.Unlock()
-	if !due {
-		return
-	}
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > uploadLife {
-			os.Remove(s.upload(e.Name()))
+	defer s.mu.Unlock()
+	s.uploads[name] = time.Now()
+	for other, last := range s.uploads {
+		if time.Since(last) > uploadLife {
+			delete(s.uploads, other)
+			os.Remove(s.upload(other))
 		}
 	}
+}
+
+// dropUpload removes an upload.
+func (s *Service) dropUpload(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.uploads, name)
+	os.Remove(s.upload(name))
 }
 
 // answerPublish makes an upload the result that its receipt names, if it has the bytes that
@@ -115,7 +114,7 @@ func (s *Service) answerPublish(ctx context.Context, r *ask, a *answer) error {
 		return refused("it has no upload or no receipt")
 	}
 	path := s.upload(r.Name)
-	defer os.Remove(path)
+	defer s.dropUpload(r.Name)
 	if _, err := farm.ParseReceipt(r.Receipt.Encode()); err != nil {
 		return refused("%v", err)
 	}

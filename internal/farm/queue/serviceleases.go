@@ -231,11 +231,20 @@ func (s *Service) answerDone(ctx context.Context, r *ask, _ *answer) error {
 	if err == nil {
 		err = s.forgetAttempts(ctx, r.Held.Task)
 	}
-	dead, derr := s.js.Stream(ctx, deadStream)
-	if derr == nil {
-		derr = dead.Purge(ctx, jetstream.WithPurgeSubject(deadSubject(r.Held.Task.Order, r.Held.Task.ID())))
+	return errors.Join(err, s.unbury(ctx, r.Held.Task))
+}
+
+// unbury takes a photo off the list of the dead, if it is on it.
+func (s *Service) unbury(ctx context.Context, t *farm.Task) error {
+	subject := deadSubject(t.Order, t.ID())
+	_, err := s.dead.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil
 	}
-	return errors.Join(err, failed("take a photo off the list of the dead", derr))
+	if err == nil {
+		err = s.dead.Purge(ctx, jetstream.WithPurgeSubject(subject))
+	}
+	return failed("take a photo off the list of the dead", err)
 }
 
 // checkReceipt refuses a receipt that cannot be that of a task's result. Whether the picture
