@@ -257,11 +257,19 @@ func (s *Session) fitPicture(rows, cols int) (h, w int, ok bool, err error) {
 		return 0, 0, false, nil
 	}
 	f, err := s.imported.fit(rows, cols)
-	if err != nil {
+	if err == nil {
+		s.model = f.Net.Model
+		return f.H, f.W, true, nil
+	}
+	net, exact := s.imported.At(rows, cols) // a classifier, whose result is no picture
+	if exact == nil {
+		_, exact = net.Model.Graph.Shapes(rows, cols)
+	}
+	if exact != nil {
 		return 0, 0, false, err
 	}
-	s.model = f.Net.Model
-	return f.H, f.W, true, nil
+	s.model = net.Model
+	return rows, cols, true, nil
 }
 
 // forRAW refuses networks that do not say how a RAW photo becomes their input.

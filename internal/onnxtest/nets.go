@@ -10,20 +10,25 @@ import (
 // This file writes whole networks from papers with weights from a seed, in place of trained ones.
 
 // Whole are the networks of [WholeNet] and the sides of their inputs.
-var Whole = map[string]int{"alexnet": 224, "vgg16": 224, "resnet34": 224, "mobilenet": 224, "mobilenetv2": 224, "srvgg": 32}
+var Whole = map[string]int{"alexnet": 224, "overfeat": 231, "vgg16": 224, "vgg19": 224, "inception": 224, "resnet34": 224, "resnet50": 224, "mobilenet": 224, "mobilenetv2": 224, "srvgg": 32}
 
 // WholeNet is a network by name with a divisor-th of its published channels, nil if there is none:
 //
 //	alexnet      Krizhevsky 2014, "One weird trick", as torchvision has it, with LRN as in 2012
+//	overfeat     Sermanet et al. 2014, the fast model
 //	vgg16        Simonyan and Zisserman 2015, configuration D
+//	vgg19        the same, configuration E
+//	inception    Szegedy et al. 2015: GoogLeNet
 //	resnet34     He et al. 2016, batch norms included
+//	resnet50     the same, with bottlenecks
 //	mobilenet    Howard et al. 2017: depthwise and 1×1 convolutions, batch norms, ReLU6
 //	mobilenetv2  Sandler et al. 2018: inverted residuals, linear bottlenecks
 //	srvgg        Real-ESRGAN's SRVGGNetCompact: 64 channels, 16 convolutions, PReLU, ×4
 //
-// The first five make 1,000 logits.
+// All but the last make 1,000 logits.
 func WholeNet(name string, divisor int, seed uint64) *Net {
-	build := map[string]func(*wholeNet){"alexnet": alexNet, "vgg16": vgg16, "resnet34": resNet34, "mobilenet": mobileNet, "mobilenetv2": mobileNetV2, "srvgg": srvgg}[name]
+	build := map[string]func(*wholeNet){"alexnet": alexNet, "overfeat": overFeat, "vgg16": vgg16, "vgg19": vgg19, "inception": inception,
+		"resnet34": resNet34, "resnet50": resNet50, "mobilenet": mobileNet, "mobilenetv2": mobileNetV2, "srvgg": srvgg}[name]
 	if build == nil {
 		return nil
 	}
@@ -158,7 +163,16 @@ func alexNet(b *wholeNet) {
 }
 
 func vgg16(b *wholeNet) {
-	for _, c := range []int{64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0} {
+	vgg(b, 64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)
+}
+
+func vgg19(b *wholeNet) {
+	vgg(b, 64, 64, 0, 128, 128, 0, 256, 256, 256, 256, 0, 512, 512, 512, 512, 0, 512, 512, 512, 512, 0)
+}
+
+// vgg has convolutions to those channels, and a pooling for 0.
+func vgg(b *wholeNet, channels ...int) {
+	for _, c := range channels {
 		if c == 0 {
 			b.maxPool(2, 2, 0)
 			continue

@@ -67,7 +67,7 @@ type translation struct {
 	g       *onnx.Graph
 	made    map[string]bool // blobs
 	l       *layer          // the current one
-	parts   int             // names made for it
+	parts   int             // names made for values within layers
 }
 
 var translators map[string]func(*translation) error
@@ -89,7 +89,7 @@ func init() {
 }
 
 func (t *translation) layer(l *layer) error {
-	t.l, t.parts = l, 0
+	t.l = l
 	do := translators[l.kind]
 	if do == nil {
 		return l.refuse("layers of this kind are not read; docs/onnx.md lists those that are")
@@ -144,7 +144,7 @@ func (t *translation) node(op string, a attrs, out string, in ...string) string 
 	return out
 }
 
-// part is a name for a value within the layer. A blob's name holds no space.
+// part is a name for a value within the layer. A blob's name holds no space, and layers may have the same name.
 func (t *translation) part() string {
 	t.parts++
 	return fmt.Sprintf("%s part %d", t.l.name, t.parts)
