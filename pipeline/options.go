@@ -176,6 +176,9 @@ type Output struct {
 	Path      string
 	Writer    io.Writer
 	Overwrite bool
+	// File, if not nil and without a Writer, is an empty file that is open and gets the
+	// picture. The caller gives it its name once the run has succeeded, which Path only says.
+	File io.WriteSeeker
 	// DirToCome says of a dry run that Path's directory is not there and would be made
 	// first; otherwise a Path that cannot be made fails as in a run.
 	DirToCome bool

@@ -17,26 +17,30 @@ type target struct {
 	ctx  context.Context
 	mu   sync.Mutex
 	w    io.Writer
-	file *atomicfile.File // nil for a stream
+	seek io.Seeker        // nil for a stream
+	file *atomicfile.File // nil unless the run makes the file and names it
 	over bool             // aborted
 }
 
-// openTarget makes the file, which must be none of keep, or takes the stream.
+// openTarget makes the file, which must be none of keep, or takes the stream or the open file.
 func openTarget(ctx context.Context, o *Output, keep []string) (*target, error) {
-	if o.Writer != nil {
+	switch {
+	case o.Writer != nil:
 		return &target{ctx: ctx, w: o.Writer}, nil
+	case o.File != nil:
+		return &target{ctx: ctx, w: o.File, seek: o.File}, nil
 	}
 	f, err := atomicfile.Create(o.Path, atomicfile.Options{Overwrite: o.Overwrite, Keep: keep})
 	if err != nil {
 		return nil, err
 	}
-	return &target{ctx: ctx, w: f, file: f}, nil
+	return &target{ctx: ctx, w: f, seek: f, file: f}, nil
 }
 
 // check reports what would keep openTarget from making the file, of an output that
 // names one, and writes nothing.
 func (o *Output) check(keep []string) error {
-	if o.Writer != nil || o.Path == "" || o.DirToCome {
+	if o.Writer != nil || o.File != nil || o.Path == "" || o.DirToCome {
 		return nil
 	}
 	return atomicfile.Check(o.Path, atomicfile.Options{Overwrite: o.Overwrite, Keep: keep})
@@ -58,7 +62,7 @@ func (t *target) Write(p []byte) (int, error) {
 func (t *target) Seek(offset int64, whence int) (int64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.file.Seek(offset, whence)
+	return t.seek.Seek(offset, whence)
 }
 
 func (t *target) commit() error {
@@ -123,7 +127,7 @@ func newEncoder(t *target, o *Output, head imgio.Header) (imgio.RowWriter, error
 	case JPEG:
 		return imgio.NewJPEG(t, head, o.Quality, o.Subsampling.kind())
 	case TIFF:
-		if t.file == nil {
+		if t.seek == nil {
 			return imgio.NewTIFF(onlyWriter{t}, head, imgio.TIFFNone) // a stream cannot seek
 		}
 		return imgio.NewTIFF(t, head, imgio.TIFFDeflate)

@@ -34,7 +34,7 @@ var commands []*command
 func init() {
 	commands = []*command{
 		{name: develop, summary: "develop photos", usage: []string{"PHOTO... [-o PATH] [FLAGS]"}, about: developAbout, run: runDevelop, files: true},
-		applyCommand, classifyCommand, compareCommand, watchCommand, inspectCommand, explainCommand, planTableCommand, tuneCommand, selftestCommand,
+		applyCommand, classifyCommand, compareCommand, watchCommand, serveCommand, inspectCommand, explainCommand, planTableCommand, tuneCommand, selftestCommand,
 		{name: "model", summary: "convert weights, describe a network, run one on a tensor"},
 		modelInfoCommand, modelImportCommand, modelRunCommand,
 		{name: "bench", minor: true, summary: "time networks, convolutions and matrix products"},

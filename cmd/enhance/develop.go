@@ -49,25 +49,33 @@ func runDevelop(c *call) error {
 		return err
 	}
 	defer o.page.close()
-	c.tellNotices(c.verbose)
-	c.compileApart()
-	c.set.Profiler = o.times.profiler
-	pb, err := pipeline.NewBatch(c.set)
+	made, err := o.makers()
 	if err != nil {
 		return err
 	}
-	b := &batch{order: o, makers: pb, targets: ts, many: len(ts) > 1 || o.batch(), outcomes: newOutcomes(len(ts))}
+	b := &batch{order: o, makers: made, targets: ts, many: len(ts) > 1 || o.batch(), outcomes: newOutcomes(len(ts))}
 	if b.receipts, err = o.openReceipts(); err != nil {
 		return err
 	}
 	defer b.receipts.close()
 	ctx, stop := interruptibleWith(c.env, b.abandon)
 	defer stop()
-	defer pb.Close()
+	defer made.Close()
 	if code := b.run(ctx); code != exitOK {
 		return ended(code)
 	}
 	return nil
+}
+
+// makers are what develops the order's photos: a server, if there is one for them.
+func (o *order) makers() (makers, error) {
+	o.tellNotices(o.verbose)
+	o.compileApart()
+	o.set.Profiler = o.times.profiler
+	if s := o.server(); s != nil {
+		return s, nil
+	}
+	return pipeline.NewBatch(o.set)
 }
 
 // boundHeap lets the collector of garbage know how much memory there may be, or
@@ -85,7 +93,7 @@ func boundHeap(b pipeline.Budget) {
 // batch develops photos.
 type batch struct {
 	*order
-	makers  *pipeline.Batch
+	makers  makers
 	targets []target
 	many    bool
 

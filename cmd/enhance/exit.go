@@ -76,6 +76,10 @@ func status(err error) int {
 	if errors.As(err, &u) {
 		return exitUsage
 	}
+	var served *servedError
+	if errors.As(err, &served) {
+		return served.status
+	}
 	if errors.As(err, new(*addressError)) {
 		return exitBudget
 	}
@@ -103,7 +107,10 @@ func message(err error, photo string) string {
 	}
 	text := err.Error()
 	named := errors.As(err, &at) || photo == ""
+	var served *servedError
 	switch {
+	case errors.As(err, &served):
+		named = true
 	case errors.Is(err, atomicfile.ErrExists) && errors.As(err, &file):
 		text, named = file.Path+": exists already: choose another name, or give -y to replace it", true
 	case errors.As(err, &file):

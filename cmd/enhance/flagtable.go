@@ -232,7 +232,9 @@ var flagTable = []flag{
 		to:   func(o *options) any { return &o.help }},
 }
 
-func init() { flagTable = withWatch(withFarm(slices.Concat(flagTable, studyFlags, reportFlags))) }
+func init() {
+	flagTable = withServer(withWatch(withFarm(slices.Concat(flagTable, studyFlags, reportFlags, serverFlags))))
+}
 
 // words makes a completion of fixed words.
 func words(all ...string) func() []string { return func() []string { return all } }

@@ -38,7 +38,7 @@ var farmSettings = []string{
 // none.
 var farmLeaves = []string{
 	"input", "recursive", "from", "shard", "output", "overwrite", "skip-existing", "device", "list-devices", "mem", "host-mem", "jobs", "device-profile",
-	"dry-run", "json", "verbose", "quiet", "version", "help", "reference", "min-psnr", "profile", "plan-svg", "no-tune", "report",
+	"dry-run", "json", "verbose", "quiet", "version", "help", "reference", "min-psnr", "profile", "plan-svg", "no-tune", "report", "socket", "no-server",
 }
 
 // isSetting reports whether a flag of the main command is a setting of orders.

@@ -62,3 +62,40 @@ func interruptibleWith(e *env, abandon func() bool) (ctx context.Context, stop f
 		cancel()
 	}
 }
+
+// orderlyStop returns a context that ends with the first request to stop, and one that ends with
+// the second; then abandon removes unfinished files and the program ends.
+func (c *call) orderlyStop(abandon func()) (taking, working context.Context, stop func()) {
+	taking, stopTaking := context.WithCancel(context.Background())
+	working, stopWorking := context.WithCancel(context.Background())
+	signals, done := make(chan os.Signal, 2), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+			c.note("ending when the photos in hand are done; once more ends at once")
+			stopTaking()
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+		case <-done:
+			return
+		}
+		stopWorking()
+		select {
+		case <-done:
+		case <-time.After(stopTime):
+			abandon()
+			fmt.Fprintln(c.stderr, "\nenhance: interrupted")
+			os.Exit(exitInterrupted)
+		}
+	}()
+	return taking, working, func() {
+		signal.Stop(signals)
+		close(done)
+		stopTaking()
+		stopWorking()
+	}
+}

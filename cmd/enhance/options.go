@@ -29,6 +29,10 @@ type options struct {
 	// watch
 	poll float64
 
+	// a server
+	socket   string
+	noServer bool
+
 	// colour and noise
 	resize, lens, wb, tone, dcp, look, exposure, sharpen, denoise, noise, defects string
 

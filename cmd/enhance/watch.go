@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -249,41 +248,4 @@ func (w *watch) done(i int, rep *pipeline.Report, err error) {
 		}
 	}
 	w.lines.noted, w.lines.order = map[string][]string{}, nil
-}
-
-// orderlyStop returns a context that ends with the first request to stop, and one that ends with
-// the second; then abandon removes unfinished files and the program ends.
-func (w *watch) orderlyStop(abandon func()) (watching, working context.Context, stop func()) {
-	watching, stopWatching := context.WithCancel(context.Background())
-	working, stopWorking := context.WithCancel(context.Background())
-	signals, done := make(chan os.Signal, 2), make(chan struct{})
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		select {
-		case <-signals:
-			w.note("ending when the photos in hand are done; once more ends at once")
-			stopWatching()
-		case <-done:
-			return
-		}
-		select {
-		case <-signals:
-		case <-done:
-			return
-		}
-		stopWorking()
-		select {
-		case <-done:
-		case <-time.After(stopTime):
-			abandon()
-			fmt.Fprintln(w.stderr, "\nenhance: interrupted")
-			os.Exit(exitInterrupted)
-		}
-	}()
-	return watching, working, func() {
-		signal.Stop(signals)
-		close(done)
-		stopWatching()
-		stopWorking()
-	}
 }

@@ -109,6 +109,16 @@ type File struct {
 	done      bool
 }
 
+// Descriptor is the open file for another process to write to, nil if there is none to pass.
+// What it writes there is what Commit names.
+func (f *File) Descriptor() *os.File {
+	if f.done || f.failed != nil {
+		return nil
+	}
+	file, _ := f.out.(*os.File)
+	return file
+}
+
 // newUnnamed is a variable for tests of systems without such files.
 var newUnnamed = openUnnamed
 

@@ -34,7 +34,8 @@ type Report struct {
 	Reference *Reference `json:"reference,omitempty"`
 	Warnings  []string   `json:"warnings,omitempty"`
 	DryRun    bool       `json:"dry_run,omitempty"`
-	Seen      *Seen      `json:"-"` // nil unless asked for
+	Server    int        `json:"server_pid,omitempty"` // of the process that made the picture, if it was another
+	Seen      *Seen      `json:"-"`                    // nil unless asked for
 }
 
 // Output describes the picture.
