@@ -10,7 +10,7 @@ import (
 // list that ends in "..." may have more.
 func TestComplete(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                              "apply classify compare watch inspect explain plan-table tune selftest model bench eval farm help version completion man :files",
+		"":                              "apply classify compare watch serve inspect explain plan-table tune selftest model bench eval farm help version completion man :files",
 		"pl":                            "plan-table :files",
 		"model ":                        "info import run",
 		"model i":                       "info import",

@@ -304,7 +304,7 @@ func (c *client) result(j *pipeline.Job, r *serve.Result) (*pipeline.Report, err
 		return rep, nil
 	}
 	text := r.Message
-	if r.Status == exitBudget {
+	if r.Status == exitBudget && !c.order.given["mem"] {
 		text += fmt.Sprintf(" (the memory is that of the server, pid %d: --no-server develops without it)", c.pid)
 	}
 	return rep, &servedError{r.Status, text}

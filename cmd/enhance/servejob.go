@@ -100,7 +100,10 @@ func (s *server) newJob(conn *serve.Conn, r serve.Request, photo, picture *os.Fi
 	if err := o.parseFlags(r.Args); err != nil {
 		return nil, err
 	}
-	if len(o.args) > 0 {
+	switch {
+	case o.help || o.version: // after which parsing looks at no other flag
+		return nil, usagef("--help and --version are not for a server")
+	case len(o.args) > 0:
 		return nil, usagef("%q is no flag", o.args[0])
 	}
 	for _, f := range flagsOf(develop) {
