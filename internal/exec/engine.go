@@ -245,7 +245,7 @@ func (e *Engine) launch(i, y0, y1 int) error {
 	case fuse.MaxPool:
 		return e.ops.MaxPool(src[0], dst, y0, y1)
 	case fuse.Upsample:
-		return e.ops.Upsample(src[0], dst, y0, y1, s.AlignCorners)
+		return e.ops.Upsample(src[0], res, dst, y0, y1, s.AlignCorners)
 	case fuse.Shuffle:
 		return e.ops.Shuffle(src[0], dst, y0, y1)
 	case fuse.Pointwise:

@@ -137,6 +137,20 @@ func windowAttention() *model.Graph {
 	}, Out: 10}
 }
 
+// enlarged is the end of networks that enlarge: a depth to space and the picture itself, every sample
+// repeated.
+func enlarged(factor int, outermost bool, rounding model.Rounding) *model.Graph {
+	r := model.Resize{Mode: model.ResizeNearest, Coordinates: model.CoordAsymmetric, Rounding: rounding, NumH: factor, DenH: 1, NumW: factor, DenW: 1}
+	return &model.Graph{Nodes: []model.Node{
+		{Name: "in", Op: model.OpInput, C: 3},
+		{Name: "first", Op: model.OpConv, In: []int{0}, C: 3 * factor * factor, K: 3, Pad: model.PadZero, Weight: "f.w", Bias: "f.b"},
+		{Name: "shuffle", Op: model.OpDepthToSpace, In: []int{1}, Factor: factor, CRD: outermost},
+		{Name: "base", Op: model.OpResize, In: []int{0}, Resize: r},
+		{Name: "sum", Op: model.OpAdd, In: []int{3, 2}},
+		{Name: "last", Op: model.OpConv, In: []int{4}, C: 2, K: 3, Pad: model.PadZero, Weight: "l.w", Bias: "l.b"},
+	}, Out: 4 + factor%2}
+}
+
 // TestForeignOperations runs every operation of imported networks under every kind of plan:
 // the bytes are the same, the peak is that predicted, and the result is the reference's.
 func TestForeignOperations(t *testing.T) {
@@ -148,6 +162,8 @@ func TestForeignOperations(t *testing.T) {
 		graphs[fmt.Sprintf("attention %d", r)] = attention(r)
 	}
 	graphs["windows"] = windowAttention()
+	graphs["0 enlarged by 2"], graphs["enlarged by 3"] = enlarged(2, true, model.RoundFloor), enlarged(3, false, model.RoundFloor)
+	graphs["enlarged by others' samples"] = enlarged(2, false, model.RoundCeil)
 	dev := convtest.Device(t)
 	for k, name := range slices.Sorted(maps.Keys(graphs)) {
 		if testing.Short() && k%5 != 0 {

@@ -106,3 +106,41 @@ func TestForeignRows(t *testing.T) {
 		}
 	}
 }
+
+// TestJoinEnlarged counts the steps of the end of a network that enlarges: the sum is one with what it
+// sums only where that is read by nobody else and repeats samples as often as blocks are wide.
+func TestJoinEnlarged(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(g *model.Graph)
+		steps  int
+	}{
+		{"sum", func(*model.Graph) {}, 2},
+		{"turned round", func(g *model.Graph) { g.Nodes[4].In = []int{2, 3} }, 2},
+		{"other samples", func(g *model.Graph) { g.Nodes[3].Resize.Rounding = model.RoundCeil }, 4},
+		{"between samples", func(g *model.Graph) { g.Nodes[3].Resize.Mode = model.ResizeLinear }, 4},
+		{"read twice", func(g *model.Graph) {
+			g.Nodes = append(g.Nodes, model.Node{Name: "more", Op: model.OpAdd, In: []int{4, 3}})
+			g.Out = 5
+		}, 5},
+	} {
+		g := &model.Graph{Nodes: []model.Node{
+			{Name: "in", Op: model.OpInput, C: 3},
+			{Name: "first", Op: model.OpConv, In: []int{0}, C: 12, K: 3, Pad: model.PadZero, Weight: "w", Bias: "b"},
+			{Name: "shuffle", Op: model.OpDepthToSpace, In: []int{1}, Factor: 2},
+			{Name: "base", Op: model.OpResize, In: []int{0}, Resize: model.Resize{Mode: model.ResizeNearest, Coordinates: model.CoordAsymmetric, Rounding: model.RoundFloor, NumH: 2, DenH: 1, NumW: 2, DenW: 1}},
+			{Name: "sum", Op: model.OpAdd, In: []int{3, 2}},
+		}, Out: 4}
+		c.change(g)
+		p, err := fuse.Fuse(g, 5, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Steps) != c.steps {
+			t.Errorf("%s: %d steps, want %d", c.name, len(p.Steps), c.steps)
+		}
+		if s := p.Steps[len(p.Steps)-1]; c.steps == 2 && (s.Kind != fuse.Apply || len(s.Src) != 2 || p.Tensors[s.Src[1].Tensor].C != 3) {
+			t.Errorf("%s: the last step is %+v", c.name, s)
+		}
+	}
+}

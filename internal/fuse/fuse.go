@@ -31,6 +31,7 @@ func Fuse(g *model.Graph, h, w int) (*Program, error) {
 	}
 	f.p.Input = f.val[0][0].Tensor
 	f.p.Output = f.output()
+	f.p.joinSums()
 	f.p.storeCodes()
 	return f.p, nil
 }

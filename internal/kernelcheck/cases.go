@@ -45,6 +45,9 @@ func operations(a conv.Arithmetic) (all []testCase, err error) {
 	add("max pool", 5, 14, 38, func(b *model.Builder) int { return b.MaxPool("pool", 0) })
 	add("upsample", 5, 13, 37, func(b *model.Builder) int { return b.Upsample("up", 0, false) })
 	add("upsample, corners aligned", 5, 13, 37, func(b *model.Builder) int { return b.Upsample("up", 0, true) })
+	add("upsample and sum", 5, 12, 36, func(b *model.Builder) int {
+		return b.Add("sum", b.Upsample("up", b.MaxPool("pool", 0), false), 0)
+	})
 	add("pixel shuffle", 12, 13, 37, func(b *model.Builder) int { return b.PixelShuffle("shuffle", 0) })
 	add("instance norm", 7, 13, 37, func(b *model.Builder) int {
 		return b.LeakyReLU("leaky", b.InstanceNorm("norm", "norm", 0, eps), slope)

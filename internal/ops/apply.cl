@@ -99,8 +99,8 @@ static int apply_outside(int i, int n, int pad) {
     return i < n ? i : period - i;
 }
 
-// Moves samples. kind 0 crops: p is top, left and the strides; 1 pads: top, left, mode; 2 and 3
-// are depth to space and back: the side of blocks, and whether the channel is outermost.
+// Moves samples. kind 0 crops: p is top, left and the strides; 1 pads: top, left, mode; 2 is space
+// to depth: the side of blocks, and whether the channel is outermost.
 __kernel void apply_move(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0, int kind, int4 p, float value) {
     const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
     if (x >= R_W(rd)) return;
@@ -111,10 +111,6 @@ __kernel void apply_move(__global const data_t *src, ring_t rs, __global data_t 
     } else if (kind == 1) {
         sy = apply_outside(y - p.x, R_H(rs), p.z);
         sx = apply_outside(x - p.y, R_W(rs), p.z);
-    } else if (kind == 2) {
-        sy = y / p.x;
-        sx = x / p.x;
-        sc = p.y ? c * p.x * p.x + y % p.x * p.x + x % p.x : (y % p.x * p.x + x % p.x) * R_C(rd) + c;
     } else {
         const int f = p.x, place = p.y ? c % (f * f) : c / R_C(rs);
         sc = p.y ? c / (f * f) : c % R_C(rs);
@@ -123,6 +119,29 @@ __kernel void apply_move(__global const data_t *src, ring_t rs, __global data_t 
     }
     const float v = sy < 0 || sx < 0 ? value : LD1(LINE_OF(src, rs, sc, sy), sx);
     put(LINE_OF(dst, rd, c, y), x, R_W(rd), v);
+}
+
+// Depth to space, and the sum with base where that is not null: blocks of side by side columns of dst
+// come from as many channels of src. crd: the channel is outermost. base has the planes of src and is
+// enlarged by repeating its samples.
+__kernel void apply_shuffle(__global const data_t *src, ring_t rs, __global const data_t *base, ring_t rb, __global data_t *dst, ring_t rd, int y0, int side, int crd) {
+    const int x = 8 * (int)get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
+    if (x >= R_W(rd)) return;
+    const int row = y / side, i = y - row * side, step = crd ? 1 : R_C(rd);
+    int from = x / side, j = x - from * side; // the column of src, and that of the block
+    __global const data_t *line = LINE_OF(src, rs, crd ? (c * side + i) * side : i * side * R_C(rd) + c, row);
+    __global const data_t *plain = base ? LINE_OF(base, rb, c, row) : src;
+    float v[8];
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        v[k] = LD1(line + (size_t)(j * step) * R_PITCH(rs), from);
+        if (base) v[k] += LD1(plain, from);
+        if (++j == side) {
+            j = 0;
+            from++;
+        }
+    }
+    put8(LINE_OF(dst, rd, c, y), x, R_W(rd), (float8)(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]));
 }
 
 // Pooling by any window: k is its sides and strides, d the dilations, top and left.

@@ -125,7 +125,7 @@ type Applier struct {
 // NewApplier takes the kernels from a program built with ApplySource.
 func NewApplier(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Applier, error) {
 	a := &Applier{caps: c, q: q, kernels: map[string]*clrt.Kernel{}}
-	for _, name := range []string{"apply_map", "apply_channel", "apply_binary", "apply_move", "apply_pool", "apply_across", "apply_resize", "apply_rearrange", "apply_matmul", "apply_row_reduce", "apply_merge",
+	for _, name := range []string{"apply_map", "apply_channel", "apply_binary", "apply_move", "apply_shuffle", "apply_pool", "apply_across", "apply_resize", "apply_rearrange", "apply_matmul", "apply_row_reduce", "apply_merge",
 		"codes_quantize", "codes_number", "codes_dequantize"} {
 		k, err := p.Kernel(name)
 		if err != nil {
@@ -194,16 +194,16 @@ func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params
 	case model.OpPad:
 		kernel = "move"
 		args.Ring(dst).Int(y0, 1).Int4(w.Top, w.Left, int(n.Pad), 0).Float(n.Alpha)
-	case model.OpDepthToSpace, model.OpSpaceToDepth:
+	case model.OpDepthToSpace:
+		kernel, side = "shuffle", 8
+		var base planar.Ring
+		if len(src) == 2 {
+			base = src[1]
+		}
+		args.Ring(base).Ring(dst).Int(y0, n.Factor, outermost(n))
+	case model.OpSpaceToDepth:
 		kernel = "move"
-		kind, crd := 2, 0
-		if n.Op == model.OpSpaceToDepth {
-			kind = 3
-		}
-		if n.CRD {
-			crd = 1
-		}
-		args.Ring(dst).Int(y0, kind).Int4(n.Factor, crd, 0, 0).Float(0)
+		args.Ring(dst).Int(y0, 2).Int4(n.Factor, outermost(n), 0, 0).Float(0)
 	case model.OpPool:
 		kernel = "pool"
 		args.Ring(dst).Int(y0).Int4(w.KH, w.KW, w.StrideH, w.StrideW).Int4(w.DilationH, w.DilationW, w.Top, w.Left).Int(w.Bottom, w.Right, int(n.Reduce)).Float(n.Power)
@@ -238,6 +238,14 @@ func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params
 func CodesOf(n *model.Node) (q conv.Quantizer, least float32) {
 	low, _ := n.Codes()
 	return conv.Quantizer{Inverse: n.Inverse(), Zero: n.Zero - low}, float32(low)
+}
+
+// outermost is 1 if the channel is outermost in the order of n's blocks.
+func outermost(n *model.Node) int {
+	if n.CRD {
+		return 1
+	}
+	return 0
 }
 
 // launch starts a kernel over items, the first along lines.

@@ -23,7 +23,14 @@ static void store8(__global data_t *p, float8 v) {
     vstore_half8(v, 0, (half *)&u);
     *(__global uint4 *)p = u;
 }
+// Numbers as they are once they are stored.
+static float8 stored8(float8 v) {
+    uint4 u;
+    vstore_half8(v, 0, (half *)&u);
+    return vload_half8(0, (const half *)&u);
+}
 #else
+static float8 stored8(float8 v) { return v; }
 static float4 load4(__global const data_t *p) { return *(__global const float4 *)p; }
 static float8 load8(__global const data_t *p) { return *(__global const float8 *)p; }
 static void store4(__global data_t *p, float4 v) { *(__global float4 *)p = v; }

@@ -1,7 +1,7 @@
 // Steps that are not convolutions: pooling, enlargement, pointwise arithmetic,
 // pixel shuffle. Dimension 0 of the work-items is the column, 1 the channel, 2 the
-// row; a work-item makes eight samples side by side (the shuffle: one), which makes
-// wide loads and stores. Expects the prelude and lines.cl.
+// row; a work-item makes eight samples side by side, which makes wide loads and
+// stores. Expects the prelude and lines.cl.
 
 // Maximum of each 2×2 block.
 __kernel void ops_max_pool(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0) {
@@ -43,8 +43,9 @@ static float8 clamped8(__global const data_t *line, int m, int n) {
 }
 
 // Bilinear ×2: columns first, then rows. Outputs 2m and 2m+1 lie between columns
-// m-1 and m, and m and m+1 (see enlarge).
-__kernel void ops_upsample(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0, int align_corners) {
+// m-1 and m, and m and m+1 (see enlarge). res, if not null, is added to what is stored
+// without it.
+__kernel void ops_upsample(__global const data_t *src, ring_t rs, __global const data_t *res, ring_t rr, __global data_t *dst, ring_t rd, int y0, int align_corners) {
     const int x = 8 * (int)get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
     if (x >= R_W(rd)) return;
     const int h = R_H(rs), w = R_W(rs), m = x / 2;
@@ -64,7 +65,9 @@ __kernel void ops_upsample(__global const data_t *src, ring_t rs, __global data_
     top.odd = fma(odd, a.s2345, (1.0f - odd) * a.s1234);
     low.even = fma(even, b.s1234, (1.0f - even) * b.s0123);
     low.odd = fma(odd, b.s2345, (1.0f - odd) * b.s1234);
-    put8(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), fma(wy, low, (1.0f - wy) * top));
+    float8 v = fma(wy, low, (1.0f - wy) * top);
+    if (res) v = stored8(v) + load8(res + ring_row(rr, y) + (size_t)c * R_PITCH(rr) + x);
+    put8(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), v);
 }
 
 // dst = act(src·scale[c] + shift[c]) + res; scales (may be null) holds the scales
@@ -88,9 +91,11 @@ __kernel void ops_pointwise(__global const data_t *src, ring_t rs, __global cons
 
 // Channel 4c+2i+j at (y,x) becomes channel c at (2y+i, 2x+j).
 __kernel void ops_shuffle(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0) {
-    const int x = get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
+    const int x = 8 * (int)get_global_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2);
     if (x >= R_W(rd)) return;
-    const int from = 4 * c + 2 * (y & 1) + (x & 1);
-    const float v = LD1(src, ring_row(rs, y >> 1) + (size_t)from * R_PITCH(rs) + (x >> 1));
-    put(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), v);
+    __global const data_t *from = src + ring_row(rs, y >> 1) + (size_t)(4 * c + 2 * (y & 1)) * R_PITCH(rs) + (x >> 1);
+    float8 v;
+    v.even = load4(from);
+    v.odd = load4(from + R_PITCH(rs));
+    put8(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), v);
 }

@@ -103,13 +103,13 @@ func (o *Ops) Close() {
 	}
 }
 
-// samples launches k with a work-item for every side columns of rows [y0,y1) of
+// samples launches k with a work-item for every eight columns of rows [y0,y1) of
 // dst.
-func (o *Ops) samples(k *clrt.Kernel, side int, dst planar.Ring, y0, y1 int, args *conv.KernelArgs) error {
+func (o *Ops) samples(k *clrt.Kernel, dst planar.Ring, y0, y1 int, args *conv.KernelArgs) error {
 	if err := args.Set(k); err != nil {
 		return err
 	}
-	items := (dst.W + side - 1) / side
+	items := (dst.W + 7) / 8
 	lx := local(o.caps, items)
 	ly := channels(o.caps, lx, dst.C)
 	return o.q.LaunchQuiet(k, []int{(items + lx - 1) / lx * lx, dst.C, y1 - y0}, []int{lx, ly, 1})
@@ -128,16 +128,17 @@ func channels(c conv.Caps, lx, all int) int {
 
 // MaxPool makes rows [y0,y1) of dst, each sample the largest of a 2×2 block of src.
 func (o *Ops) MaxPool(src, dst planar.Ring, y0, y1 int) error {
-	return o.samples(o.pool, 8, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0))
+	return o.samples(o.pool, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0))
 }
 
-// Upsample makes rows [y0,y1) of dst by bilinear enlargement of src.
-func (o *Ops) Upsample(src, dst planar.Ring, y0, y1 int, alignCorners bool) error {
+// Upsample makes rows [y0,y1) of dst by bilinear enlargement of src, plus res, which may
+// have no buffer.
+func (o *Ops) Upsample(src, res, dst planar.Ring, y0, y1 int, alignCorners bool) error {
 	align := 0
 	if alignCorners {
 		align = 1
 	}
-	return o.samples(o.upsample, 8, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0, align))
+	return o.samples(o.upsample, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(res).Ring(dst).Int(y0, align))
 }
 
 // Pointwise makes rows [y0,y1) of dst = act(src·scale+shift) + res. scales is what
@@ -149,12 +150,12 @@ func (o *Ops) Pointwise(src, scales planar.Ring, c0 int, res, dst planar.Ring, y
 		res.Buf = nil
 	}
 	args := new(conv.KernelArgs).Ring(src).Ring(scales).Int(c0).Ring(res).Ring(dst).Int(y0, int(act)).Float(slope)
-	return o.samples(o.pointwise, 8, dst, y0, y1, args)
+	return o.samples(o.pointwise, dst, y0, y1, args)
 }
 
 // Shuffle makes rows [y0,y1) of dst by the pixel shuffle of src.
 func (o *Ops) Shuffle(src, dst planar.Ring, y0, y1 int) error {
-	return o.samples(o.shuffle, 1, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0))
+	return o.samples(o.shuffle, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0))
 }
 
 // RowStats writes the statistics of rows [y0,y1) of src to stats, which has as

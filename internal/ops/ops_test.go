@@ -176,7 +176,7 @@ func (l *lab) enlarge(src *convtest.Plane, dst planar.Ring, align bool, y0, y1 i
 	last, _ := weights(y1-1, src.H, align)
 	end := min(last+2, src.H)
 	s := l.Source(src, l.Anywhere(src.C, end-first, src.H), first, end)
-	l.Must(l.Upsample(s.Ring, dst, y0, y1, align))
+	l.Must(l.Upsample(s.Ring, planar.Ring{}, dst, y0, y1, align))
 	return s
 }
 
