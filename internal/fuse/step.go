@@ -146,7 +146,7 @@ type Step struct {
 	Src  []View // Conv: concatenated along the channels; Apply: the operands; other kinds: exactly one
 	Dst  View
 
-	Res View // residual, added after the activation; Tensor == None if absent
+	Res View // Conv, Pointwise, Upsample: residual, added after the activation; Tensor == None if absent
 	// Pointwise, and Conv with one source (see Absorb): the Scales tensor applied
 	// first (its channels are those of Src's tensor), or None.
 	Affine int
