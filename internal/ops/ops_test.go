@@ -153,16 +153,27 @@ func TestUpsampleFar(t *testing.T) {
 func (l *lab) upsample(src *convtest.Plane, align bool) {
 	l.Helper()
 	got := l.sweep(src.C, 2*src.H, 2*src.W, func(dst planar.Ring, y0, y1 int) []*convtest.Ring {
-		return []*convtest.Ring{l.enlarge(src, dst, align, y0, y1)}
+		return []*convtest.Ring{l.enlarge(src, planar.Ring{}, dst, align, y0, y1)}
 	})
 	l.near(fmt.Sprintf("upsample %dx%d, align %v", src.H, src.W, align), got, enlarged(src, align, 0))
+	res := l.Random(src.C, got.H, got.W)
+	sum := l.sweep(src.C, got.H, got.W, func(dst planar.Ring, y0, y1 int) []*convtest.Ring {
+		r := l.Source(res, l.Anywhere(src.C, y1-y0, got.H), y0, y1)
+		return []*convtest.Ring{l.enlarge(src, r.Ring, dst, align, y0, y1), r}
+	})
+	for i, v := range sum.V {
+		if want := l.Round(got.V[i] + res.V[i]); v != want {
+			l.Errorf("upsample %dx%d, align %v, and a residual: sample %d is %v, want %v", src.H, src.W, align, i, v, want)
+			break
+		}
+	}
 }
 
 // upsampleRows makes only some rows of a high plane.
 func (l *lab) upsampleRows(src *convtest.Plane, align bool, y0, y1 int) {
 	l.Helper()
 	dst := l.Target(src.C, 2*src.H, 2*src.W, convtest.Place{CAll: src.C, Rows: y1 - y0})
-	l.enlarge(src, dst.Ring, align, y0, y1)
+	l.enlarge(src, planar.Ring{}, dst.Ring, align, y0, y1)
 	all := convtest.NewPlane(src.C, 2*src.H, 2*src.W)
 	dst.Take(all, y0, y1)
 	l.Release()
@@ -171,12 +182,12 @@ func (l *lab) upsampleRows(src *convtest.Plane, align bool, y0, y1 int) {
 }
 
 // enlarge places the source rows that rows [y0,y1) need and makes those.
-func (l *lab) enlarge(src *convtest.Plane, dst planar.Ring, align bool, y0, y1 int) *convtest.Ring {
+func (l *lab) enlarge(src *convtest.Plane, res, dst planar.Ring, align bool, y0, y1 int) *convtest.Ring {
 	first, _ := weights(y0, src.H, align)
 	last, _ := weights(y1-1, src.H, align)
 	end := min(last+2, src.H)
 	s := l.Source(src, l.Anywhere(src.C, end-first, src.H), first, end)
-	l.Must(l.Upsample(s.Ring, planar.Ring{}, dst, y0, y1, align))
+	l.Must(l.Upsample(s.Ring, res, dst, y0, y1, align))
 	return s
 }
 
