@@ -70,10 +70,7 @@ func (DirectCodes) New(c Caps, s Shape, _ planar.Precision) (Impl, error) {
 		i.lanes = 4
 	}
 	if i.cpu {
-		i.items, i.vector, i.vnni = 1, 8, c.VNNI
-		if c.Vector >= 16 {
-			i.vector = 16
-		}
+		i.items, i.vector, i.vnni = 1, vectorOf(c), c.VNNI
 		i.lanes, i.tile = codesTile(s.OutC, i.vector, i.vnni)
 	}
 	return i, nil

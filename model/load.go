@@ -218,6 +218,9 @@ func assemble(tensors map[string]*Tensor, meta map[string]string, level int) (*M
 		err = fmt.Errorf("unknown architecture %q: want pynet, pynet-s or pynet-m", m.Arch)
 	}
 	if err == nil {
+		err = m.takeCodes()
+	}
+	if err == nil {
 		err = m.Convention.fromMeta(meta)
 	}
 	if text, ok := meta[metaNoiseLeft]; ok && err == nil {

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // This file defines 8-bit codes. A sample x has the code
@@ -28,6 +29,11 @@ const minStep, maxStep = 1e-30, 1e30
 
 // Convolves reports whether an operation is a convolution, whose weight is OIHW.
 func (op Op) Convolves() bool { return op == OpConv || op == OpQuantConv }
+
+// HasCodes reports whether a graph has a convolution of codes.
+func (g *Graph) HasCodes() bool {
+	return slices.ContainsFunc(g.Nodes, func(n Node) bool { return n.Op == OpQuantConv })
+}
 
 // Codes is the range of the codes that an OpQuantize makes.
 func (n *Node) Codes() (least, greatest int) {

@@ -28,5 +28,11 @@ func Write(w io.Writer, m *Model) error {
 	for name, t := range m.Params {
 		f.Tensors[name] = (*safetensors.Tensor)(t)
 	}
+	f.Integers = map[string]bool{}
+	for i := range m.Graph.Nodes {
+		if n := &m.Graph.Nodes[i]; n.Op == OpQuantConv {
+			f.Integers[n.Weight] = true
+		}
+	}
 	return safetensors.Write(w, f)
 }

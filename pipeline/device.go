@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/conv/mma"
 	"enhance/conv/wgmma"
 	"enhance/internal/devices"
@@ -24,6 +25,7 @@ type device struct {
 	cl      *clrt.Context    // nil: not open
 	matrix  *bool            // whether the device has matrix units; nil: not asked yet
 	hopper  *bool            // whether those are Hopper's (see wgmma.Probe); nil: not asked yet
+	vnni    *bool            // whether it is a CPU that multiplies bytes (see conv.ProbeVNNI); nil: not asked yet
 }
 
 // loadProfile reads the profile that the settings name.
@@ -65,8 +67,23 @@ func (d *device) chooseDevice() (err error) {
 }
 
 // probe asks the device once whether it has matrix units. Only GPUs can, and only
-// they are touched for it; warpgroups says whether to ask for Hopper's, too.
-func (d *device) probe(warpgroups func() bool) error {
+// they are touched for it; warpgroups says whether to ask for Hopper's, too. CPUs are asked for products of
+// bytes if codes are what the network has.
+func (d *device) probe(warpgroups, codes func() bool) error {
+	if d.vnni == nil && d.info != nil && d.info.Type == clrt.CPU && d.choice.Device != nil && codes() {
+		if err := d.openContext(); err != nil {
+			return err
+		}
+		var compiler clrt.Compiler
+		if !d.set.HostMemory.Limited() {
+			compiler = d.set.Compiler
+		}
+		found, err := conv.ProbeVNNI(d.cl, compiler)
+		if err != nil {
+			return err
+		}
+		d.vnni = &found
+	}
 	if d.info == nil || d.info.Type != clrt.GPU || d.matrix != nil && (!*d.matrix || d.hopper != nil) {
 		return nil
 	}

@@ -36,7 +36,7 @@ func init() {
 		{name: develop, summary: "develop photos", usage: []string{"PHOTO... [-o PATH] [FLAGS]"}, about: developAbout, run: runDevelop, files: true},
 		applyCommand, classifyCommand, compareCommand, watchCommand, serveCommand, inspectCommand, explainCommand, planTableCommand, tuneCommand, selftestCommand,
 		{name: "model", summary: "convert weights, describe a network, run one on a tensor"},
-		modelInfoCommand, modelImportCommand, modelRunCommand,
+		modelInfoCommand, modelImportCommand, modelQuantizeCommand, modelRunCommand,
 		{name: "bench", minor: true, summary: "time networks, convolutions and matrix products"},
 		benchNetCommand, benchConvCommand, benchGEMMCommand, benchLadderCommand,
 		evalCommand,

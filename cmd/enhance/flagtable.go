@@ -17,7 +17,7 @@ var (
 	takePhotos   = []string{develop, "explain", "plan-table"}
 	takeNetworks = []string{develop, "apply", "classify", "model info", "model run", "explain", "plan-table", "tune", "selftest", "bench net"}
 	runNetworks  = []string{develop, "apply", "classify", "model run", "explain", "plan-table", "bench net", "eval"}
-	makeFiles    = []string{develop, "apply", "compare", "model import", "model run", "bench net", "bench conv", "bench gemm"}
+	makeFiles    = []string{develop, "apply", "compare", "model import", "model quantize", "model run", "bench net", "bench conv", "bench gemm"}
 	runSuites    = []string{"bench conv", "bench gemm"}
 	benchmarks   = []string{"bench net", "bench conv", "bench gemm", "bench ladder"}
 )
@@ -209,7 +209,7 @@ var flagTable = []flag{
 		help: "print the plan and stop",
 		more: "A dry run refuses what the run would refuse before it begins. It computes nothing but, with --precision auto, the patch that decides, and writes nothing but --plan-svg.",
 		to:   func(o *options) any { return &o.dryRun }},
-	{name: "json", group: groupReport, commands: []string{develop, "apply", "classify", "compare", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
+	{name: "json", group: groupReport, commands: []string{develop, "apply", "classify", "compare", "inspect", "model info", "model import", "model quantize", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval"}, basic: true,
 		help: "print the report as one JSON object",
 		to:   func(o *options) any { return &o.json }},
 	{name: "verbose", short: "v", group: groupReport, commands: []string{develop}, basic: true,
@@ -227,7 +227,7 @@ var flagTable = []flag{
 	{name: "version", group: groupReport, commands: []string{develop}, basic: true,
 		help: "print the version",
 		to:   func(o *options) any { return &o.version }},
-	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "apply", "classify", "compare", "inspect", "model info", "model import", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
+	{name: "help", short: "h", group: groupReport, basic: true, commands: []string{develop, "apply", "classify", "compare", "inspect", "model info", "model import", "model quantize", "model run", "explain", "plan-table", "tune", "selftest", "bench net", "bench conv", "bench gemm", "bench ladder", "eval", "help", "version", "completion", "man"},
 		help: "print this help",
 		to:   func(o *options) any { return &o.help }},
 }

@@ -57,7 +57,7 @@ type options struct {
 	// eval
 	models                   []string
 	sensor, compare, saveDir string
-	sigma                    float64
+	sigma, maxLoss           float64
 	seed                     uint64
 	border                   int
 

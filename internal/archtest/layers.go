@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"internal/htmlreport",
 		"internal/fuse", "internal/modeltest", "model/ref", "raw/dng", "model/onnximport"},
 	{"internal/farm/queue",
-		"internal/fusetest", "internal/onnxtest", "memplan", "internal/planar", "raw"},
+		"internal/fusetest", "internal/onnxtest", "memplan", "model/calibrate", "internal/planar", "raw"},
 	{"internal/farm/sim", "internal/farm/work",
 		"conv", "internal/plantest", "internal/tensorfile", "pipeline/facts"},
 	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
@@ -43,7 +43,7 @@ var external = map[string][]string{
 	"github.com/schollz/progressbar/v3": {"cmd/enhance"},
 	"github.com/spf13/pflag":            {"cmd/enhance"},
 	"golang.org/x/image":                {"internal/imgio", "scripts/hostile", "scripts/quality-crops"}, // there: files to damage, letters
-	"golang.org/x/sys":                  {"internal/atomicfile", "clrt"},                                // unnamed files, memory of the system
+	"golang.org/x/sys":                  {"internal/atomicfile", "clrt", "conv"},                        // unnamed files, memory of the system, instructions of the processor
 	"google.golang.org/protobuf":        {"model/onnx", "scripts/hostile"},                              // the wire format, without generated code
 	"golang.org/x/term":                 {"cmd/enhance"},
 	"gonum.org/v1/gonum":                {"bench/papers", "model/ref"}, // its product of matrices

@@ -14,7 +14,12 @@ import (
 // Time reports how fast an algorithm convolves whole planes: GFLOP of the direct sum by the
 // second and by the processors' second, and its scratch.
 func Time(b *testing.B, d *clrt.Device, algo conv.Algo, s conv.Shape, p planar.Precision) {
-	bench, caps := Open(b, d, p, 1), conv.CapsOf(d.Info())
+	TimeAs(b, d, conv.CapsOf(d.Info()), algo, s, p)
+}
+
+// TimeAs is Time where algorithms are told caps of the device.
+func TimeAs(b *testing.B, d *clrt.Device, caps conv.Caps, algo conv.Algo, s conv.Shape, p planar.Precision) {
+	bench := Open(b, d, p, 1)
 	impl, err := algo.New(caps, s, p)
 	if err != nil {
 		b.Skip(err)
@@ -26,11 +31,14 @@ func Time(b *testing.B, d *clrt.Device, algo conv.Algo, s conv.Shape, p planar.P
 		bench.Must(bench.Queue.Fill(buf, 0, n, []byte{0, 0, 0, 0}))
 		return buf
 	}
-	ring := func(c int) planar.Ring {
+	ring := func(c int, codes bool) planar.Ring {
 		t := fuse.Tensor{Shape: model.Shape{C: c, H: s.H, W: s.W}}
+		if codes {
+			t.Storage = fuse.Codes
+		}
 		return planar.NewRing(buffer(planar.RowBytes(t, p)*int64(s.H)+planar.RimBytes(t, p)), 0, t, s.H)
 	}
-	a := &conv.Args{Src: []planar.Ring{ring(s.InC())}, Dst: ring(s.OutC), Y1: s.H, Slope: 0.2, Scratch: buffer(impl.Scratch(s.H))}
+	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), s.Codes)}, Dst: ring(s.OutC, s.Store), Y1: s.H, Slope: 0.2, Scratch: buffer(impl.Scratch(s.H))}
 	packed, kernels := buffer(int64(impl.PackedLen())*4), bench.Kernels(impl)
 	launches := 1
 	if !caps.CPU {

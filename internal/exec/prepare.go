@@ -32,6 +32,8 @@ type Options struct {
 	Matrix, TF32 bool
 	// Warpgroup says that it has Hopper's (see wgmma.Probe).
 	Warpgroup bool
+	// VNNI says that it is a CPU with VPDPBUSD (see conv.ProbeVNNI).
+	VNNI bool
 	// Discrete plans as for a device with memory of its own even where it shares
 	// the host's: tensors may then be spilled to the host.
 	Discrete bool

@@ -43,7 +43,7 @@ func TuningDevice(i *clrt.DeviceInfo) tune.Device {
 // Caps is what algorithms are told of a device under these options.
 func (o *Options) Caps(i *clrt.DeviceInfo) conv.Caps {
 	c := conv.CapsOf(i)
-	c.Matrix, c.Warpgroup = o.Matrix, o.Warpgroup
+	c.Matrix, c.Warpgroup, c.VNNI = o.Matrix, o.Warpgroup, o.VNNI
 	if o.smallBuffers {
 		c.MaxAlloc = 1
 	}

@@ -28,7 +28,7 @@ type entry struct {
 }
 
 // dtypeSize is the bytes of an element of the types that can be read.
-var dtypeSize = map[string]int64{"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
+var dtypeSize = map[string]int64{"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I8": 1}
 
 // parseHeader reads a header and checks that its tensors fill dataSize bytes
 // exactly, without overlap or gap. Entries come in the order of their bytes.

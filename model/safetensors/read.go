@@ -72,7 +72,7 @@ func readValues(r io.ReaderAt, offset, n int64, dtype string) ([]float32, error)
 	return out, nil
 }
 
-// Convert fills dst from little-endian elements of dtype F64, F32, F16 or BF16.
+// Convert fills dst from little-endian elements of dtype F64, F32, F16, BF16 or I8.
 // It panics for another dtype or if src is shorter than dst needs.
 func Convert(dst []float32, src []byte, dtype string) {
 	le := binary.LittleEndian
@@ -92,6 +92,10 @@ func Convert(dst []float32, src []byte, dtype string) {
 	case "BF16":
 		for i := range dst {
 			dst[i] = bfloat16(le.Uint16(src[2*i:]))
+		}
+	case "I8":
+		for i := range dst {
+			dst[i] = float32(int8(src[i]))
 		}
 	default:
 		panic("safetensors: Convert of dtype " + dtype)

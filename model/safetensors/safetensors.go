@@ -1,6 +1,6 @@
 // Package safetensors reads and writes the safetensors format: a header of JSON
 // that names tensors, their element type, shape and place, followed by their
-// values. Values are float32 in memory; F64, F16 and BF16 are converted on reading.
+// values. Values are float32 in memory; F64, F16, BF16 and I8 are converted on reading.
 //
 // The reader trusts nothing: sizes are checked against the file before anything
 // is allocated, and a header that is malformed in any way is refused.
@@ -24,6 +24,8 @@ type Tensor struct {
 type File struct {
 	Tensors map[string]*Tensor
 	Meta    map[string]string // "__metadata__"
+	// Integers are the names of tensors to be written as I8: their values are integers of -128..127.
+	Integers map[string]bool
 }
 
 // FormatError says why a file is not valid safetensors, or holds what this

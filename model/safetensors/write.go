@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Write writes f with its tensors as F32 in the order of their names, so that
+// Write writes f with its tensors as F32, or I8, in the order of their names, so that
 // equal files are equal bytes. The values start at a multiple of 8 bytes.
 func Write(w io.Writer, f *File) error {
 	header, names, err := makeHeader(f)
@@ -27,6 +27,10 @@ func Write(w io.Writer, f *File) error {
 	out.Write(header)
 	for _, name := range names {
 		for _, v := range f.Tensors[name].Data {
+			if f.Integers[name] {
+				out.WriteByte(byte(int8(v)))
+				continue
+			}
 			var b [4]byte
 			binary.LittleEndian.PutUint32(b[:], math.Float32bits(v))
 			out.Write(b[:])
@@ -80,8 +84,15 @@ func makeHeader(f *File) (header []byte, names []string, err error) {
 		if err := checkTensor(name, t); err != nil {
 			return nil, nil, err
 		}
-		end := at + 4*int64(len(t.Data))
-		if err := field(name, place{"F32", append([]int{}, t.Shape...), [2]int64{at, end}}); err != nil {
+		dtype := "F32"
+		if f.Integers[name] {
+			dtype = "I8"
+			if slices.ContainsFunc(t.Data, func(v float32) bool { return !(v >= -128 && v <= 127) || v != float32(int8(v)) }) {
+				return nil, nil, fmt.Errorf("safetensors: tensor %q to be written as I8 holds more than integers of -128..127", name)
+			}
+		}
+		end := at + dtypeSize[dtype]*int64(len(t.Data))
+		if err := field(name, place{dtype, append([]int{}, t.Shape...), [2]int64{at, end}}); err != nil {
 			return nil, nil, err
 		}
 		at = end
