@@ -47,7 +47,7 @@ var studyFlags = []flag{
 	{name: "output", short: "o", arg: "FILE", group: groupOutput, commands: []string{"model import", "model quantize"}, files: true,
 		help: "weights to write, .safetensors",
 		to:   func(o *options) any { return &o.output }},
-	{name: "max-loss", arg: "DB", def: "0.3", group: groupOutput, commands: []string{"model quantize"},
+	{name: "max-loss", arg: "DB", def: "0.15", group: groupOutput, commands: []string{"model quantize"},
 		help: "decibels that the network may lose",
 		more: "Convolutions that cost most for the work they save stay as they are until the loss is expected to be less, on the pictures given, without noise.",
 		to:   func(o *options) any { return &o.maxLoss }},

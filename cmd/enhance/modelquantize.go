@@ -90,4 +90,3 @@ func spread(list []string, n int) []string {
 	}
 	return out
 }
-

@@ -160,7 +160,11 @@ func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params
 	case model.OpQuantize:
 		q, least := CodesOf(n)
 		if args.Ring(dst).Int(y0).Float(q.Inverse).Float(float32(q.Zero)); dst.Codes {
-			return a.launch("codes_quantize", args, (dst.W+7)/8, dst.C, y1-y0)
+			items := (dst.W + 15) / 16
+			if a.caps.CPU {
+				items = 1 // which goes along the whole line
+			}
+			return a.launch("codes_quantize", args, items, dst.C, y1-y0)
 		}
 		return a.launch("codes_number", args.Float(least), (dst.W+7)/8, dst.C, y1-y0)
 	case model.OpDequantize:

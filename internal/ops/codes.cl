@@ -1,25 +1,40 @@
 // Codes of samples and samples of codes (model.OpQuantize, model.OpDequantize). Dimension 0 of
-// the work-items is eight columns, 1 the channel, or the word of four channels, 2 the row. Expects the prelude,
+// the work-items is along the line, 1 the channel, or the word of four channels, 2 the row. Expects the prelude,
 // lines.cl and planar's codes.cl.
 
-// Words of codes: channels of the view's source past its last hold the code of zero.
-__kernel void codes_quantize(__global const data_t *src, ring_t rs, __global uint *dst, ring_t rd, int y0, float inverse, float zero) {
-    const int x = 8 * (int)get_global_id(0), g = get_global_id(1), y = y0 + (int)get_global_id(2), w = R_W(rd);
-    if (x >= w) return;
-    uint8 q = (uint8)(0);
+// The word of channels 4g to 4g+3 at column x; channels past the source's last have the code of zero.
+static uint codes_word(__global const data_t *src, ring_t rs, int y, int g, int x, float inverse, float zero) {
+    uint q = 0;
     for (int b = 0; b < 4; b++) {
         const int c = 4 * g + b;
-        uint8 code = (uint8)((uint)zero);
-        if (c < R_C(rs)) code = convert_uint8(CODE_OF(load8(src + ring_row(rs, y) + (size_t)c * R_PITCH(rs) + x), inverse, zero));
-        q |= code << (uint8)(8 * b);
+        float code = zero;
+        if (c < R_C(rs)) code = CODE_OF(LD1(src + ring_row(rs, y) + (size_t)c * R_PITCH(rs), x), inverse, zero);
+        q |= (uint)code << (8 * b);
     }
+    return q;
+}
+
+// Words of codes, sixteen columns at a time, as many times as there are fewer work-items along the line. Who
+// has the line's first or last column writes the rim there, from the samples: others may not have stored theirs.
+__kernel void codes_quantize(__global const data_t *src, ring_t rs, __global uint *dst, ring_t rd, int y0, float inverse, float zero) {
+    const int g = get_global_id(1), y = y0 + (int)get_global_id(2), w = R_W(rd);
     __global uint *line = dst + codes_row(rd, y) + (size_t)g * R_PITCH(rd);
-    if (x > RIM && x + 7 < w - 1 - RIM) {
-        *(__global uint8 *)(line + x) = q;
-        return;
+    __global const data_t *from = src + ring_row(rs, y) + (size_t)4 * g * R_PITCH(rs);
+    const int channels = min(4, R_C(rs) - 4 * g);
+    for (int x = 16 * (int)get_global_id(0); x < w; x += 16 * (int)get_global_size(0)) {
+        uint16 q = (uint16)(0);
+        for (int b = 0; b < 4; b++) {
+            uint16 code = (uint16)((uint)zero);
+            if (b < channels) code = convert_uint16(CODE_OF(LD16(from + (size_t)b * R_PITCH(rs) + x), inverse, zero));
+            q |= code << (uint16)(8 * b);
+        }
+        vstore16(q, 0, line + x);
+        if (x > 0 && x + 16 < w) continue;
+        for (int b = 1; b <= RIM; b++) {
+            if (x == 0) line[-b] = CODES_RIM(codes_word(src, rs, y, g, pad_index(-b, w), inverse, zero), (uint)zero * 0x1010101u);
+            if (x + 16 >= w) line[w - 1 + b] = CODES_RIM(codes_word(src, rs, y, g, pad_index(w - 1 + b, w), inverse, zero), (uint)zero * 0x1010101u);
+        }
     }
-    const uint s[8] = {q.s0, q.s1, q.s2, q.s3, q.s4, q.s5, q.s6, q.s7};
-    for (int i = 0; i < 8 && x + i < w; i++) codes_put(line, x + i, w, s[i], (uint)zero * 0x1010101u);
 }
 
 // Codes as samples: least is 0, or -128 of signed codes, and zero that of bytes.
