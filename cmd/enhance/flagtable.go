@@ -160,7 +160,7 @@ var flagTable = []flag{
 		help: "index, platform:device, part of a name, or host",
 		more: "Several photos share several devices: -g 0,1 or -g all. host computes in Go, without OpenCL. Without -g, enhance takes a GPU, else a CPU device, else host.",
 		to:   func(o *options) any { return &o.device }},
-	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: []string{"apply", "classify", "model run", "eval", "selftest"}, words: words("host", "0"),
+	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: []string{"apply", "classify", "model quantize", "model run", "eval", "selftest"}, words: words("host", "0"),
 		help: "index, platform:device, part of a name, or host",
 		to:   func(o *options) any { return &o.device }},
 	{name: "device", short: "g", arg: "DEVICE", group: groupDevice, commands: append([]string{"explain", "plan-table", "tune"}, benchmarks...), words: words("0"),

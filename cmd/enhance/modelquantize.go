@@ -39,6 +39,7 @@ func runModelQuantize(c *call) error {
 	case c.output == "":
 		return usagef("model quantize: give the output with -o FILE.safetensors")
 	}
+	c.compileApart()
 	photos, err := eval.Files(c.args[1:])
 	if err != nil {
 		return err

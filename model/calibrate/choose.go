@@ -18,8 +18,7 @@ type Example struct {
 
 // Choose lists the convolutions to be made ones of codes, by what each of them alone costs over examples: all of them but
 // those that cost most for the work that they save, until the squared errors that codes add are so small beside the network's own that
-// the examples lose no more than maxLoss decibels in the mean. Errors of different convolutions are taken for
-// independent.
+// the examples lose no more than maxLoss decibels in the mean, by the sum of what each convolution adds and by all together.
 func Choose(ctx context.Context, m *model.Model, codes map[string]model.CodeStep, examples []Example, maxLoss float64) ([]int, error) {
 	results, own := make([][]float32, len(examples)), make([]float64, len(examples))
 	for k, e := range examples {
@@ -50,15 +49,32 @@ func Choose(ctx context.Context, m *model.Model, codes map[string]model.CodeStep
 		costs = append(costs, c)
 	}
 	slices.SortStableFunc(costs, func(a, b cost) int { return cmp.Compare(b.price(own), a.price(own)) })
-	for len(costs) > 0 && lost(costs, own) > maxLoss {
-		costs = costs[1:]
+	for ; len(costs) > 0; costs = costs[1:] {
+		if lost(costs, own) > maxLoss {
+			continue
+		}
+		var convs []int
+		for _, c := range costs {
+			convs = append(convs, c.conv)
+		}
+		slices.Sort(convs)
+		together, err := model.Quantize(m, convs, codes)
+		if err != nil {
+			return nil, err
+		}
+		c := cost{added: make([]float64, len(examples))}
+		for k, e := range examples {
+			out, _, err := ref.Run(ctx, together, e.In, e.H, e.W, ref.Options{})
+			if err != nil {
+				return nil, err
+			}
+			c.added[k] = squares(out, e.Truth) - own[k]
+		}
+		if lost([]cost{c}, own) <= maxLoss {
+			return convs, nil
+		}
 	}
-	var convs []int
-	for _, c := range costs {
-		convs = append(convs, c.conv)
-	}
-	slices.Sort(convs)
-	return convs, nil
+	return nil, nil
 }
 
 // cost is what one convolution of codes costs: the squared errors that it adds to each example.
