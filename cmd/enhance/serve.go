@@ -290,13 +290,26 @@ func (s *server) letGo() {
 	}
 }
 
-// settingsKey is equal for settings that one session serves.
+// settingsKey is equal for settings that one session serves. A session reads once what was
+// measured on its device, so that what was measured since makes another key.
 func settingsKey(s *pipeline.Settings) string {
 	level := -1
 	if s.Level != nil {
 		level = *s.Level
 	}
-	return fmt.Sprintf("%q %d %v %q %v %d %v %+v", s.Model, level, s.Precision, s.Algo, s.NoTune, s.StripRows, s.WholePlanes, s.Memory)
+	return fmt.Sprintf("%q %d %v %q %v %d %v %+v %s", s.Model, level, s.Precision, s.Algo, s.NoTune, s.StripRows, s.WholePlanes, s.Memory, tuningState())
+}
+
+// tuningState changes when the files of enhance tune do.
+func tuningState() string {
+	var b strings.Builder
+	files, _ := os.ReadDir(clrt.CacheDir("tuning")) // none: nothing was measured
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && strings.HasSuffix(f.Name(), ".tune") {
+			fmt.Fprintf(&b, "%s %d %d ", f.Name(), info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return b.String()
 }
 
 // refuseAll sends away what waits.

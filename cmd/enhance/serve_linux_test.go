@@ -276,6 +276,39 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
+// TestServerTuning: what is measured while a server runs holds from the next photo on, and a
+// server keeps its session otherwise.
+func TestServerTuning(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("ENHANCE_CACHE_DIR", cache)
+	s := &server{call: serverOf(t, "-g=host")}
+	t.Cleanup(s.letGo)
+	use := func() *pipeline.Batch {
+		t.Helper()
+		if err := s.use(s.set); err != nil {
+			t.Fatal(err)
+		}
+		return s.makers
+	}
+	first := use()
+	if use() != first {
+		t.Error("a session was not kept")
+	}
+	if err := os.Mkdir(filepath.Join(cache, "tuning"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(cache, "tuning", "a.tune"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second := use()
+	if second == first {
+		t.Error("a session outlived its measurements")
+	}
+	if use() != second {
+		t.Error("a session was not kept")
+	}
+}
+
 // TestServerEnds: photos that wait when a server ends are refused, so that their clients go on.
 func TestServerEnds(t *testing.T) {
 	path, flags := tinyPhoto(t)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"enhance/clrt"
 	"enhance/internal/atomicfile"
 	"enhance/internal/serve"
 	"enhance/pipeline"
@@ -36,8 +37,8 @@ func namesFile(f *flag, o *options) bool {
 // startEnvironment is that of the process before anything sets variables for a driver.
 var startEnvironment = os.Environ()
 
-// ownSettings are what must be equal in a server and its client: flags of devices, and what
-// drivers read of the environment.
+// ownSettings are what must be equal in a server and its client: flags of devices, where
+// measurements are kept, and what drivers read of the environment.
 func (c *call) ownSettings() map[string]string {
 	all := map[string]string{}
 	for _, f := range flagsOf("serve") {
@@ -45,6 +46,7 @@ func (c *call) ownSettings() map[string]string {
 			all["--"+f.name] = valueOf(f, &c.options)
 		}
 	}
+	all["the cache directory"] = clrt.CacheDir("")
 	for _, v := range startEnvironment {
 		name, value, _ := strings.Cut(v, "=")
 		for _, prefix := range []string{"ENHANCE_", "CUDA_", "NVIDIA_", "OCL_", "OPENCL_", "POCL_", "LD_", "GOMAXPROCS"} {
