@@ -10,6 +10,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"testing"
+
+	"enhance/internal/usage"
 )
 
 // chunks splits a PNG into its chunks' types and data.
@@ -237,6 +239,7 @@ func benchmarkWriter(b *testing.B, w, h int, open func(io.Writer, Header) (RowWr
 		m.Pix[i] = m.Pix[i]/64 + uint16((i/3%w)*60000/w)
 	}
 	var size int64
+	cpu := usage.CPUSeconds()
 	for b.Loop() {
 		out := new(countingSeeker)
 		rw, err := open(out, Header{Width: w, Height: h, Bits: bits})
@@ -253,7 +256,9 @@ func benchmarkWriter(b *testing.B, w, h int, open func(io.Writer, Header) (RowWr
 		}
 		size = out.n
 	}
-	b.ReportMetric(float64(b.N)*float64(w*h)/1e6/b.Elapsed().Seconds(), "MP/s")
+	mp := float64(b.N) * float64(w*h) / 1e6
+	b.ReportMetric(mp/b.Elapsed().Seconds(), "MP/s")
+	b.ReportMetric(mp/(usage.CPUSeconds()-cpu), "MP/cpu-s")
 	b.ReportMetric(8*float64(size)/float64(w*h), "bits/pixel")
 	b.ReportMetric(0, "ns/op")
 }
