@@ -25,7 +25,7 @@ const (
 	endOfBlock = 256
 	symbols    = endOfBlock + 1
 
-	sameCode  = 64 << 10 // bytes that share a code
+	sameCode  = 64 << 10  // bytes that share a code
 	maxStored = 1<<16 - 1 // bytes of a block that is stored as it is
 
 	// longestCode is short of deflate's 15 so that four codes and a rest fit into 64 bits.
