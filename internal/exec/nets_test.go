@@ -2,6 +2,7 @@ package exec_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"testing"
@@ -10,14 +11,13 @@ import (
 	"enhance/internal/exec"
 	"enhance/internal/onnxtest"
 	"enhance/memplan"
-	"enhance/model"
 	"enhance/model/onnx"
 	"enhance/model/onnximport"
 	"enhance/model/ref"
 )
 
 // imported reads a network for inputs of side×side.
-func imported(t *testing.T, file []byte, side int) *model.Model {
+func imported(t *testing.T, file []byte, side int) *onnximport.Network {
 	t.Helper()
 	f, err := onnx.Parse(file, "")
 	if err != nil {
@@ -27,7 +27,7 @@ func imported(t *testing.T, file []byte, side int) *model.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return net.Model
+	return net
 }
 
 // TestWholeNets is onnxtest's test of networks of papers, on the device.
@@ -43,12 +43,12 @@ func TestWholeNets(t *testing.T) {
 	}
 	names := []string{"srvgg", "mobilenetv2"}
 	if !testing.Short() {
-		names = []string{"alexnet", "mobilenet", "mobilenetv2", "resnet34", "srvgg", "vgg16"}
+		names = slices.Sorted(maps.Keys(onnxtest.Whole))
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			side := onnxtest.Whole[name]
-			m := imported(t, onnxtest.WholeNet(name, 8, 1).Encode(), side)
+			m := imported(t, onnxtest.WholeNet(name, 8, 1).Encode(), side).Model
 			job, err := exec.Prepare(m, side, side, info, exec.Options{Budget: memplan.Unlimited(), Poison: true})
 			if err != nil {
 				t.Fatal(err)
@@ -68,7 +68,7 @@ func TestDigits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, file := range d.Nets {
-		job, err := exec.Prepare(imported(t, file, 28), 28, 28, info, exec.Options{Budget: memplan.Unlimited()})
+		job, err := exec.Prepare(imported(t, file, 28).Model, 28, 28, info, exec.Options{Budget: memplan.Unlimited()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,10 +93,14 @@ func TestRandomNets(t *testing.T) {
 	if testing.Short() {
 		count = 4
 	}
-	for seed := range uint64(count) {
-		n, c, h, w := onnxtest.RandomNet(seed)
-		m := imported(t, n.Encode(), 0)
-		in := onnxtest.PseudoPicture(seed, c*h*w)
+	for i := range 2 * uint64(count) {
+		seed := i/2 + i%2*onnxtest.RandomDims
+		n, _, _, _ := onnxtest.RandomNet(seed)
+		net := imported(t, n.Encode(), 0)
+		m, s := net.Model, net.Shape()
+		c, h, w := s.C, s.H, s.W
+		in := make([]float32, s.Elems())
+		net.Inputs[0].Planes(in, onnxtest.PseudoPicture(seed, len(in)))
 		want, _, err := ref.Run(t.Context(), m, in, h, w, ref.Options{})
 		if err != nil {
 			t.Fatal(err)

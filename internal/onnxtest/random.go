@@ -12,6 +12,9 @@ type randomNet struct {
 	values []string          // all that were made
 }
 
+// RandomDims is the first seed of networks in which every other operation works on other dimensions than the channels.
+const RandomDims = 1 << 20
+
 // RandomNet makes a small network of operations that image networks have, with an input of c×h×w.
 func RandomNet(seed uint64) (n *Net, c, h, w int) {
 	rng := rand.New(rand.NewPCG(seed, 43))
@@ -21,6 +24,10 @@ func RandomNet(seed uint64) (n *Net, c, h, w int) {
 	for range 1 + rng.IntN(7) {
 		if rng.IntN(4) == 0 { // go on from an earlier value
 			b.at = b.values[rng.IntN(len(b.values))]
+		}
+		if seed >= RandomDims && rng.IntN(2) == 0 {
+			b.anyDimension()
+			continue
 		}
 		b.step()
 	}

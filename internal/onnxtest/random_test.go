@@ -33,7 +33,14 @@ func TestRandomNets(t *testing.T) {
 		count = *randomCount
 	}
 	compared := 0
-	for seed := *randomFirst; seed < *randomFirst+count; seed++ {
+	var seeds []uint64
+	for i := range count {
+		seeds = append(seeds, *randomFirst+i)
+		if *randomTo == "" && *randomFrom == "" {
+			seeds = append(seeds, RandomDims+i)
+		}
+	}
+	for _, seed := range seeds {
 		n, c, h, w := RandomNet(seed)
 		name := fmt.Sprintf("r%d", seed)
 		if *randomTo != "" {
@@ -57,7 +64,10 @@ func TestRandomNets(t *testing.T) {
 			t.Errorf("seed %d: %v", seed, err)
 			continue
 		}
-		got, _, err := ref.Run(t.Context(), net.Model, PseudoPicture(seed, c*h*w), h, w, ref.Options{})
+		s := net.Shape() // the dimensions may be others than channels, rows and columns
+		in := make([]float32, c*h*w)
+		net.Inputs[0].Planes(in, PseudoPicture(seed, c*h*w))
+		got, _, err := ref.Run(t.Context(), net.Model, in, s.H, s.W, ref.Options{})
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 			continue

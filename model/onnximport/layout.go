@@ -257,6 +257,50 @@ func (c *call) settle(v *value) (*value, error) {
 	return c.place(v, to)
 }
 
+// spatial lets rows and columns be the dimensions of v that an operation along them changes.
+func (c *call) spatial(v *value, changed []int) (*value, error) {
+	v, err := c.settle(v)
+	if err != nil {
+		return nil, err
+	}
+	other := 0
+	for _, d := range changed {
+		if d != v.axes[axisH] && d != v.axes[axisW] {
+			other++
+		}
+	}
+	if other == 0 || len(changed) > 2 {
+		return v, nil
+	}
+	var to [3][]int
+	to[axisW] = changed[len(changed)-1:]
+	if len(changed) == 2 {
+		to[axisH] = changed[:1]
+	}
+	for d, n := range v.dims {
+		if n == 1 || slices.Contains(changed, d) {
+			continue
+		}
+		if len(to[axisC]) > 0 && len(to[axisH]) == 0 {
+			to[axisH] = []int{d}
+		} else {
+			to[axisC] = append(to[axisC], d)
+		}
+	}
+	if v, err = c.place(v, to); err != nil || v.mixed != nil {
+		return v, err
+	}
+	for i, d := range changed { // one of size 1 stands anywhere
+		v.axes[axisW-len(changed)+1+i] = d
+		for k := range v.axes {
+			if k != axisW-len(changed)+1+i && v.axes[k] == d {
+				v.axes[k] = -1
+			}
+		}
+	}
+	return v, nil
+}
+
 // withChannels is the layout of v with other sizes of dimensions, which are then its channels.
 func (v *value) withChannels(dims []int, sizes []int64) *value {
 	l := layoutOf(v).clone()

@@ -19,15 +19,21 @@ func (c *call) resize() error {
 	if err != nil {
 		return err
 	}
-	if v, err = c.settle(v); err != nil {
-		return err
-	}
 	r := model.Resize{NumH: 1, DenH: 1, NumW: 1, DenW: 1}
 	if err := c.resizeMode(&r); err != nil {
 		return err
 	}
 	scales, sizes, err := c.resizeTo(v, &r)
 	if err != nil {
+		return err
+	}
+	var changed []int
+	for d := range v.dims {
+		if scales != nil && scales[d] != 1 || sizes != nil && sizes[d] != v.dims[d] {
+			changed = append(changed, d)
+		}
+	}
+	if v, err = c.spatial(v, changed); err != nil {
 		return err
 	}
 	if r.Coordinates == model.CoordCrop {

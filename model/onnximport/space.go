@@ -1,6 +1,10 @@
 package onnximport
 
-import "enhance/model"
+import (
+	"slices"
+
+	"enhance/model"
+)
 
 func (c *call) depthToSpace() error {
 	v, err := c.picture(0)
@@ -54,10 +58,7 @@ func (c *call) pad() error {
 			return refuse("its value is no number")
 		}
 	}
-	if v, err = c.settle(v); err != nil {
-		return err
-	}
-	sides, err := c.padded(v, list)
+	v, sides, err := c.padded(v, list)
 	if err != nil {
 		return err
 	}
@@ -86,11 +87,11 @@ func (c *call) pad() error {
 	return c.result(c.crop(out, cut, 1, 1))
 }
 
-// padded are the pads at the top, left, bottom and right.
-func (c *call) padded(v *value, list []int64) (sides [4]int, err error) {
+// padded are the pads at the top, left, bottom and right of v, rearranged if other dimensions are padded.
+func (c *call) padded(v *value, list []int64) (at *value, sides [4]int, err error) {
 	axes, err := c.list("", 3)
 	if err != nil {
-		return sides, err
+		return nil, sides, err
 	}
 	if axes == nil {
 		for i := range v.dims {
@@ -98,19 +99,30 @@ func (c *call) padded(v *value, list []int64) (sides [4]int, err error) {
 		}
 	}
 	if len(list) != 2*len(axes) {
-		return sides, refuse("%d pads for %d of the dimensions of %v", len(list), len(axes), v.dims)
+		return nil, sides, refuse("%d pads for %d of the dimensions of %v", len(list), len(axes), v.dims)
 	}
+	var changed []int
 	for i := range axes {
 		a, err := axis(axes[i], len(v.dims))
 		if err != nil {
-			return sides, err
+			return nil, sides, err
 		}
+		if list[i] != 0 || list[len(axes)+i] != 0 {
+			changed = append(changed, a)
+		}
+	}
+	slices.Sort(changed)
+	if v, err = c.spatial(v, changed); err != nil {
+		return nil, sides, err
+	}
+	for i := range axes {
+		a, _ := axis(axes[i], len(v.dims))
 		before, after := list[i], list[len(axes)+i]
 		if before == 0 && after == 0 {
 			continue
 		}
 		if max(before, after, -before, -after) > 1<<16 {
-			return sides, refuse("its pads are %v", list)
+			return nil, sides, refuse("its pads are %v", list)
 		}
 		switch a {
 		case v.axes[axisH]:
@@ -118,8 +130,8 @@ func (c *call) padded(v *value, list []int64) (sides [4]int, err error) {
 		case v.axes[axisW]:
 			sides[1], sides[3] = int(before), int(after)
 		default:
-			return sides, refuse("it pads dimension %d of %v, which is neither rows nor columns", a, v.dims)
+			return nil, sides, refuse("it pads dimension %d of %v, which is neither rows nor columns", a, v.dims)
 		}
 	}
-	return sides, nil
+	return v, sides, nil
 }
