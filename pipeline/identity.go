@@ -48,47 +48,44 @@ func (b *Batch) Identity() Identity { return b.sessions[0].Identity() }
 
 // Room says for each of sides, which ascend, whether the session's budgets have room for a photo of
 // so many rows and columns: nil if they have, otherwise an error of class ClassBudget, for which
-// [Least] says how much would do.
+// [Least] says how much would do. Sides above 65536 are not planned, which would take 20 s: what
+// is said of the side before is said of them, and the photo itself shows.
 func (s *Session) Room(ctx context.Context, sides []int) ([]error, error) {
 	if err := forRAW(s.model, s.modelName); err != nil {
 		return nil, err
 	}
 	room := make([]error, len(sides))
-	plan := func(i int) (bool, error) {
-		if room[i] != nil {
-			return false, nil
-		}
-		err := s.holds(ctx, sides[i])
-		if err != nil && Classify(err) != ClassBudget {
-			return false, err
-		}
-		room[i] = err
-		return err == nil, nil
+	planned := len(sides)
+	for planned > 1 && sides[planned-1] > largestPlanned {
+		planned--
 	}
 	n := 0 // sides[:n] have room
-	for hi := len(sides); n < hi; {
+	for hi := planned; n < hi; {
 		mid := (n + hi) / 2
-		has, err := plan(mid)
-		if err != nil {
-			return nil, err
-		}
-		if has {
+		switch err := s.holds(ctx, sides[mid]); {
+		case err == nil:
 			n = mid + 1
-		} else {
-			hi = mid
+		case Classify(err) == ClassBudget:
+			room[mid], hi = err, mid
+		default:
+			return nil, err
 		}
 	}
-	for i := n; i < len(sides); i++ {
-		if i > n && sides[i] > largestPlanned { // planning takes long, and it needs more than the one before
-			room[i] = room[i-1]
-		} else if _, err := plan(i); err != nil {
-			return nil, err
+	for i := n; i < planned; i++ {
+		if room[i] != nil {
+			continue
 		}
+		if room[i] = s.holds(ctx, sides[i]); room[i] != nil && Classify(room[i]) != ClassBudget {
+			return nil, room[i]
+		}
+	}
+	for i := planned; i < len(sides); i++ {
+		room[i] = room[i-1]
 	}
 	return room, nil
 }
 
-// largestPlanned is the longest side whose need Room computes though there is no room for it.
+// largestPlanned is the longest side that Room plans for.
 const largestPlanned = 1 << 16
 
 // Least is how much memory would do, in bytes, where an error says that there is too little;
