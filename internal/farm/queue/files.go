@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"enhance/internal/farm"
@@ -10,6 +11,9 @@ import (
 
 // PutFile keeps a file that a setting names, unless the farm has it.
 func (q *Queue) PutFile(ctx context.Context, path string, f *farm.File) error {
+	if f.Bytes > maxFileBytes {
+		return &OptionError{"model", fmt.Sprintf("%s has %d bytes, and a farm takes files of %d at most", path, f.Bytes, int64(maxFileBytes))}
+	}
 	objects, err := q.js.ObjectStore(ctx, filesBucket)
 	if err != nil {
 		return failed("find the settings' files", err)

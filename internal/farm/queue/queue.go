@@ -49,7 +49,7 @@ const (
 const (
 	maxTask      = 32 << 10 // bytes of a message
 	maxDead      = 1_000_000
-	maxFileBytes = 8 << 30 // of all settings' files
+	maxFileBytes = 8 << 30 // of a setting's file; a bound of the bucket would reserve so much of the disk
 	// stateLife is how long a worker that says nothing is shown.
 	stateLife = 20 * time.Second
 	// duplicateTime is how long the queue remembers what was submitted.
@@ -157,7 +157,7 @@ func (q *Queue) make(ctx context.Context, p farm.Policy) error {
 			return err
 		}
 	}
-	if _, err := q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: filesBucket, MaxBytes: maxFileBytes}); err != nil {
+	if _, err := q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: filesBucket}); err != nil {
 		return err
 	}
 	if err := store.MakeObjects(ctx, q.js); err != nil {

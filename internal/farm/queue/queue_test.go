@@ -376,6 +376,9 @@ func TestFiles(t *testing.T) {
 	sum, n, _ := store.SumOf(strings.NewReader(data))
 	f := &farm.File{SHA256: sum, Bytes: n}
 	for range 2 {
+		if err := q.PutFile(t.Context(), from, &farm.File{SHA256: farm.Hash("x"), Bytes: maxFileBytes + 1}); !errors.As(err, new(*OptionError)) {
+			t.Errorf("a file that is too large: %v", err)
+		}
 		if err := q.PutFile(t.Context(), from, f); err != nil {
 			t.Fatal(err)
 		}
