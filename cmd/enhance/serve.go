@@ -75,6 +75,7 @@ func runServe(c *call) error {
 	}
 	defer s.letGo()
 	c.note("pid %d serves at %s", os.Getpid(), printable.Text(path))
+	defer context.AfterFunc(taking, s.refuseAll)()
 	go s.accept(listener)
 	s.work(taking, working)
 	err = listener.Close()
@@ -158,7 +159,7 @@ func (s *server) take(conn *serve.Conn) {
 	defer j.cancel()
 	before, ok := s.enqueue(j)
 	if !ok {
-		conn.SendReply(serve.Reply{Refused: "it takes no more photos"})
+		conn.SendReply(serve.Reply{Refused: "it takes no more photos now"})
 		return
 	}
 	if before > 0 {
@@ -312,13 +313,13 @@ func tuningState() string {
 	return b.String()
 }
 
-// refuseAll sends away what waits.
+// refuseAll sends away what waits, and takes nothing more.
 func (s *server) refuseAll() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stop = true
-	for _, j := range s.waiting {
+	waiting := s.waiting
+	s.stop, s.waiting = true, nil
+	s.mu.Unlock()
+	for _, j := range waiting {
 		j.end(serve.Reply{Refused: "it was ended"})
 	}
-	s.waiting = nil
 }

@@ -137,7 +137,7 @@ func TestServerGone(t *testing.T) {
 		say  string
 	}{
 		{"no hello", func(*serve.Conn) {}, exitOK, "it does not answer"},
-		{"full", func(c *serve.Conn) { c.SendHello(serve.Hello{Settings: settings, Full: true}) }, exitOK, "too many photos wait"},
+		{"full", func(c *serve.Conn) { c.SendHello(serve.Hello{Settings: settings, Full: true}) }, exitOK, "it takes no more photos now"},
 		{"other settings", func(c *serve.Conn) { c.SendHello(serve.Hello{}) }, exitOK, "differs from its own"},
 		{"ends", after(func(*serve.Conn) {}), exitOK, "it has ended; this process does"},
 		{"refuses", reply(serve.Reply{Refused: "it is\x1b[2J tired"}), exitOK, "; this process does"},

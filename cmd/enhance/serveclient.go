@@ -87,7 +87,7 @@ func (o *order) unserved(conn *serve.Conn) string {
 	case err != nil:
 		return "it does not answer: " + err.Error()
 	case hello.Full:
-		return "too many photos wait for it"
+		return "it takes no more photos now"
 	}
 	if name := unlike(o.ownSettings(), hello.Settings); name != "" {
 		return name + " differs from its own"
@@ -239,7 +239,7 @@ func (c *client) ask(ctx context.Context, j *pipeline.Job, photo *os.File, pictu
 	case err != nil:
 		return nil, "it has ended", nil
 	case hello.Full:
-		return nil, "too many photos wait for it", nil
+		return nil, "it takes no more photos now", nil
 	case conn.Peer() != c.pid && !conn.SameProgram():
 		return nil, "another build of enhance has taken its place", nil
 	case unlike(c.order.ownSettings(), hello.Settings) != "":
