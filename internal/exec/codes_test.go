@@ -75,6 +75,7 @@ func codesGraph(rng *rand.Rand, pad model.PadMode) *model.Graph {
 // everything else is rounded as the definition says, so that in float32 the result is the host's to the bit.
 func TestCodes(t *testing.T) {
 	dev := convtest.Device(t)
+	vnni := convtest.VNNI(t, dev)
 	n := uint64(7)
 	if testing.Short() {
 		n = 2
@@ -88,7 +89,7 @@ func TestCodes(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d, %dx%d", seed, h, w), func(t *testing.T) {
 			p := &picture{TB: t, name: fmt.Sprintf("seed %d, %dx%d", seed, h, w), m: modeltest.Model("codes", g), info: dev.Info(),
 				in: &tensor{c: c, h: h, w: w, v: model.FormulaTensor("codes", fmt.Sprint(seed), c*h*w)}}
-			p.opt = exec.Options{Poison: true}
+			p.opt = exec.Options{Poison: true, VNNI: vnni && seed%4 == 0}
 			if seed%2 == 1 {
 				p.info.Type, p.info.Unified = clrt.Accelerator, false
 			}
