@@ -101,7 +101,7 @@ func TestRun(t *testing.T) {
 		{"--help", exitOK, "enhance develops", ""},
 		{"explain --help", exitOK, "enhance explain", ""},
 		{"explain", exitUsage, "", "enhance: explain: want one photo, or --size WxH"},
-		{"model", exitUsage, "", "enhance: model: want info, import or run"},
+		{"model", exitUsage, "", "enhance: model: want info, import, quantize or run"},
 		{"completion zsh", exitOK, "#compdef", ""},
 		{"--mem=x a.dng", exitUsage, "", `enhance: --mem: "x"`},
 		{"missing.dng -g host", exitIO, "", "enhance: missing.dng: "},
