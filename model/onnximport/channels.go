@@ -37,10 +37,10 @@ func (c *call) concat() error {
 			}
 		}
 	}
-	n := model.Node{Op: model.OpConcat}
+	n, to := model.Node{Op: model.OpConcat}, channelPlaces(list[0], []int{a})
 	for _, v := range list {
 		if apart {
-			if v, err = c.channelsFrom(v, []int{a}); err != nil {
+			if v, err = c.place(v, to); err != nil {
 				return err
 			}
 			like = v

@@ -203,7 +203,10 @@ func (c *call) moved(v *value, l, to *layout) (*value, error) {
 }
 
 // channelsFrom puts dimensions to the channels. The rows stay what they are if they can, so that they stream.
-func (c *call) channelsFrom(v *value, dims []int) (*value, error) {
+func (c *call) channelsFrom(v *value, dims []int) (*value, error) { return c.place(v, channelPlaces(v, dims)) }
+
+// channelPlaces is where channelsFrom puts dimensions.
+func channelPlaces(v *value, dims []int) [3][]int {
 	var rest []int
 	for d, n := range v.dims {
 		if n != 1 && !slices.Contains(dims, d) {
@@ -223,7 +226,7 @@ func (c *call) channelsFrom(v *value, dims []int) (*value, error) {
 	default:
 		to[axisH], to[axisW] = rest[:n-1], rest[n-1:]
 	}
-	return c.place(v, to)
+	return to
 }
 
 // settle gives v the layout that most operations work on: batch, channels, rows, columns.
