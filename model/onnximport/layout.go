@@ -203,7 +203,9 @@ func (c *call) moved(v *value, l, to *layout) (*value, error) {
 }
 
 // channelsFrom puts dimensions to the channels. The rows stay what they are if they can, so that they stream.
-func (c *call) channelsFrom(v *value, dims []int) (*value, error) { return c.place(v, channelPlaces(v, dims)) }
+func (c *call) channelsFrom(v *value, dims []int) (*value, error) {
+	return c.place(v, channelPlaces(v, dims))
+}
 
 // channelPlaces is where channelsFrom puts dimensions.
 func channelPlaces(v *value, dims []int) [3][]int {
