@@ -149,6 +149,10 @@ func (o *order) settingsOf() (settings []farm.Setting, files map[string]*farm.Fi
 				files[s.Value+".json"] = s.File.Beside
 			}
 			s.Value = ""
+		} else if f.name == "model" && s.Value != pipeline.Classical {
+			if _, _, err := pipeline.LoadModel(s.Value, o.levelOrAny()); err != nil { // before every worker refuses it
+				return nil, nil, err
+			}
 		}
 		settings = append(settings, s)
 	}
@@ -203,7 +207,7 @@ func checkSetting(s *farm.Setting) error {
 		return fmt.Errorf("--%s is no setting of pictures that this version knows", printable.Text(s.Name))
 	case s.File != nil && !f.files:
 		return fmt.Errorf("--%s takes no file", s.Name)
-	case s.File == nil && f.files && !f.isWord(s.Value) && strings.ContainsAny(s.Value, `/\.`):
+	case s.File == nil && f.files && !f.isWord(s.Value) && (f.name != "model" || strings.ContainsAny(s.Value, `/\.`)): // a model without an extension is no file
 		return fmt.Errorf("--%s: %s is a path, and a worker opens no path that an order names", s.Name, printable.Text(s.Value))
 	}
 	return nil

@@ -45,6 +45,8 @@ func TestCheckSetting(t *testing.T) {
 		{farm.Setting{Name: "defects", File: file}, true},
 		{farm.Setting{Name: "defects", Value: "/etc/passwd"}, false},
 		{farm.Setting{Name: "model", Value: "../x.pth"}, false},
+		{farm.Setting{Name: "defects", Value: "list"}, false},
+		{farm.Setting{Name: "dcp", Value: "camera"}, false},
 		{farm.Setting{Name: "dcp", File: file}, true},
 		{farm.Setting{Name: "dcp", Value: "/etc/camera.dcp"}, false},
 		{farm.Setting{Name: "tone", File: file}, false},
@@ -85,5 +87,13 @@ func TestWriteMetrics(t *testing.T) {
 		if !strings.Contains(b.String(), want+"\n") {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}
+	}
+}
+
+// TestWithoutPhotos: what is served without a key names no photo.
+func TestWithoutPhotos(t *testing.T) {
+	s := &queue.Status{Workers: []queue.Worker{{Name: "w", Photos: []string{"private.dng"}, Made: 5}}}
+	if w := withoutPhotos(s).Workers[0]; w.Photos != nil || w.Made != 5 {
+		t.Errorf("%+v", w)
 	}
 }

@@ -43,7 +43,13 @@ func runFarmServe(c *call) error {
 // farmServed has a farm served by a server of this process or, with --nats, in a cluster that
 // runs already.
 func (c *call) farmServed(ctx context.Context, p farm.Policy) (q *queue.Queue, done func(), err error) {
-	if !c.given["nats"] {
+	if c.given["nats"] {
+		for _, name := range []string{"listen", "queue", "tls-cert", "tls-key", "users", "sync"} {
+			if c.given[name] {
+				return nil, nil, usagef("--%s: it belongs to a server of this process, and --nats names one that runs already: give one of the two", name)
+			}
+		}
+	} else {
 		s, q, err := c.serve(ctx, queue.ServerOptions{Dir: c.queueDir, Address: c.listen, Cert: c.tlsCert, Key: c.tlsKey, Sync: c.syncQueue, Policy: p})
 		if err != nil {
 			return nil, nil, err

@@ -202,8 +202,8 @@ func (c *call) change(do func(context.Context, *queue.Queue) (string, error)) er
 	})
 }
 
-// serveMetrics serves the farm's figures if --metrics asks for it. They name no photo, and the address is
-// the user's choice.
+// serveMetrics serves the farm's figures if --metrics asks for it. They name no photo, for the
+// address is the user's choice and asks for no key.
 func (c *call) serveMetrics(ctx context.Context, q *queue.Queue) error {
 	if c.metrics == "" {
 		return nil
@@ -229,13 +229,21 @@ func (c *call) serveMetrics(ctx context.Context, q *queue.Queue) error {
 	}))
 	mux.HandleFunc("GET /status", answer(func(w http.ResponseWriter, s *queue.Status) {
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(s)
+		json.NewEncoder(w).Encode(withoutPhotos(s))
 	}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go server.Serve(l)
 	context.AfterFunc(ctx, func() { server.Close() })
 	c.note("figures are at http://%s/metrics", l.Addr())
 	return nil
+}
+
+// withoutPhotos takes the names of photos out of a status.
+func withoutPhotos(s *queue.Status) *queue.Status {
+	for i := range s.Workers {
+		s.Workers[i].Photos = nil
+	}
+	return s
 }
 
 // writeMetrics writes a status in Prometheus's text format.

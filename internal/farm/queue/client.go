@@ -26,14 +26,17 @@ type Client struct {
 // connection comes back by itself.
 func Join(ctx context.Context, o Options) (*Client, error) {
 	o.Role = Computing
-	nc, err := dial(o)
+	nc, err := dial(o, nil)
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{nc: nc, woken: newAlarm(), held: map[string]held{}}
 	var a *answer
 	if a, err = c.ask(ctx, "policy", &ask{}); err == nil {
-		if c.policy = *a.Policy; c.policy.Lease <= 0 || c.policy.Attempts < 1 {
+		if a.Policy != nil {
+			c.policy = *a.Policy
+		}
+		if c.policy.Lease <= 0 || c.policy.Attempts < 1 {
 			err = failed("read the policy", &farm.FormatError{What: "policy", Problem: fmt.Sprintf("%+v", c.policy)})
 		}
 	}

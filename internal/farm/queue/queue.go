@@ -75,10 +75,16 @@ type Error struct {
 func (e *Error) Error() string { return "farm: cannot " + e.Op + ": " + e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
+// errNoAnswer stands for a time that ran out, which by itself is taken for an interrupt.
+var errNoAnswer = fmt.Errorf("no answer came in time: %w", nats.ErrTimeout)
+
 // failed wraps an error of the queue, nil for none.
 func failed(op string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errNoAnswer
 	}
 	return &Error{op, err}
 }

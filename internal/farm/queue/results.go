@@ -46,6 +46,10 @@ func (s *Results) Receipt(ctx context.Context, key farm.Key) (*farm.Receipt, err
 // Publish sends the picture and its receipt.
 func (s *Results) Publish(ctx context.Context, path string, r *farm.Receipt) (first bool, err error) {
 	defer os.Remove(path)
+	h, err := s.client.leaseOf(r)
+	if err != nil {
+		return false, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return false, err
@@ -56,7 +60,7 @@ func (s *Results) Publish(ctx context.Context, path string, r *farm.Receipt) (fi
 	for at := uint64(0); ; {
 		n, err := io.ReadFull(f, part)
 		if n > 0 {
-			if _, err := s.client.ask(ctx, "put", &ask{Name: name, Next: at, body: part[:n]}); err != nil {
+			if _, err := s.client.ask(ctx, "put", &ask{Name: name, Held: h, Next: at, body: part[:n]}); err != nil {
 				return false, err
 			}
 			at += uint64(n)
@@ -68,11 +72,24 @@ func (s *Results) Publish(ctx context.Context, path string, r *farm.Receipt) (fi
 			return false, err
 		}
 	}
-	a, err := s.client.ask(ctx, "publish", &ask{Name: name, Receipt: r})
+	a, err := s.client.ask(ctx, "publish", &ask{Name: name, Held: h, Receipt: r})
 	if err != nil {
 		return false, err
 	}
 	return a.First, nil
+}
+
+// leaseOf is the lease that a receipt's result is made for.
+func (c *Client) leaseOf(r *farm.Receipt) (*held, error) {
+	order := r.Order.ID()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.held {
+		if h.Task.Photo == r.Source && h.Task.Order == order {
+			return &h, nil
+		}
+	}
+	return nil, refused("%s is not leased", r.Source)
 }
 
 // Name gives the output of a task that this worker has leased its result. Every name in the

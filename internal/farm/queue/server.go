@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -218,20 +219,34 @@ func Connect(ctx context.Context, o Options) (*Queue, error) { return connect(ct
 func SetUp(ctx context.Context, o Options, p farm.Policy) (*Queue, error) { return connect(ctx, o, &p) }
 
 func connect(ctx context.Context, o Options, make *farm.Policy) (*Queue, error) {
-	nc, err := dial(o)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var joined atomic.Bool
+	nc, err := dial(o, func(err error) bool {
+		if joined.Load() {
+			return false
+		}
+		cancel(err) // no answer to what was refused will come
+		return true
+	})
 	if err != nil {
 		return nil, err
 	}
 	q, err := newQueue(ctx, nc, make)
 	if err != nil {
 		nc.Close()
+		if errors.Is(context.Cause(ctx), nats.ErrPermissionViolation) {
+			err = failed("use the farm", errors.New("the key is a worker's, or the cluster's user may not use JetStream: give --key with admin.key, or another user's --creds"))
+		}
 		return nil, err
 	}
+	joined.Store(true)
 	return q, nil
 }
 
-// dial connects.
-func dial(o Options) (*nats.Conn, error) {
+// dial connects. denied, if not nil, is told what the server does not permit, and reports whether
+// that is all that it needs to be told to.
+func dial(o Options, denied func(err error) bool) (*nats.Conn, error) {
 	say := o.Say
 	if say == nil {
 		say = func(string) {}
@@ -244,7 +259,11 @@ func dial(o Options) (*nats.Conn, error) {
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { say("the connection to the farm is back") }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { say("farm: " + err.Error()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if denied == nil || !errors.Is(err, nats.ErrPermissionViolation) || !denied(err) {
+				say("farm: " + err.Error())
+			}
+		}),
 	}
 	inbox := o.Role.inbox()
 	address := o.URL
@@ -290,7 +309,10 @@ func dial(o Options) (*nats.Conn, error) {
 	}
 	nc, err := nats.Connect(address, append(opts, nats.CustomInboxPrefix(inbox))...)
 	if err != nil {
-		if errors.Is(err, nats.ErrAuthorization) {
+		switch {
+		case errors.Is(err, nats.ErrNoServers):
+			err = fmt.Errorf("no farm is served there: start enhance farm serve, or correct --nats: %w", err)
+		case errors.Is(err, nats.ErrAuthorization):
 			err = errors.New("the server does not know this key: give --key with a file that enhance farm keys made, whose public half the server has")
 		}
 		return nil, failed("reach "+address, err)

@@ -62,6 +62,9 @@ func (s *Service) answerGet(ctx context.Context, r *ask, a *answer) error {
 
 // answerPut adds a part to a result on its way. Next is where it belongs.
 func (s *Service) answerPut(_ context.Context, r *ask, _ *answer) error {
+	if err := s.check(r.Held); err != nil { // nobody else fills the disk
+		return err
+	}
 	if !farm.IsID(r.Name) {
 		return refused("an upload has no name")
 	}
@@ -108,15 +111,18 @@ func (s *Service) dropUpload(name string) {
 }
 
 // answerPublish makes an upload the result that its receipt names, if it has the bytes that
-// the receipt says.
+// the receipt says and is one of a leased task.
 func (s *Service) answerPublish(ctx context.Context, r *ask, a *answer) error {
 	if !farm.IsID(r.Name) || r.Receipt == nil {
 		return refused("it has no upload or no receipt")
 	}
 	path := s.upload(r.Name)
 	defer s.dropUpload(r.Name)
-	if _, err := farm.ParseReceipt(r.Receipt.Encode()); err != nil {
-		return refused("%v", err)
+	if err := s.check(r.Held); err != nil {
+		return err
+	}
+	if err := s.checkReceipt(ctx, r.Held.Task, r.Receipt); err != nil {
+		return err
 	}
 	f, err := os.Open(path)
 	if err != nil {
