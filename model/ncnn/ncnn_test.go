@@ -266,6 +266,7 @@ func TestRefusals(t *testing.T) {
 		"twice":        {"7767517\n2 2\nInput x 0 1 x\nReLU r 1 1 x x\n", nil, "made by another layer"},
 		"parameter":    {"7767517\n2 2\nInput x 0 1 x\nReLU r 1 1 x y 0=much\n", nil, `parameter 0 is "much"`},
 		"unknown":      {"7767517\n2 2\nInput x 0 1 x\nReLU r 1 1 x y 5=1\n", nil, "parameter 5=1 is not known"},
+		"unknown far":  {"7767517\n2 2\nInput x 0 1 x\nReLU r 1 1 x y 99=1\n", nil, "parameter 99=1 is not known"},
 		"array":        {"7767517\n2 2\nInput x 0 1 x\nSlice r 1 1 x y -23300=3,1\n", nil, "its array is"},
 		"names":        {"7767517\n2 2\nInput x 0 1 x\nReLU r 9 1 x y\n", nil, "want a type, a name"},
 	}

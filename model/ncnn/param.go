@@ -3,7 +3,9 @@ package ncnn
 import (
 	"bufio"
 	"bytes"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -182,11 +184,13 @@ func (l *layer) finish() error {
 	if l.err != nil {
 		return l.err
 	}
-	for key := range 64 {
-		if s, given := l.params[key]; given && !l.read[key] && s != "0" {
+	for _, key := range slices.Sorted(maps.Keys(l.params)) {
+		if s := l.params[key]; !l.read[key] && s != "0" {
 			return l.refuse("its parameter %d=%s is not known", key, short(s))
 		}
-		if _, given := l.arrays[key]; given && !l.read[key] {
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.arrays)) {
+		if !l.read[key] {
 			return l.refuse("its array %d is not known", key)
 		}
 	}
