@@ -66,6 +66,7 @@ func (c *computation) makePlan(rows int) error {
 	if !c.within.Decided() {
 		c.within = c.session.allowed()
 	}
+	c.avoidWrong(c.session.precision().storage())
 	c.session.choices.samples, c.session.choices.picture = c.samples, c.picture
 	noteBudget(f, c.within)
 	f.Precision, f.Packed = c.session.precision().String(), [2]int{c.h, c.w}

@@ -33,6 +33,8 @@ func bright(w, h int, seed uint64) []byte {
 	return b
 }
 
+var sceneWB = look.WhiteBalance{Mode: look.WBGains, Gains: [3]float64{2.1, 1, 1.6}}
+
 // developed are the 16-bit codes of a scene, by the device if it makes them or by the host.
 func developed(t *testing.T, set Settings, j Job, w, h int, device bool) []uint16 {
 	t.Helper()
@@ -47,7 +49,7 @@ func developed(t *testing.T, set Settings, j Job, w, h int, device bool) []uint1
 	var out bytes.Buffer
 	j.Input, j.Reader, j.Size = "scene", bytes.NewReader(b), int64(len(b))
 	j.Raw, j.Output.Writer, j.Output.Bits, j.Output.Format = raw.Options{Width: w, Height: h, CFA: &cfa, Black: &black, White: &white}, &out, 16, PNG
-	j.WB = look.WhiteBalance{Mode: look.WBGains, Gains: [3]float64{2.1, 1, 1.6}}
+	j.WB = sceneWB
 	r, err := s.begin(context.Background(), j)
 	if err != nil {
 		t.Fatal(err)

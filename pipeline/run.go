@@ -274,6 +274,9 @@ func (r *run) make(out *target, w, h int) error {
 		return err
 	}
 	defer r.abandonEncoder()
+	if err := r.network.checkKernels(r.replanned); err != nil {
+		return err
+	}
 	src := r.source()
 	dev := newDeveloper(r.geo, r.decisions.rendering, enc, r.holds.batches, &r.session.host.pictures, r.session.stages())
 	defer dev.abandon()

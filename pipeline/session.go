@@ -39,6 +39,8 @@ type Session struct {
 	outputs *outputs
 	other   *Session      // for photos of other sensors, see sensors.go; nil: none yet
 	profile *exec.Profile // where the time goes; nil: not asked
+	// tryBeside replaces the check of kernels beside the network's in tests.
+	tryBeside func(besideKernel) error
 }
 
 // choices are how a session computes: each is made once, before the first plan that
@@ -52,6 +54,9 @@ type choices struct {
 	rates           *exec.Rates   // for the prices of plans; nil: not measured
 	picture         *fuse.Picture // that the device makes of it (see exec.Options.Picture); nil: none
 	samples         bool          // what is planned takes a photo's stored samples, not planes (see exec.Options.Samples)
+	// wrong says what is wrong with kernels beside the network's, "" for nothing, by besideKey;
+	// what is not there was not checked yet.
+	wrong map[string]string
 }
 
 // hostMemory is what a session knows and keeps of the host's memory.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -9,8 +10,10 @@ import (
 	"enhance/clrt"
 	"enhance/internal/devices"
 	"enhance/internal/kernelcheck"
+	"enhance/internal/planar"
 	"enhance/internal/printable"
 	"enhance/model"
+	"enhance/pipeline"
 )
 
 var selftestCommand = &command{name: "selftest", minor: true, summary: "test a device's kernels against their definition",
@@ -18,7 +21,8 @@ var selftestCommand = &command{name: "selftest", minor: true, summary: "test a d
 	about: `Runs every kernel that the device would use for the model, in every precision that it
 offers, on small inputs of odd sizes, and compares the results with the definition in
 float64. Each runs under five plans (whole planes, strips, least memory), which must give
-the same bytes. If a kernel is wrong, the status is 5. Attach the JSON report to a report
+the same bytes. Kernels that take a photo's samples and make its picture are compared with
+what the host makes, under one plan. If a kernel is wrong, the status is 5. Attach the JSON report to a report
 of a bug. Choices that enhance tune made are not tested here: it checks them itself.`}
 
 // selftestReport is the result with what else identifies the case.
@@ -43,7 +47,7 @@ func runSelftest(c *call) error {
 	}
 	ctx, stop := interruptible(c.env, func() {})
 	defer stop()
-	o := kernelcheck.Options{Device: choice.Device, Model: m}
+	o := kernelcheck.Options{Device: choice.Device, Model: m, More: photoChecks}
 	begun := ""
 	o.Begin = func(done, total int, kernel, precision string) {
 		begun = fmt.Sprintf("%s in %s", kernel, precision)
@@ -74,6 +78,17 @@ func runSelftest(c *call) error {
 	}
 	return &devices.Error{Selector: c.set.Device, Problem: fmt.Sprintf("%d of %d kernels are wrong on %s: -g selects another device, -g host computes without one",
 		r.Wrong, len(r.Kernels), r.Device)}
+}
+
+// photoChecks test what a photo needs beside its network.
+var photoChecks = []kernelcheck.Check{
+	{Kernel: "stored samples", Run: func(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, p planar.Precision) (float64, error) {
+		return 0, pipeline.CheckSamples(ctx, cl, info, p)
+	}},
+	{Kernel: "picture", Allowed: 1. / 65535, Run: func(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, p planar.Precision) (float64, error) {
+		apart, err := pipeline.CheckPictures(ctx, cl, info, p)
+		return float64(apart) / 65535, err
+	}},
 }
 
 // modelName is the model that was asked for, or the default.

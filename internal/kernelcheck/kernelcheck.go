@@ -25,6 +25,16 @@ type Options struct {
 	// kernel may crash or hang.
 	Begin func(done, total int, kernel, precision string)
 	Done  func(k *Kernel)
+	// More are run after the networks', in fp32 and in fp16, on OpenCL devices.
+	More []Check
+}
+
+// Check is a test of kernels that are no network's.
+type Check struct {
+	Kernel  string
+	Allowed float64 // as that of a Kernel
+	// Run gives the Kernel's Error. The context holds no buffers.
+	Run func(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, p planar.Precision) (worst float64, err error)
 }
 
 // Report is what was found. It says all that is needed to see the problem elsewhere.
@@ -69,6 +79,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		rep.Device, rep.Info = o.Device.String(), o.Device.Info()
 	}
 	var cases []testCase
+	var t *tester
 	run := host
 	if o.Device == nil {
 		all, err := operations(conv.Arithmetic{})
@@ -77,8 +88,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}
 		cases = all
 	} else {
-		t, err := open(o.Device)
-		if err != nil {
+		var err error
+		if t, err = open(o.Device); err != nil {
 			return nil, err
 		}
 		defer t.ctx.Close()
@@ -88,24 +99,58 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}
 		run = t.run
 	}
+	tests := make([]func() Kernel, 0, len(cases))
+	names := make([][2]string, 0, len(cases))
 	for i := range cases {
 		c := &cases[i]
+		names = append(names, [2]string{c.kernel, c.arith.String()})
+		tests = append(tests, func() Kernel { return run(ctx, c) })
+	}
+	if t != nil {
+		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+			for i := range o.More {
+				names = append(names, [2]string{o.More[i].Kernel, conv.Arithmetic{Precision: p}.String()})
+				tests = append(tests, func() Kernel { return t.more(ctx, &o.More[i], p) })
+			}
+		}
+	}
+	if err := rep.runAll(ctx, o, names, tests); err != nil {
+		return rep, err
+	}
+	rep.Seconds = time.Since(start).Seconds()
+	return rep, nil
+}
+
+// runAll makes the tests, whose kernels and precisions are names, one after the other.
+func (r *Report) runAll(ctx context.Context, o Options, names [][2]string, tests []func() Kernel) error {
+	for i, test := range tests {
 		if o.Begin != nil {
-			o.Begin(i, len(cases), c.kernel, c.arith.String())
+			o.Begin(i, len(tests), names[i][0], names[i][1])
 		}
-		k := run(ctx, c)
+		k := test()
 		if ctx.Err() != nil {
-			return rep, ctx.Err()
+			return ctx.Err()
 		}
-		if rep.Kernels = append(rep.Kernels, k); k.Problem != "" {
-			rep.Wrong++
+		if r.Kernels = append(r.Kernels, k); k.Problem != "" {
+			r.Wrong++
 		}
 		if o.Done != nil {
 			o.Done(&k)
 		}
 	}
-	rep.Seconds = time.Since(start).Seconds()
-	return rep, nil
+	return nil
+}
+
+// more is the verdict of a check.
+func (t *tester) more(ctx context.Context, c *Check, p planar.Precision) Kernel {
+	k := Kernel{Name: c.Kernel, Precision: conv.Arithmetic{Precision: p}.String(), Allowed: c.Allowed, Plans: 1}
+	start := time.Now()
+	var err error
+	k.Error, err = c.Run(ctx, t.ctx, t.info, p)
+	if k.Running = time.Since(start).Seconds(); err != nil {
+		k.Problem = err.Error()
+	}
+	return k
 }
 
 func open(d *clrt.Device) (*tester, error) {

@@ -1,0 +1,109 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"enhance/clrt"
+	"enhance/internal/imgio"
+	"enhance/internal/planar"
+	"enhance/raw"
+	"enhance/raw/mosaic"
+)
+
+// TestBesideKernels: the device's kernels beside a network's pass their checks.
+func TestBesideKernels(t *testing.T) {
+	needDevice(t)
+	all, err := clrt.Devices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cl, err := clrt.NewContext(all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+		if err := CheckSamples(context.Background(), cl, all[0].Info(), p); err != nil {
+			t.Errorf("samples, %v: %v", p, err)
+		}
+		apart, err := CheckPictures(context.Background(), cl, all[0].Info(), p)
+		if err != nil {
+			t.Errorf("picture, %v: %v", p, err)
+		}
+		t.Logf("%v: codes are %d apart at most", p, apart)
+	}
+	if n := cl.Live(); n != 0 {
+		t.Errorf("%d bytes are left", n)
+	}
+}
+
+// TestWrongBesideKernels: what a driver makes wrong of the kernels beside the network is done by
+// the host, with a note; it is tried once in a session.
+func TestWrongBesideKernels(t *testing.T) {
+	needDevice(t)
+	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir()) // no notes of other processes
+	foundRight.Clear()
+	const w, h = 97, 65
+	for _, c := range []struct{ samples, picture error }{
+		{errors.New("wrong samples"), nil},
+		{nil, &clrt.BuildError{Err: errors.New("no such builtin"), Log: "line 1\nline 2"}},
+		{errors.New("wrong samples"), errors.New("wrong picture")},
+	} {
+		s, err := NewSession(Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tries := 0
+		s.tryBeside = func(k besideKernel) error {
+			tries++
+			return map[besideKernel]error{sampleKernel: c.samples, pictureKernels: c.picture}[k]
+		}
+		for range 2 {
+			b, cfa, black, white := bright(w, h, w*h), mosaic.GBRG, 512.0, 60000.0
+			var out bytes.Buffer
+			j := Job{Input: "scene", Reader: bytes.NewReader(b), Size: int64(len(b)), Raw: raw.Options{Width: w, Height: h, CFA: &cfa, Black: &black, White: &white}}
+			j.Output.Writer, j.Output.Bits, j.Output.Format = &out, 16, PNG
+			j.WB = sceneWB
+			r, err := s.begin(context.Background(), j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rep, err := r.finish()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if samples, pixels := r.network.plan.TakesSamples(), r.network.makesPixels(); samples != (c.samples == nil) || pixels != (c.picture == nil) {
+				t.Errorf("%v, %v: the device takes samples: %v, makes the picture: %v", c.samples, c.picture, samples, pixels)
+			}
+			for about, wrong := range map[string]error{"takes a photo's samples is wrong": c.samples, "make a picture are wrong": c.picture} {
+				n := len(slices.DeleteFunc(slices.Clone(rep.Warnings), func(s string) bool { return !strings.Contains(s, about) || strings.Contains(s, "\n") }))
+				if (n == 1) != (wrong != nil) || n > 1 {
+					t.Errorf("%v, %v: %d notes in %q", c.samples, c.picture, n, rep.Warnings)
+				}
+			}
+			if !rep.Memory.AsPlanned {
+				t.Errorf("the device held %d bytes, planned were %d", rep.Memory.Peak, rep.Plan.Peak)
+			}
+			im, err := imgio.DecodeRGB16(bytes.NewReader(out.Bytes()), int64(out.Len()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := developed(t, Settings{}, Job{}, w, h, c.picture == nil); !slices.Equal(im.Pix, want) {
+				t.Errorf("%v, %v: other codes than without checks", c.samples, c.picture)
+			}
+		}
+		if tries != 2 {
+			t.Errorf("%d checks in a session of two photos", tries)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		foundRight.Clear()
+		t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+	}
+}

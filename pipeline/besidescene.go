@@ -1,0 +1,236 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"enhance/clrt"
+	"enhance/internal/buffers"
+	"enhance/internal/colour"
+	"enhance/internal/exec"
+	"enhance/internal/fuse"
+	"enhance/internal/ops"
+	"enhance/internal/planar"
+	"enhance/internal/sharpen"
+	"enhance/model"
+	"enhance/raw"
+)
+
+// The scenes' sides, and the part of the light that becomes a picture: odd, with a margin, of
+// several cells of highlights.
+const sceneH, sceneW = 77, 181
+
+var scenePicture = raw.Rect{X0: 3, Y0: 2, X1: sceneW - 5, Y1: sceneH - 4}
+
+// unchanged is a network that gives samples of 0 and more as they are.
+func unchanged(planes int) (*model.Model, error) {
+	b := model.NewBuilder(planes)
+	g, err := b.Graph(b.LeakyReLU("same", 0, 1))
+	if err != nil {
+		return nil, err
+	}
+	return &model.Model{Arch: "check", Graph: g, Params: model.FormulaParams("check", g), Convention: model.Convention{
+		Pack: [4][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}, Gamma: 2.2, Divisor: 1, Multiple: 1, MinSide: 1, ScaleNum: 1, ScaleDen: 1}}, nil
+}
+
+// runCheck runs a network on a device that has no other engine.
+func runCheck(ctx context.Context, cl *clrt.Context, m *model.Model, h, w int, info *clrt.DeviceInfo, opt exec.Options, src exec.Source, sink exec.Sink) (err error) {
+	job, err := exec.Prepare(m, h, w, info, opt)
+	if err != nil {
+		return err
+	}
+	e, err := job.Open(cl)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	return e.Run(ctx, src, sink, nil)
+}
+
+// CheckSamples holds planes that a device makes of stored samples against their definition,
+// with activations in fp32 or in fp16. The context must hold no buffers.
+func CheckSamples(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, p planar.Precision) error {
+	return checkSamples(ctx, cl, info, exec.Options{Precision: p})
+}
+
+func checkSamples(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options) error {
+	m, err := unchanged(fuse.QuadPlaces)
+	if err != nil {
+		return err
+	}
+	opt.Samples = true
+	src := storedScene{}
+	out := &exec.Planes{Shape: model.Shape{C: fuse.QuadPlaces, H: sceneH, W: sceneW}, Data: make([]float32, fuse.QuadPlaces*sceneH*sceneW)}
+	if err := runCheck(ctx, cl, m, sceneH, sceneW, info, opt, src, exec.PlanesSink{Planes: out}); err != nil {
+		return err
+	}
+	for i, got := range out.Data {
+		k, y, x := i/(sceneH*sceneW), i/sceneW%sceneH, i%sceneW
+		at := m.Convention.Pack[k]
+		if want := src.entry(k, int(src.sample(2*y+at[0], 2*x+at[1]))); got != want {
+			return fmt.Errorf("plane %d, row %d, column %d is %g, and %g is right", k, y, x, got, want)
+		}
+	}
+	return nil
+}
+
+// storedScene is an exec.SampleSource of all stored samples, with tables that are exact in binary16.
+type storedScene struct{}
+
+func (storedScene) sample(y, x int) uint16          { return uint16(40503 * (y*2*sceneW + x)) }
+func (storedScene) entry(plane, stored int) float32 { return float32((stored*(2*plane+3))%2048) / 2048 }
+
+func (s storedScene) Tables() ([][]float32, error) {
+	all := make([][]float32, fuse.QuadPlaces)
+	for k := range all {
+		all[k] = make([]float32, ops.TableLen)
+		for i := range all[k] {
+			all[k][i] = s.entry(k, i)
+		}
+	}
+	return all, nil
+}
+
+func (s storedScene) Rows(int, int) (exec.Rows, error) { return s, nil }
+func (storedScene) Row(int, [][]float32)               {}
+func (storedScene) End() error                         { return nil }
+
+func (s storedScene) Samples(y int, lines [2][]uint16) {
+	for k, line := range lines {
+		for x := range line {
+			line[x] = s.sample(2*y+k, x)
+		}
+	}
+}
+
+// mostCodesApart is by how much a device's codes of 16 bits may differ from the host's.
+const mostCodesApart = 1
+
+// CheckPictures holds a device's codes of a picture against those of the host, with activations
+// in fp32 or in fp16; apart is by how much they differ at most. The context must hold no buffers.
+func CheckPictures(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, p planar.Precision) (apart int, err error) {
+	return checkPictures(ctx, cl, info, exec.Options{Precision: p})
+}
+
+func checkPictures(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options) (apart int, err error) {
+	light := sceneLight()
+	for _, sharp := range []bool{false, true} {
+		got, err := deviceCodes(ctx, cl, info, opt, light, sharp)
+		if err != nil {
+			return 0, err
+		}
+		want, err := hostCodes(light, sharp)
+		if err != nil {
+			return 0, err
+		}
+		if len(got) != len(want) {
+			return 0, fmt.Errorf("%d codes, and %d are right", len(got), len(want))
+		}
+		for i, v := range want {
+			d := int(got[i]) - int(v)
+			if apart = max(apart, d, -d); apart > mostCodesApart {
+				w := scenePicture.Width()
+				return apart, fmt.Errorf("the code of component %d at row %d, column %d is %d, and %d is right", i%3, i/3/w, i/3%w, got[i], v)
+			}
+		}
+	}
+	const row, column = 31, 66
+	light.Data[(sceneH+row+scenePicture.Y0)*sceneW+column+scenePicture.X0] = float32(math.NaN())
+	_, err = deviceCodes(ctx, cl, info, opt, light, true)
+	bad := (*exec.NotFiniteError)(nil)
+	switch {
+	case errors.As(err, &bad) && bad.Row == row && bad.Column == column:
+		return apart, nil
+	case err == nil || bad != nil:
+		return apart, fmt.Errorf("a sample that is no number at row %d, column %d is not found there: %v", row, column, err)
+	}
+	return apart, err
+}
+
+// sceneLight has gradients, edges, colours, and light beyond what clips.
+func sceneLight() *exec.Planes {
+	p := &exec.Planes{Shape: model.Shape{C: 3, H: sceneH, W: sceneW}, Data: make([]float32, 3*sceneH*sceneW)}
+	for i := range p.Data {
+		c, y, x := i/(sceneH*sceneW), i/sceneW%sceneH, i%sceneW
+		v := float64(x) / sceneW * (0.5 + 0.5*math.Sin(float64(c+1)*float64(y)/11))
+		if (x/13+y/9)%3 == 0 {
+			v = 1 - v
+		}
+		if dy, dx := y-sceneH/2, x-sceneW/2; dy*dy+dx*dx < 300 {
+			v = 0.8 + 0.1*float64(c)
+		}
+		if x > sceneW-30 && c == y/20%3 {
+			v = 1.1
+		}
+		p.Data[i] = planar.Float(planar.Half(float32(v)))
+	}
+	return p
+}
+
+// sceneRendering are the stages of the picture of such light, as photos of the default tone have them.
+func sceneRendering(c *model.Convention, sharp bool) (geometry, *rendering) {
+	g := geometry{out: scenePicture, view: raw.Rect{X1: sceneW, Y1: sceneH}}
+	b := &balance{gains: [3]float64{2.1, 1, 1.6}, headroom: 2.1, output: colour.SRGBEncoding}
+	b.curve = colour.NewCurve(0.7, b.headroom)
+	b.tone = colour.NewTone(b.curve, colour.Matrix{{1.5, -0.4, -0.1}, {-0.2, 1.4, -0.2}, {0.1, -0.6, 1.5}}, colour.Rec2020, b.output.Space)
+	if sharp {
+		b.sharpen = &sharpen.Settings{Amount: 0.8, Noise: func(root float64) float64 { return 0.005 + 0.01*root }, Luminance: b.output.Space.Luminance()}
+	}
+	return g, newRendering(g, c, b, nil)
+}
+
+// keptCodes is an imgio.RowWriter.
+type keptCodes struct{ all []uint16 }
+
+func (k *keptCodes) WriteRow(rgb []uint16) error { k.all = append(k.all, rgb...); return nil }
+func (k *keptCodes) Close() error                { return nil }
+
+// sceneCodes are what fill has a developer make of a scene.
+func sceneCodes(c *model.Convention, sharp bool, fill func(d *developer) error) ([]uint16, error) {
+	g, stages := sceneRendering(c, sharp)
+	out := &keptCodes{}
+	d := newDeveloper(g, stages, out, outBatches, &buffers.Slices[uint16]{}, nil)
+	defer d.abandon()
+	if err := fill(d); err != nil {
+		return nil, err
+	}
+	if err := d.finish(); err != nil {
+		return nil, err
+	}
+	return out.all, nil
+}
+
+func deviceCodes(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options, light *exec.Planes, sharp bool) ([]uint16, error) {
+	m, err := unchanged(light.C)
+	if err != nil {
+		return nil, err
+	}
+	r := scenePicture
+	opt.Picture = &fuse.Picture{X0: r.X0, Y0: r.Y0, X1: r.X1, Y1: r.Y1, Sharpen: sharp}
+	return sceneCodes(&m.Convention, sharp, func(d *developer) error {
+		return runCheck(ctx, cl, m, light.H, light.W, info, opt, exec.PlanesSource{Planes: light}, pixelSink{d})
+	})
+}
+
+func hostCodes(light *exec.Planes, sharp bool) ([]uint16, error) {
+	m, err := unchanged(light.C)
+	if err != nil {
+		return nil, err
+	}
+	return sceneCodes(&m.Convention, sharp, func(d *developer) error {
+		rows, err := d.Rows(0, light.H)
+		if err != nil {
+			return err
+		}
+		for y := range light.H {
+			planes := make([][]float32, light.C)
+			for k := range planes {
+				planes[k] = light.Data[(k*light.H+y)*light.W:][:light.W]
+			}
+			rows.Row(y, planes)
+		}
+		return rows.End()
+	})
+}
