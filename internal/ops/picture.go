@@ -171,6 +171,6 @@ func (d *Pictures) launch(k *clrt.Kernel, args *conv.KernelArgs, items, rows int
 	if err := args.Set(k); err != nil {
 		return err
 	}
-	lx := min(columns(d.caps), items)
+	lx := local(d.caps, items)
 	return d.q.LaunchQuiet(k, []int{(items + lx - 1) / lx * lx, rows}, []int{lx, 1})
 }
