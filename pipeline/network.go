@@ -78,6 +78,9 @@ func isNCNN(spec string) bool { return strings.EqualFold(filepath.Ext(spec), ".p
 
 // LoadModel is model.LoadLevel for ONNX and ncnn files too, whose Imported is then not nil.
 func LoadModel(spec string, level int) (*model.Model, *Imported, error) {
+	if strings.EqualFold(filepath.Ext(spec), ".bin") {
+		return nil, nil, &model.SpecError{Spec: spec, Problem: "an ncnn network is named by its .param file, beside which its .bin file is"}
+	}
 	if !isONNX(spec) && !isNCNN(spec) {
 		m, err := model.LoadLevel(spec, level)
 		if as := new(fs.PathError); errors.As(err, &as) {

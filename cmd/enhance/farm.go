@@ -17,7 +17,6 @@ import (
 	"enhance/internal/farm/work"
 	"enhance/internal/printable"
 	"enhance/internal/tempdir"
-	"enhance/model"
 	"enhance/pipeline"
 )
 
@@ -136,38 +135,36 @@ func (o *order) settingsOf() (settings []farm.Setting, files map[string]*farm.Fi
 			if s.File, err = fileOf(s.Value); err != nil {
 				return nil, nil, err
 			}
-			if f.name == "model" && s.File.Extension == ".param" {
-				return nil, nil, usagef("-m: a farm takes no ncnn network: import its weights, or use the main command with --shard")
+		}
+		if f.name == "model" && s.Value != pipeline.Classical {
+			if err := o.checkNetwork(s.Value, s.File); err != nil {
+				return nil, nil, err
 			}
-			if f.name == "model" && s.File.Extension == ".onnx" {
-				if err := describeNetwork(s.Value, s.File); err != nil {
-					return nil, nil, err
-				}
-			}
+		}
+		if s.File != nil {
 			files[s.Value] = s.File
 			if s.File.Beside != nil {
 				files[s.Value+".json"] = s.File.Beside
 			}
 			s.Value = ""
-		} else if f.name == "model" && s.Value != pipeline.Classical {
-			if _, _, err := pipeline.LoadModel(s.Value, o.levelOrAny()); err != nil { // before every worker refuses it
-				return nil, nil, err
-			}
 		}
 		settings = append(settings, s)
 	}
 	return settings, files, nil
 }
 
-// describeNetwork adds to an ONNX network's file the description that makes it one for RAW
-// photos (docs/onnx.md). It refuses a network that workers could not open.
-func describeNetwork(path string, f *farm.File) (err error) {
-	_, n, err := pipeline.LoadModel(path, model.AnyLevel)
+// checkNetwork refuses a network that no worker could open. To an ONNX network's file it adds the
+// description that makes it one for RAW photos (docs/onnx.md). f is nil if path names no file.
+func (o *order) checkNetwork(path string, f *farm.File) (err error) {
+	if f != nil && f.Extension == ".param" {
+		return usagef("-m: a farm takes no ncnn network: import its weights, or use the main command with --shard")
+	}
+	_, n, err := pipeline.LoadModel(path, o.levelOrAny())
 	if err != nil {
 		return err
 	}
 	switch {
-	case n == nil: // by its name it is another kind of network
+	case n == nil || f == nil: // no ONNX network
 		return nil
 	case n.Beside():
 		return usagef("-m: %s has weights in other files, which do not travel through a farm: save the network as one file", path)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"enhance/bench/eval"
 	"enhance/internal/printable"
@@ -38,6 +40,8 @@ func runModelQuantize(c *call) error {
 		return usagef("--max-loss: %g: want more than 0 dB", c.maxLoss)
 	case c.output == "":
 		return usagef("model quantize: give the output with -o FILE.safetensors")
+	case !strings.EqualFold(filepath.Ext(c.output), ".safetensors"): // by which the network is told when it is read
+		return usagef("model quantize: -o %s: want a name that ends in .safetensors", printable.Text(c.output))
 	}
 	c.compileApart()
 	photos, err := eval.Files(c.args[1:])

@@ -109,9 +109,12 @@ func Escapes(err error) bool {
 // hidden, it is passed over by enhance -r.
 const Folder = ".enhance"
 
-// checkExtension refuses what cannot end the name of a picture.
-func checkExtension(ext string) error {
-	if len(ext) < 2 || len(ext) > 8 || path.Ext("x"+ext) != ext || strings.ContainsAny(ext, "/\\\x00") {
+// The longest extensions of pictures and of settings' files (.safetensors), in bytes.
+const maxPictureExtension, maxExtension = 8, 16
+
+// checkExtension refuses what cannot end the name of a file.
+func checkExtension(ext string, most int) error {
+	if len(ext) < 2 || len(ext) > most || path.Ext("x"+ext) != ext || strings.ContainsAny(ext, "/\\\x00") {
 		return fmt.Errorf("%q is no file extension", ext)
 	}
 	return nil

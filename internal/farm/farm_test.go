@@ -101,6 +101,7 @@ func TestParseRefuses(t *testing.T) {
 		{{Name: "a"}, {Name: "a"}}, {{Name: ""}}, {{Name: "-o"}}, {{Name: "A"}}, {{Name: "a b"}},
 		{{Name: "a", Value: "x\x00"}}, {{Name: "a", File: &File{}}}, {{Name: "a", Value: "x", File: &File{SHA256: Hash()}}},
 		{{Name: "a", File: &File{SHA256: Hash(), Extension: "/x"}}},
+		{{Name: "a", File: &File{SHA256: Hash(), Extension: ".an-extension-of-19"}}},
 		{{Name: "a", File: &File{SHA256: Hash(), Beside: &File{}}}},
 		{{Name: "a", File: &File{SHA256: Hash(), Beside: &File{SHA256: Hash(), Extension: "/x"}}}},
 		{{Name: "a", File: &File{SHA256: Hash(), Beside: &File{SHA256: Hash(), Beside: &File{SHA256: Hash()}}}}},
@@ -108,6 +109,10 @@ func TestParseRefuses(t *testing.T) {
 		if _, err := NewOrder(s, ".png", false); err == nil {
 			t.Errorf("%+v is an order", s)
 		}
+	}
+	weights := []Setting{{Name: "model", File: &File{SHA256: Hash(), Extension: ".safetensors"}}}
+	if _, err := NewOrder(weights, ".png", false); err != nil {
+		t.Error(err)
 	}
 	for _, ext := range []string{"", "png", ".", "./x", ".a.b", ".toolongext"} {
 		if _, err := NewOrder(nil, ext, false); err == nil {

@@ -42,7 +42,7 @@ func (f *File) check() error {
 	switch {
 	case !IsHash(f.SHA256) || f.Bytes < 0:
 		return fmt.Errorf("has no SHA-256 or no size")
-	case f.Extension != "" && checkExtension(f.Extension) != nil:
+	case f.Extension != "" && checkExtension(f.Extension, maxExtension) != nil:
 		return fmt.Errorf("has the extension %q", f.Extension)
 	case f.Beside != nil && f.Beside.Beside != nil:
 		return fmt.Errorf("has a description that has one")
@@ -73,7 +73,7 @@ func (o *Order) check() error {
 	if o.Version != formatVersion {
 		return bad("its version is %d, and this program reads %d", o.Version, formatVersion)
 	}
-	if err := checkExtension(o.Extension); err != nil {
+	if err := checkExtension(o.Extension, maxPictureExtension); err != nil {
 		return bad("%v", err)
 	}
 	last := ""

@@ -82,7 +82,7 @@ func ParseReceipt(data []byte) (*Receipt, error) {
 	case CheckName(r.Source) != nil:
 		return bad("the photo's name is %q", r.Source)
 	}
-	if err := checkExtension(r.Extension); err != nil {
+	if err := checkExtension(r.Extension, maxPictureExtension); err != nil {
 		return bad("%v", err)
 	}
 	return &r, nil
