@@ -12,7 +12,7 @@ func TestComplete(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                              "apply classify compare watch serve inspect explain plan-table tune selftest model bench eval farm help version completion man :files",
 		"pl":                            "plan-table :files",
-		"model ":                        "info import run",
+		"model ":                        "info import quantize run",
 		"model i":                       "info import",
 		"model info ":                   "any best fast max pynet-s :files",
 		"bench conv --su":               "--suite",
@@ -33,7 +33,7 @@ func TestComplete(t *testing.T) {
 		"completion ":                   "bash zsh fish",
 		"help ver":                      "version",
 		"explain --device-profile rtx-": "rtx-3060 :files",
-		"eval --compare ":               "libraw",
+		"eval --compare ":               "libraw rawtherapee",
 	} {
 		var got []string
 		for _, a := range complete(strings.Split(line, " ")) {
