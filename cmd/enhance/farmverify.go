@@ -37,6 +37,7 @@ type verified struct {
 	CPSNR  *facts.Decibels `json:"cpsnr,omitempty"`
 	Wrong  string          `json:"wrong,omitempty"` // what must not be
 	Passed string          `json:"passed_over,omitempty"`
+	again  bool            // it was made again
 }
 
 func runFarmVerify(c *call) error {
@@ -75,8 +76,13 @@ func runFarmVerify(c *call) error {
 		return err
 	}
 	v := &verifier{call: c, store: d, photos: photos, options: o}
+	return v.verifyAll(ctx, sample, damaged)
+}
+
+// verifyAll verifies a sample and prints what became of each. damaged receipts count as wrong.
+func (v *verifier) verifyAll(ctx context.Context, sample []*farm.Receipt, damaged int) error {
 	all := []verified{}
-	wrong := damaged
+	wrong, passed, again := damaged, 0, 0
 	for _, r := range sample {
 		one := v.verify(ctx, r)
 		if ctx.Err() != nil {
@@ -85,16 +91,22 @@ func runFarmVerify(c *call) error {
 		if one.Wrong != "" {
 			wrong++
 		}
+		if one.Passed != "" {
+			passed++
+		}
+		if one.again {
+			again++
+		}
 		all = append(all, one)
-		if !c.json {
-			fmt.Fprintln(c.text(), one.line())
+		if !v.json {
+			fmt.Fprintln(v.text(), one.line())
 		}
 	}
 	if damaged > 0 {
-		c.note("%d receipts are damaged", damaged)
+		v.note("%d receipts are damaged", damaged)
 	}
-	err = c.report(all, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%d results computed again, %d wrong\n", len(all), wrong)
+	err := v.report(all, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%d results computed again, %d wrong, %d passed over\n", again, wrong, passed)
 		return err
 	})
 	if err == nil && wrong > 0 {
@@ -170,6 +182,7 @@ func (v *verifier) verify(ctx context.Context, r *farm.Receipt) verified {
 		one.Passed = err.Error()
 		return one
 	}
+	one.again = true
 	one.Equal = a.Class == r.Class && a.Generation == r.Generation && a.Model == r.Model
 	made, err := fileOf(again)
 	switch {
