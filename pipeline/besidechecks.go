@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"enhance/clrt"
 	"enhance/internal/devices"
 	"enhance/internal/exec"
+	"enhance/internal/ops"
 	"enhance/internal/planar"
 	"enhance/memplan"
 )
@@ -28,6 +31,16 @@ const (
 	sampleKernel   besideKernel = "samples"
 	pictureKernels besideKernel = "picture"
 )
+
+// sourceHash names the kernels' text: what was found of another does not hold.
+func (k besideKernel) sourceHash() string {
+	text := ops.SamplesSource()
+	if k == pictureKernels {
+		text = ops.PictureSource()
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
 
 // foundRight are the devices and kernels that this process found right: sessions need not
 // check them again where no notes can be kept.
@@ -86,13 +99,13 @@ func (s *Session) check(ctx context.Context, k besideKernel, p planar.Precision)
 	if s.choices.wrong == nil {
 		s.choices.wrong = map[string]string{}
 	}
-	store := s.tuningStore()
-	device := fmt.Sprintf("%+v %s", exec.TuningDevice(s.device.choice.Device.Info()), key)
+	store, note := s.tuningStore(), key+" "+k.sourceHash()
+	device := fmt.Sprintf("%+v %s", exec.TuningDevice(s.device.choice.Device.Info()), note)
 	if _, right := foundRight.Load(device); right {
 		s.choices.wrong[key] = ""
 		return nil
 	}
-	if table, _ := store.Load(); table.Notes[key] == "right" {
+	if table, _ := store.Load(); table.Notes[note] == "right" {
 		s.choices.wrong[key] = ""
 		return nil
 	}
@@ -108,7 +121,7 @@ func (s *Session) check(ctx context.Context, k besideKernel, p planar.Precision)
 		return err
 	case err != nil:
 		why, _, _ := strings.Cut(err.Error(), "\n")
-		s.choices.wrong[key] = why
+		s.choices.wrong[key] = strings.TrimRight(why, ": ")
 		return nil
 	}
 	s.choices.wrong[key] = ""
@@ -120,7 +133,7 @@ func (s *Session) check(ctx context.Context, k besideKernel, p planar.Precision)
 	}
 	defer release()
 	table, _ := store.Load()
-	table.Notes[key] = "right"
+	table.Notes[note] = "right"
 	if err := store.Save(table); err != nil {
 		s.debug(err.Error())
 	}

@@ -97,6 +97,12 @@ func TestWrongBesideKernels(t *testing.T) {
 				t.Errorf("%v, %v: other codes than without checks", c.samples, c.picture)
 			}
 		}
+		kept, _ := s.tuningStore().Load()
+		for k, wrong := range map[besideKernel]error{sampleKernel: c.samples, pictureKernels: c.picture} {
+			if note := kept.Notes[besideKey(k, planar.FP32)+" "+k.sourceHash()]; (note == "right") != (wrong == nil) {
+				t.Errorf("%v, %v: the note of %s is %q", c.samples, c.picture, k, note)
+			}
+		}
 		if tries != 2 {
 			t.Errorf("%d checks in a session of two photos", tries)
 		}
