@@ -46,14 +46,15 @@ func TestBesideKernels(t *testing.T) {
 // the host, with a note; it is tried once in a session.
 func TestWrongBesideKernels(t *testing.T) {
 	needDevice(t)
-	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir()) // no notes of other processes
-	foundRight.Clear()
 	const w, h = 97, 65
 	for _, c := range []struct{ samples, picture error }{
 		{errors.New("wrong samples"), nil},
 		{nil, &clrt.BuildError{Err: errors.New("no such builtin"), Log: "line 1\nline 2"}},
 		{errors.New("wrong samples"), errors.New("wrong picture")},
 	} {
+		want := developed(t, Settings{}, Job{}, w, h, c.picture == nil)
+		t.Setenv("ENHANCE_CACHE_DIR", t.TempDir()) // no notes of other sessions
+		foundRight.Clear()
 		s, err := NewSession(Settings{})
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +94,7 @@ func TestWrongBesideKernels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := developed(t, Settings{}, Job{}, w, h, c.picture == nil); !slices.Equal(im.Pix, want) {
+			if !slices.Equal(im.Pix, want) {
 				t.Errorf("%v, %v: other codes than without checks", c.samples, c.picture)
 			}
 		}
@@ -109,7 +110,5 @@ func TestWrongBesideKernels(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		foundRight.Clear()
-		t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
 	}
 }
