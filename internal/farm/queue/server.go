@@ -265,7 +265,6 @@ func dial(o Options, denied func(err error) bool) (*nats.Conn, error) {
 			}
 		}),
 	}
-	inbox := o.Role.inbox()
 	address := o.URL
 	if address == "" {
 		address = "nats://" + DefaultAddress
@@ -275,10 +274,32 @@ func dial(o Options, denied func(err error) bool) (*nats.Conn, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case o.Server != nil:
+	if o.Server != nil {
 		address = ""
 		opts = append(opts, nats.InProcessServer(o.Server.nats))
+	}
+	who, err := o.identity()
+	if err != nil {
+		return nil, err
+	}
+	nc, err := nats.Connect(address, append(opts, who...)...)
+	switch {
+	case errors.Is(err, nats.ErrNoServers):
+		err = fmt.Errorf("no farm is served there: start enhance farm serve, or correct --nats: %w", err)
+	case errors.Is(err, nats.ErrAuthorization):
+		err = errors.New("the server does not know this key: give --key with a file that enhance farm keys made, whose public half the server has")
+	}
+	if err != nil {
+		return nil, failed("reach "+address, err)
+	}
+	return nc, nil
+}
+
+// identity has the key, the inbox that belongs to it, and what the server's certificate is checked against.
+func (o *Options) identity() (opts []nats.Option, err error) {
+	inbox := o.Role.inbox()
+	switch {
+	case o.Server != nil:
 		if o.Server.key != "" {
 			opts = append(opts, keyOption(o.Server.key))
 		}
@@ -307,17 +328,7 @@ func dial(o Options, denied func(err error) bool) (*nats.Conn, error) {
 		}
 		opts = append(opts, nats.RootCAs(o.CA))
 	}
-	nc, err := nats.Connect(address, append(opts, nats.CustomInboxPrefix(inbox))...)
-	if err != nil {
-		switch {
-		case errors.Is(err, nats.ErrNoServers):
-			err = fmt.Errorf("no farm is served there: start enhance farm serve, or correct --nats: %w", err)
-		case errors.Is(err, nats.ErrAuthorization):
-			err = errors.New("the server does not know this key: give --key with a file that enhance farm keys made, whose public half the server has")
-		}
-		return nil, failed("reach "+address, err)
-	}
-	return nc, nil
+	return append(opts, nats.CustomInboxPrefix(inbox)), nil
 }
 
 // checkSecure refuses to use a key where others can read along and change what is said: the
