@@ -189,7 +189,7 @@ func TestNarrowDevices(t *testing.T) {
 		}
 	}
 
-	j := &Job{Program: &fuse.Program{Steps: []fuse.Step{{Name: "wide"}}}, Info: algoInfos["gpu"], caps: conv.CapsOf(algoInfos["gpu"]),
+	j := &Job{Program: &fuse.Program{Steps: []fuse.Step{{Name: "wide", Kind: fuse.Conv, K: 2*planar.Rim + 3}}}, Info: algoInfos["gpu"], caps: conv.CapsOf(algoInfos["gpu"]),
 		steps: make([]jobStep, 1)}
 	wide := conv.Shape{K: 2*planar.Rim + 3, SrcC: []int{4}, OutC: 4, H: 32, W: 32}
 	if err := j.chooseAlgo(0, wide); err != nil || j.steps[0].algo != "direct-naive" {
