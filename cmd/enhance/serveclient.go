@@ -103,7 +103,6 @@ type client struct {
 
 	mu    sync.Mutex // of the rest
 	files map[*unfinished]struct{}
-	told  map[string]bool
 
 	here  sync.Mutex // while this process develops one
 	local *pipeline.Batch

@@ -104,7 +104,7 @@ func sourceRows(p *fuse.Program, s *fuse.Step, h, y int) []int {
 // pictureRows is sourceRows of the steps of a picture, for their source k.
 func pictureRows(s *fuse.Step, k, h, y int) (rows []int) {
 	const side = 16
-	first, end := y, y+1
+	var first, end int
 	switch s.Kind {
 	case fuse.Cells:
 		first, end = s.Picture.Y0+side*y, min(s.Picture.Y0+side*(y+1), s.Picture.Y1)
