@@ -14,7 +14,7 @@
 //	targets.go, shard.go                             what becomes of each
 //	watch.go                                         photos that come into a folder
 //	report.go, lines.go, summary.go, ordered.go      what is printed about photos
-//	serve.go, servejob.go, serveclient.go            a process that stays, and its clients
+//	serve.go, servejob.go, serveclient*.go           a process that stays, and its clients
 //	meter.go, notices.go                             progress, and news of a session
 //	model*.go, bench*.go, eval.go, explain.go, ...   the other commands
 //	drivers.go, compilers.go                         processes of this program beside this one
