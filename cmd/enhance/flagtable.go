@@ -136,7 +136,7 @@ var flagTable = []flag{
 		to:   func(o *options) any { return &o.lens }},
 	{name: "denoise", arg: "STRENGTH", group: groupColour, commands: []string{develop, "eval"}, basic: true,
 		help: "share of the noise to remove, 0 to 1 (default 1)",
-		more: "0.5 leaves about half of the noise's standard deviation on smooth surfaces, as it was measured for fast, best, max and any; of strong noise best and max remove a third to two thirds even at 0. Only models that take the noise level have it; a model without a measurement is told of that share of the noise.",
+		more: "0.5 leaves about half of the noise's standard deviation on smooth surfaces, as it was measured for fast, best, max and any; of strong noise best removes a sixth and max half to two thirds even at 0. Only models that take the noise level have it; a model without a measurement is told of that share of the noise.",
 		to:   func(o *options) any { return &o.denoise }},
 	{name: "noise", arg: "S,O", group: groupColour, commands: []string{develop}, words: words("estimate"),
 		help: "noise variance S·v + O of samples v, or estimate",
