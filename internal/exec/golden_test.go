@@ -103,6 +103,22 @@ func run(t testing.TB, m *model.Model, in *tensor, opt exec.Options) *tensor {
 	return runJob(t, job, in)
 }
 
+// openJob opens a job on the tests' device until the test ends.
+func openJob(t testing.TB, job *exec.Job) *exec.Engine {
+	t.Helper()
+	ctx, err := clrt.NewContext(convtest.Device(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ctx.Close() })
+	e, err := job.Open(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
 // runJob runs a job once and checks its peak.
 func runJob(t testing.TB, job *exec.Job, in *tensor) *tensor {
 	t.Helper()

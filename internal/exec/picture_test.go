@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"enhance/clrt"
 	"enhance/internal/colour"
 	"enhance/internal/convtest"
 	"enhance/internal/exec"
@@ -71,16 +70,7 @@ func runPixels(t *testing.T, m *model.Model, in *tensor, opt exec.Options) ([]ui
 	if !job.MakesPixels() {
 		t.Fatal("the job makes no picture")
 	}
-	ctx, err := clrt.NewContext(convtest.Device(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ctx.Close()
-	e, err := job.Open(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := openJob(t, job)
 	var out [2]*pixels
 	for i := range out { // the second finds what the first left
 		w, h := opt.Picture.X1-opt.Picture.X0, opt.Picture.Y1-opt.Picture.Y0
@@ -176,16 +166,7 @@ func TestPictureNotFinite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, err := clrt.NewContext(convtest.Device(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ctx.Close()
-	e, err := job.Open(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := openJob(t, job)
 	if err := e.Run(context.Background(), source{in}, sink{whole}, nil); err == nil || !strings.Contains(err.Error(), "takes planes") {
 		t.Errorf("planes out of an engine that makes codes: %v", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"enhance/clrt"
 	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
@@ -75,16 +74,7 @@ func runMosaic(t *testing.T, m *model.Model, s mosaicSource, opt exec.Options) [
 	if job.TakesSamples() != opt.Samples {
 		t.Fatalf("the job takes samples: %v", job.TakesSamples())
 	}
-	ctx, err := clrt.NewContext(convtest.Device(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ctx.Close()
-	e, err := job.Open(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := openJob(t, job)
 	o := job.Program.Tensors[job.Program.Output]
 	var out [2]*tensor
 	for i := range out { // the second finds what the first left
@@ -151,16 +141,7 @@ func TestSamplesRefused(t *testing.T) {
 	if job, err = exec.Prepare(m, 32, 32, info, exec.Options{Samples: true}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, err := clrt.NewContext(convtest.Device(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ctx.Close()
-	e, err := job.Open(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := openJob(t, job)
 	planes := &tensor{c: 8, h: 32, w: 32, v: make([]float32, 8*32*32)}
 	if err := e.Run(context.Background(), source{planes}, sink{planes}, nil); err == nil || !strings.Contains(err.Error(), "stored samples") {
 		t.Errorf("planes for an engine that takes samples: %v", err)
