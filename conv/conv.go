@@ -92,6 +92,9 @@ type Shape struct {
 	// Codes says that the source is codes of 8 bits (see planar), and Store that the destination is.
 	// The residual is of samples.
 	Codes, Store bool
+	// Octets says that all sources are octets (see planar), each but the last a multiple of eight channels, and
+	// OctetsOut that destination and residual are; elsewhere they are planes.
+	Octets, OctetsOut bool
 }
 
 // Window is a kernel of any sides, strides, dilations, pads and groups over one source with

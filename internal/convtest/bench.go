@@ -171,8 +171,11 @@ type Ring struct {
 	image []byte // what the whole buffer held when it was made
 }
 
-// Place says where in a larger tensor and ring a plane lies.
-type Place struct{ C0, CAll, Rows int }
+// Place says where in a larger tensor and ring a plane lies, and whether that is of octets.
+type Place struct {
+	C0, CAll, Rows int
+	Octets         bool
+}
 
 // Anywhere is a random place for c channels in a ring of at least rows rows, of
 // a plane of h rows.
@@ -191,6 +194,9 @@ func (b *Bench) Anywhere(c, rows, h int) Place {
 // Source places rows [first,end) of p on the device.
 func (b *Bench) Source(p *Plane, at Place, first, end int) *Ring {
 	b.Helper()
+	if at.Octets {
+		return b.octetSource(p, at, first, end)
+	}
 	rows := planar.Rows{C: at.CAll, W: p.W, Precision: b.Precision, Pad: b.Pad}
 	return b.ring(p.C, p.H, p.W, at, func(ring []byte) {
 		scratch := make([]byte, rows.Bytes(1))
@@ -215,6 +221,9 @@ func (b *Bench) Target(c, h, w int, at Place) *Ring {
 func (b *Bench) ring(c, h, w int, at Place, fill func(ring []byte)) *Ring {
 	b.Helper()
 	t := fuse.Tensor{Shape: model.Shape{C: at.CAll, H: h, W: w}}
+	if at.Octets {
+		t.Storage = fuse.Octets
+	}
 	size := planar.RowBytes(t, b.Precision)*int64(at.Rows) + planar.RimBytes(t, b.Precision)
 	base := planar.BaseAlign * int64(b.Rng.IntN(5))
 	image := b.Noise(base+size+planar.BaseAlign*int64(b.Rng.IntN(3)), b.Precision)
@@ -239,6 +248,10 @@ func (r *Ring) Take(p *Plane, y0, y1 int) {
 	r.b.Helper()
 	now := make([]byte, len(r.image))
 	r.b.Must(r.b.Queue.Read(r.Buf, 0, now))
+	if r.Octets {
+		r.takeOctets(p, y0, y1, now)
+		return
+	}
 	rows := planar.Rows{C: r.CAll, W: r.W, Precision: r.b.Precision}
 	line := int64(r.Pitch) * r.b.Precision.Bytes()
 	for y := y0; y < y1; y++ {
@@ -276,6 +289,9 @@ func (r *Ring) rims(line []byte, c, y int) {
 // where puts a byte of the buffer into words.
 func (r *Ring) where(at int) string {
 	n := r.b.Precision.Bytes()
+	if r.Octets {
+		n = planar.OctetBytes
+	}
 	i := (int64(at) - r.Base) / n
 	if int64(at) < r.Base {
 		return fmt.Sprintf("%d bytes before the ring", r.Base-int64(at))
@@ -284,7 +300,7 @@ func (r *Ring) where(at int) string {
 	if i >= row*int64(r.Rows) {
 		return fmt.Sprintf("%d samples after the ring's rows", i-row*int64(r.Rows))
 	}
-	return fmt.Sprintf("at slot %d of %d, channel %d (the view is %d to %d), column %d of %d", i/row, r.Rows, i%row/int64(r.Pitch),
+	return fmt.Sprintf("at slot %d of %d, channel or octet %d (the view is %d to %d), column %d of %d", i/row, r.Rows, i%row/int64(r.Pitch),
 		r.C0, r.C0+r.C, i%int64(r.Pitch)-planar.Pad, r.W)
 }
 

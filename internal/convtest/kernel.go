@@ -87,11 +87,14 @@ func (k Single) operands(ctx *clrt.Context, q *clrt.Queue) (*clrt.Buffer, *conv.
 		}
 		return buf
 	}
-	ring := func(c int) planar.Ring {
+	ring := func(c int, octets bool) planar.Ring {
 		t := fuse.Tensor{Shape: model.Shape{C: c, H: s.H, W: s.W}}
+		if octets {
+			t.Storage = fuse.Octets
+		}
 		return planar.NewRing(random(planar.RowBytes(t, p)*int64(s.H)+planar.RimBytes(t, p), p, "ring"), 0, t, s.H)
 	}
-	a := &conv.Args{Src: []planar.Ring{ring(s.InC())}, Dst: ring(s.OutC), Y1: s.H, Slope: 0.2}
+	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), s.Octets)}, Dst: ring(s.OutC, s.OctetsOut), Y1: s.H, Slope: 0.2}
 	a.Scratch = random(max(k.Impl.Scratch(s.H), 4), planar.FP32, "statistics")
 	scales := fuse.Tensor{Storage: fuse.Scales, Shape: model.Shape{C: s.InC(), H: 1, W: 1}}
 	a.Scales = planar.NewRing(random(int64(4*2*s.InC()), planar.FP32, "scales"), 0, scales, 1)

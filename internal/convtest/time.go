@@ -31,14 +31,17 @@ func TimeAs(b *testing.B, d *clrt.Device, caps conv.Caps, algo conv.Algo, s conv
 		bench.Must(bench.Queue.Fill(buf, 0, n, []byte{0, 0, 0, 0}))
 		return buf
 	}
-	ring := func(c int, codes bool) planar.Ring {
+	ring := func(c int, codes, octets bool) planar.Ring {
 		t := fuse.Tensor{Shape: model.Shape{C: c, H: s.H, W: s.W}}
-		if codes {
+		switch {
+		case codes:
 			t.Storage = fuse.Codes
+		case octets:
+			t.Storage = fuse.Octets
 		}
 		return planar.NewRing(buffer(planar.RowBytes(t, p)*int64(s.H)+planar.RimBytes(t, p)), 0, t, s.H)
 	}
-	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), s.Codes)}, Dst: ring(s.OutC, s.Store), Y1: s.H, Slope: 0.2, Scratch: buffer(impl.Scratch(s.H))}
+	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), s.Codes, s.Octets)}, Dst: ring(s.OutC, s.Store, s.OctetsOut), Y1: s.H, Slope: 0.2, Scratch: buffer(impl.Scratch(s.H))}
 	packed, kernels := buffer(int64(impl.PackedLen())*4), bench.Kernels(impl)
 	launches := 1
 	if !caps.CPU {

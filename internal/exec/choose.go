@@ -382,6 +382,7 @@ func ShapeOf(p *fuse.Program, s *fuse.Step) conv.Shape {
 		shape.SrcC = append(shape.SrcC, v.C)
 	}
 	shape.Codes, shape.Store = s.Integer(), s.Store != nil
+	shape.Octets, shape.OctetsOut = p.Tensors[s.Src[0].Tensor].Storage == fuse.Octets, t.Storage == fuse.Octets
 	if s.Windowed() {
 		src := p.Tensors[s.Src[0].Tensor]
 		shape.Window = &conv.Window{Window: s.Node.Window, Groups: s.Node.Groups, SrcH: src.H, SrcW: src.W, Pad: s.Node.Pad}

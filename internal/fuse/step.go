@@ -100,6 +100,9 @@ const (
 	Scales
 	// Codes rows hold codes of 8 bits, four channels in a word: see package planar.
 	Codes
+	// Octets rows hold C channels of W samples of binary16, eight channels of a column together: see
+	// package planar.
+	Octets
 	// Samples rows hold C lines of W stored samples of a mosaic, unsigned, of 16 bits.
 	Samples
 	// Floats rows hold C lines of W float32, as activations in that precision lie, whatever
@@ -110,7 +113,10 @@ const (
 )
 
 // Planes reports whether rows hold samples of planes, or their codes.
-func (s Storage) Planes() bool { return s == Activation || s == Codes }
+func (s Storage) Planes() bool { return s == Activation || s == Codes || s == Octets }
+
+// ChannelsInOctet is how many channels one octet of a tensor of octets holds.
+const ChannelsInOctet = 8
 
 // Tensor is a value that is stored between steps.
 type Tensor struct {

@@ -19,6 +19,11 @@
 // a tensor of C channels has ⌈C/4⌉ lines. Bytes are codes of 0..255, signed codes plus 128.
 // The bytes of channels beyond C, and the rim where planes are padded with zeros, hold the code of zero.
 //
+// Octets (fuse.Octets) are eight samples of binary16 in 16 bytes: half h of octet x of line g is channel 8g+h at column
+// x. The octets are as samples elsewhere, with pad, rim and pitch; a tensor of C channels has ⌈C/8⌉ lines. Whoever
+// writes a row writes zeros for channels beyond C, in the rim too, so that they may be multiplied by weights of zero.
+// A view begins at a multiple of eight channels, and ends at one or with its tensor.
+//
 // Rows of statistics and scales (see package fuse) hold 2·C float32 without
 // padding, rows of stored samples lines of SamplePitch numbers of 16 bits without a rim,
 // and rows of pixels one such line.
@@ -74,6 +79,8 @@ func RowBytes(t fuse.Tensor, p Precision) int64 {
 	switch t.Storage {
 	case fuse.Codes:
 		return int64(Words(t.C)) * int64(Pitch(t.W)) * 4
+	case fuse.Octets:
+		return int64(Octets(t.C)) * int64(Pitch(t.W)) * OctetBytes
 	case fuse.Floats:
 		return 4 * int64(t.C) * int64(Pitch(t.W))
 	case fuse.Pixels:
@@ -91,6 +98,8 @@ func RimBytes(t fuse.Tensor, p Precision) int64 {
 	switch t.Storage {
 	case fuse.Codes:
 		return Overrun * 4
+	case fuse.Octets:
+		return Overrun * OctetBytes
 	case fuse.Floats:
 		return Overrun * 4
 	case fuse.Samples, fuse.Pixels, fuse.Stats, fuse.Scales:
@@ -102,8 +111,14 @@ func RimBytes(t fuse.Tensor, p Precision) int64 {
 // Words is how many words the codes of c channels take.
 func Words(c int) int { return (c + fuse.CodesInWord - 1) / fuse.CodesInWord }
 
+// OctetBytes is the size of an octet.
+const OctetBytes = 16
+
+// Octets is how many octets the channels of a column take, c of them.
+func Octets(c int) int { return (c + fuse.ChannelsInOctet - 1) / fuse.ChannelsInOctet }
+
 // Ring is a tensor on the device, or some of its channels. The channels of a ring of codes are
-// words of four.
+// words of four, those of a ring of octets are octets.
 type Ring struct {
 	Buf   *clrt.Buffer
 	Base  int64 // bytes from the start of Buf to slot 0, a multiple of BaseAlign
@@ -113,7 +128,8 @@ type Ring struct {
 	CAll  int   // channels of the tensor
 	H, W  int
 	Pitch int
-	Codes bool
+
+	Codes, Octets bool
 }
 
 // BaseAlign is the unit of a ring's place in its buffer. Rings share buffers by
@@ -127,6 +143,8 @@ func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
 	switch t.Storage {
 	case fuse.Codes:
 		r.Codes, r.C, r.CAll = true, Words(t.C), Words(t.C)
+	case fuse.Octets:
+		r.Octets, r.C, r.CAll = true, Octets(t.C), Octets(t.C)
 	case fuse.Samples:
 		r.Pitch = SamplePitch(t.W)
 	case fuse.Pixels:
@@ -135,10 +153,13 @@ func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
 	return r
 }
 
-// Slice is the view of the tensor's channels [c0, c0+c); of codes, c0 is a multiple of four.
+// Slice is the view of the tensor's channels [c0, c0+c); of codes, c0 is a multiple of four, of octets one of eight.
 func (r Ring) Slice(c0, c int) Ring {
-	if r.Codes {
+	switch {
+	case r.Codes:
 		c0, c = c0/fuse.CodesInWord, Words(c)
+	case r.Octets:
+		c0, c = c0/fuse.ChannelsInOctet, Octets(c)
 	}
 	r.C0, r.C = r.C0+c0, c
 	return r
@@ -154,6 +175,12 @@ var prelude string
 
 //go:embed codes.cl
 var codesCL string
+
+//go:embed octets.cl
+var octetsCL string
+
+// OctetsSource is what stands after [Source] in programs whose kernels read or write octets.
+func OctetsSource() string { return octetsCL }
 
 // CodesSource is what stands after [Source] in programs whose kernels read or write codes.
 func CodesSource() string { return codesCL }
