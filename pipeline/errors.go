@@ -29,7 +29,7 @@ const (
 	ClassOther                    // none of the below: a defect of the program
 	ClassOption                   // an option is missing, wrong or contradicts the photo
 	ClassInput                    // the photo, reference or weights are damaged or of an unsupported kind
-	ClassIO                       // a file cannot be read or written
+	ClassIO                       // a file cannot be read or written, or an answer did not come in time
 	ClassDevice                   // no such device, or it failed
 	ClassBudget                   // the memory budget or the device's memory is too small
 	ClassExists                   // the output exists
@@ -44,7 +44,7 @@ func Classify(err error) Class {
 	switch {
 	case err == nil:
 		return ClassNone
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.Canceled):
 		return ClassInterrupted
 	case as(new(*NonFiniteError)):
 		return ClassResult
@@ -65,7 +65,8 @@ func Classify(err error) Class {
 	case as(new(*devices.Error)), errors.Is(err, clrt.ErrNoOpenCL), as(new(*clrt.Error)), as(new(*clrt.BuildError)), as(new(*clrt.AnswerError)):
 		return ClassDevice
 	case as(new(*atomicfile.Error)), as(new(*fs.PathError)), as(new(syscall.Errno)), errors.Is(err, fs.ErrNotExist),
-		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrShortWrite): // a file that changed while it was read
+		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrShortWrite), // a file that changed while it was read
+		errors.Is(err, context.DeadlineExceeded): // nobody interrupted anything: time ran out
 		return ClassIO
 	}
 	return ClassOther

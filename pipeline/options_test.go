@@ -41,13 +41,13 @@ func TestClassify(t *testing.T) {
 		ClassOther:       {errors.New("x")},
 		ClassOption:      {&raw.OptionError{}, &model.SpecError{}},
 		ClassInput:       {&raw.FormatError{}, &raw.UnsupportedError{}, &model.WeightsError{Err: errors.New("x")}},
-		ClassIO:          {&fs.PathError{Err: syscall.EIO}, &atomicfile.Error{Err: syscall.ENOSPC}, syscall.EPIPE},
+		ClassIO:          {&fs.PathError{Err: syscall.EIO}, &atomicfile.Error{Err: syscall.ENOSPC}, syscall.EPIPE, &FileError{Err: context.DeadlineExceeded}},
 		ClassDevice:      {&devices.Error{}, &clrt.NoOpenCLError{}, &clrt.BuildError{Err: errors.New("x")}},
 		ClassBudget:      {&memplan.BudgetError{}, &memplan.AllocError{}, &MemoryError{Err: &clrt.Error{}}},
 		ClassExists:      {&atomicfile.Error{Err: atomicfile.ErrExists}},
 		ClassResult:      {&NonFiniteError{}},
 		ClassQuality:     {&QualityError{}},
-		ClassInterrupted: {context.Canceled, &FileError{Err: context.DeadlineExceeded}},
+		ClassInterrupted: {context.Canceled, &FileError{Err: context.Canceled}, errors.Join(context.DeadlineExceeded, context.Canceled)},
 	} {
 		for _, err := range errs {
 			if got := Classify(err); got != want {

@@ -75,7 +75,7 @@ type Error struct {
 func (e *Error) Error() string { return "farm: cannot " + e.Op + ": " + e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// errNoAnswer stands for a time that ran out, which by itself is taken for an interrupt.
+// errNoAnswer says in words that time ran out.
 var errNoAnswer = fmt.Errorf("no answer came in time: %w", nats.ErrTimeout)
 
 // failed wraps an error of the queue, nil for none.
