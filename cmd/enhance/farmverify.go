@@ -21,11 +21,15 @@ import (
 	"enhance/pipeline/facts"
 )
 
-var farmVerifyCommand = &command{name: "farm verify", summary: "compute a sample of results again and compare", usage: []string{"farm verify OUT|s3://BUCKET/PREFIX --photos DIR [--sample N] [-g DEVICE]"}, run: runFarmVerify, files: true,
+var farmVerifyCommand = &command{name: "farm verify", summary: "compute a sample of results again and compare", usage: []string{"farm verify OUT|s3://BUCKET/PREFIX --photos DIR [--sample N] [-g DEVICE] [-m FILE]"}, run: runFarmVerify, files: true,
 	about: `Takes results of a store at random, makes them again on this machine, and compares: on a
 device of the class that made a result the bytes must be the same; on another the PSNR is
 printed. The stored bytes are held against their receipts first. The exit status is 1 if
-bytes differ that must not.`}
+bytes differ that must not.
+
+A store keeps no weights. Give -m FILE, --dcp FILE or --defects FILE with the file that a
+submission was given: it is recognized by its contents. Results of other files are passed
+over and counted.`}
 
 // verified is the comparison of one result.
 type verified struct {
@@ -62,6 +66,10 @@ func runFarmVerify(c *call) error {
 	defer o.Maker.Close()
 	ctx, stop := interruptible(c.env, func() { tempdir.Remove(o.Files) })
 	defer stop()
+	files, err := c.filesGiven()
+	if err != nil {
+		return err
+	}
 	d, err := c.openResults(ctx, c.args[0], o.Files)
 	if err != nil {
 		return err
@@ -75,7 +83,7 @@ func runFarmVerify(c *call) error {
 	if err != nil {
 		return err
 	}
-	v := &verifier{call: c, store: d, photos: photos, options: o}
+	v := &verifier{call: c, store: d, photos: photos, options: o, files: files}
 	return v.verifyAll(ctx, sample, damaged)
 }
 
@@ -106,7 +114,7 @@ func (v *verifier) verifyAll(ctx context.Context, sample []*farm.Receipt, damage
 		v.note("%d receipts are damaged", damaged)
 	}
 	err := v.report(all, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%d results computed again, %d wrong, %d passed over\n", again, wrong, passed)
+		_, err := fmt.Fprintf(w, "%d %s computed again, %d wrong, %d passed over\n", again, plural(again, "result"), wrong, passed)
 		return err
 	})
 	if err == nil && wrong > 0 {
@@ -137,6 +145,60 @@ type verifier struct {
 	store   store.Store
 	photos  work.Photos
 	options work.Options
+	files   map[string]string // paths by SHA-256
+}
+
+// filesGiven are the files of the command line that orders may name, by their SHA-256.
+func (c *call) filesGiven() (map[string]string, error) {
+	files := map[string]string{}
+	for _, f := range flagsOf(c.cmd.name) {
+		if !isSetting(f) || !c.given[f.name] {
+			continue
+		}
+		path := valueOf(f, &c.options)
+		if f.isWord(path) {
+			return nil, usagef("farm verify: --%s %s is no file: the receipts say which of the program's own was taken", f.name, path)
+		}
+		file, err := fileOf(path)
+		if err != nil {
+			return nil, err
+		}
+		if files[file.SHA256], err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// settingFile gives a file that an order names, and its description, the names that they have
+// for a worker.
+func (v *verifier) settingFile(f *farm.File) (string, error) {
+	path := v.files[f.SHA256]
+	if path == "" {
+		return "", fmt.Errorf("its settings name a file %s with the SHA-256 %.12s, which was not given", f.Extension, f.SHA256)
+	}
+	name := work.FileName(v.options.Files, f)
+	if f.Beside != nil {
+		description, err := fileOf(path + ".json")
+		switch {
+		case err != nil:
+			return "", err
+		case description.SHA256 != f.Beside.SHA256:
+			return "", fmt.Errorf("it was made with another description than %s.json", path)
+		}
+		if err := linkOnce(path+".json", name+".json"); err != nil {
+			return "", err
+		}
+	}
+	return name, linkOnce(path, name)
+}
+
+// linkOnce makes a symbolic link unless it is there.
+func linkOnce(path, name string) error {
+	if err := os.Symlink(path, name); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 func (v *verifier) verify(ctx context.Context, r *farm.Receipt) verified {
@@ -165,9 +227,7 @@ func (v *verifier) verify(ctx context.Context, r *farm.Receipt) verified {
 		return one
 	}
 	defer p.Done()
-	flags, err := work.Flags(&r.Order, checkSetting, func(f *farm.File) (string, error) {
-		return "", errors.New("the settings name a file, which the store does not keep")
-	})
+	flags, err := work.Flags(&r.Order, checkSetting, v.settingFile)
 	var a *work.Ability
 	if err == nil {
 		a, err = v.options.Maker.Open(ctx, flags)

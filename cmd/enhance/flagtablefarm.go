@@ -74,6 +74,9 @@ func withFarm(table []flag) []flag {
 		more := with[f.name]
 		if isSetting(f) {
 			more = slices.Concat(farmSubmitters, []string{farmMake})
+			if f.files {
+				more = append(more, "farm verify") // the files that orders name
+			}
 		}
 		f.commands = slices.Concat(f.commands, more) // tables share slices
 	}

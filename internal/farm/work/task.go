@@ -297,14 +297,22 @@ func Flags(o *farm.Order, check func(*farm.Setting) error, file func(*farm.File)
 // flags are those of an order, with its files fetched.
 func (w *worker) flags(ctx context.Context, o *farm.Order) ([]string, error) {
 	return Flags(o, w.Check, func(f *farm.File) (string, error) {
+		path := FileName(w.Files, f)
 		if f.Beside == nil {
-			path := filepath.Join(w.Files, f.SHA256+f.Extension)
 			return path, w.fetch(ctx, f, path)
 		}
-		// The same file may have another description in another order.
-		path := filepath.Join(w.Files, farm.Hash(f.SHA256, f.Beside.SHA256)+f.Extension)
 		return path, errors.Join(w.fetch(ctx, f.Beside, path+".json"), w.fetch(ctx, f, path))
 	})
+}
+
+// FileName is where in a folder a file that a setting names is kept. The same file may have
+// another description in another order.
+func FileName(dir string, f *farm.File) string {
+	name := f.SHA256
+	if f.Beside != nil {
+		name = farm.Hash(f.SHA256, f.Beside.SHA256)
+	}
+	return filepath.Join(dir, name+f.Extension)
 }
 
 // fetch gets a file that a setting names, unless it is there.
