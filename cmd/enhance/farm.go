@@ -219,9 +219,9 @@ var exitOfFailure = map[farm.Class]int{
 func farmStatus(err error) int {
 	var failure *farm.Failure
 	switch {
-	case errors.As(err, new(*queue.OptionError)), errors.As(err, new(*s3.OptionError)):
+	case errors.As(err, new(*queue.OptionError)), errors.As(err, new(*s3.OptionError)), errors.As(err, new(*queue.RefusedError)):
 		return exitUsage
-	case errors.As(err, new(*farm.FormatError)), errors.As(err, new(*store.DamagedError)):
+	case errors.As(err, new(*farm.FormatError)), errors.As(err, new(*store.DamagedError)), errors.As(err, new(*queue.UnknownOrderError)):
 		return exitInput
 	case errors.As(err, &failure):
 		return exitOfFailure[failure.Class]

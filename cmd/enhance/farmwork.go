@@ -17,7 +17,10 @@ var farmWorkCommand = &command{name: "farm work", summary: "compute for a farm",
 Each device of -g has a worker, which computes one photo and holds the next. A worker asks
 its planner how large photos may be for its memory, and takes no larger ones.
 
-A worker that is killed loses nothing: its photos go to another when their lease runs out.`}
+A worker that is killed loses nothing: its photos go to another when their lease runs out.
+
+With --until-idle it ends when nothing waits that it could do. If no photo that waits was
+for it, it says why and ends with that reason's status: 6 if they need more memory.`}
 
 func runFarmWork(c *call) error {
 	if err := c.wantNoArguments(); err != nil {
@@ -91,5 +94,20 @@ func (c *call) runWorkers(ctx context.Context, name string, devices []string, q 
 		all.Go(func() { errs[i] = work.Run(ctx, o) })
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	var refusals int
+	var err, refused error
+	for _, one := range errs {
+		if errors.As(one, new(*work.RefusalError)) {
+			refusals, refused = refusals+1, one
+		} else {
+			err = errors.Join(err, one)
+		}
+	}
+	switch {
+	case refusals == len(errs):
+		return refused
+	case refusals > 0: // another device of this machine had photos
+		c.note("%v", refused)
+	}
+	return err
 }

@@ -78,6 +78,7 @@ type testFarm struct {
 	order      *farm.Order
 	photos, to string
 	photoNames []string
+	last       error // what the last worker ended with
 }
 
 // newFarm has photos submitted, each of which contains its name.
@@ -169,7 +170,8 @@ func (f *testFarm) worker(name string, m Maker, change func(o *Options)) (end fu
 		if !o.UntilIdle {
 			stop()
 		}
-		if err := <-gone; err != nil {
+		err := <-gone
+		if err != nil {
 			f.Logf("%s ends with %v", name, err)
 		}
 		if ctx.Err() != nil && o.UntilIdle {
@@ -178,6 +180,7 @@ func (f *testFarm) worker(name string, m Maker, change func(o *Options)) (end fu
 		stop()
 		mu.Lock()
 		defer mu.Unlock()
+		f.last = err
 		return told
 	}
 }

@@ -281,7 +281,7 @@ func Flags(o *farm.Order, check func(*farm.Setting) error, file func(*farm.File)
 	for i := range o.Settings {
 		s := &o.Settings[i]
 		if err := check(s); err != nil {
-			return nil, err
+			return nil, &farm.Failure{Kind: farm.Hopeless, Class: farm.Option, Reason: err.Error()}
 		}
 		value := s.Value
 		if s.File != nil {

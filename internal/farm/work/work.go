@@ -73,7 +73,8 @@ type Options struct {
 	// Accepts, if not nil, decides whether the worker takes photos with sides up to side, of an
 	// order for which it has this room. By default it takes those that it has room for.
 	Accepts func(room *queue.Room, side int) bool
-	// UntilIdle ends the worker when nothing that it could do waits or is in work elsewhere.
+	// UntilIdle ends the worker when nothing that it could do waits or is in work elsewhere. If
+	// it did nothing at all although photos wait, Run returns a *RefusalError.
 	UntilIdle bool
 	// Tell is told of everything that a person would want to know, on one line.
 	Tell func(text string)
@@ -111,6 +112,8 @@ type worker struct {
 	fastest float64
 	now     map[string]bool // photos in work
 	making  map[farm.Key]chan struct{}
+	worked  bool          // it has had a photo
+	left    *RefusalError // of what it looked at last: what it leaves to others; nil: nothing
 	full    time.Time     // when the store was last found full or away; zero: it is neither
 	why     string        // which of the two
 	changed chan struct{} // something to report
@@ -143,8 +146,25 @@ func Run(ctx context.Context, o Options) error {
 	all.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	return errors.Join(o.Queue.Leave(last, o.Name), o.Maker.Close())
+	err := errors.Join(o.Queue.Leave(last, o.Name), o.Maker.Close())
+	if ctx.Err() == nil && !w.worked && w.left != nil {
+		err = errors.Join(w.left, err)
+	}
+	return err
 }
+
+// RefusalError says that a worker had no photo although some wait: they are of orders that it
+// refuses, or too large for it.
+type RefusalError struct {
+	Order string
+	Err   error // why, for one of the orders
+}
+
+func (e *RefusalError) Error() string {
+	return fmt.Sprintf("no photo that waits is for this worker: order %.8s: %v", e.Order, e.Err)
+}
+
+func (e *RefusalError) Unwrap() error { return e.Err }
 
 // lease takes tasks while there is room for them. It returns when ctx ends and all are
 // given back.
@@ -166,6 +186,7 @@ func (w *worker) lease(ctx context.Context) {
 			<-slots
 			continue
 		}
+		w.worked = true
 		running.Go(func() {
 			defer func() { <-slots }()
 			w.work(ctx, l)
@@ -194,13 +215,32 @@ func (w *worker) take(ctx context.Context, held int) *queue.Lease {
 	return l
 }
 
-// idle reports whether the queue has nothing for this worker, after a while of waiting.
+// idle reports whether the queue has nothing for this worker, after a while of waiting. It notes what the queue has
+// for others.
 func (w *worker) idle(ctx context.Context) bool {
-	left, err := w.Queue.Left(ctx, func(o queue.Offer) bool { return w.accepts(ctx, o) })
-	if err == nil && left > 0 {
+	unknown := false // whether it could work for an order
+	w.left = nil
+	left, err := w.Queue.Left(ctx, func(o queue.Offer) bool {
+		takes := w.accepts(ctx, o)
+		if why := w.refusal(ctx, o); !takes && why != nil {
+			w.left = &RefusalError{o.Order, why}
+			unknown = unknown || errors.As(why, new(*queue.Error))
+		}
+		return takes
+	})
+	if unknown || err == nil && left > 0 {
 		pause(ctx, time.Second)
 	}
-	return err == nil && left == 0
+	return err == nil && left == 0 && !unknown
+}
+
+// refusal is why the worker leaves an offer to others.
+func (w *worker) refusal(ctx context.Context, offer queue.Offer) error {
+	o := w.order(ctx, offer.Order)
+	if o.refused != nil {
+		return o.refused
+	}
+	return &farm.Failure{Kind: farm.Passing, Class: farm.Memory, Reason: o.tooLargeText(farm.Sides[offer.Class])}
 }
 
 // fullDelay is how long a worker waits before it tries again whether the store has room.
@@ -252,15 +292,21 @@ func (w *worker) tellTooLarge(o *order, side int) {
 	if told {
 		return
 	}
+	w.Tell(fmt.Sprintf("order %.8s: %s: they are left to other workers", o.ID(), o.tooLargeText(side)))
+}
+
+// tooLargeText says what photos of a size would need.
+func (o *order) tooLargeText(side int) string {
 	need := "more memory than this worker may use"
 	if n := o.ability.Least[side]; n > 0 {
 		need = fmt.Sprintf("%s (--mem %d)", bytesize.Text(n), n)
 	}
-	w.Tell(fmt.Sprintf("order %.8s has photos with sides up to %d, which need %s: they are left to other workers", o.ID(), side, need))
+	return fmt.Sprintf("photos with sides up to %d need %s", side, need)
 }
 
-// refusalTime is how long a refusal of an order holds.
-const refusalTime = time.Minute
+// refusalTime is how long a refusal of an order holds, and askTime how long it is left alone after the queue could
+// not be asked for it.
+const refusalTime, askTime = time.Minute, time.Second
 
 // order is an order with what the maker makes of it. It asks the maker once.
 func (w *worker) order(ctx context.Context, id string) *order {
@@ -275,6 +321,9 @@ func (w *worker) order(ctx context.Context, id string) *order {
 		if n.flags, n.refused = w.flags(ctx, n.Order); n.refused == nil {
 			n.ability, n.refused = w.Maker.Open(ctx, n.flags)
 		}
+	}
+	if errors.As(n.refused, new(*queue.Error)) {
+		n.again = time.Now().Add(askTime)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -313,6 +313,9 @@ func TestRefusedOrder(t *testing.T) {
 			if len(refusals) != 1 || refusals[0].Error() != c.want || c.maker.made("a") != 0 {
 				t.Errorf("%v, made %d times", refusals, c.maker.made("a"))
 			}
+			if e := (*RefusalError)(nil); !errors.As(f.last, &e) || e.Err.Error() != c.want {
+				t.Errorf("the worker ends with %v", f.last)
+			}
 		})
 	}
 }
@@ -354,6 +357,10 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("too large are %+v, want %+v", s.TooLarge, want)
 	}
 	end()
+	f.worker("idle", m, nil)()
+	if e := (*farm.Failure)(nil); !errors.As(f.last, &e) || e.Class != farm.Memory {
+		t.Errorf("a worker with nothing to do ends with %v", f.last)
+	}
 	mu.Lock()
 	if len(told) != 1 || !strings.Contains(told[0], fmt.Sprint("--mem ", 3<<30)) {
 		t.Errorf("told %q", told)
@@ -365,6 +372,9 @@ func TestTooLarge(t *testing.T) {
 	ends := f.worker("last", m, func(o *Options) { o.Accepts = func(*queue.Room, int) bool { return true } })()
 	if e := ends["a"]; e == nil || e.failure == nil || e.failure.Class != farm.Memory || m.made("a") != 1 {
 		t.Errorf("%+v, made %d times", e, m.made("a"))
+	}
+	if errors.As(f.last, new(*RefusalError)) {
+		t.Errorf("a worker that tried ends with %v", f.last)
 	}
 	f.check(1)
 }
