@@ -17,7 +17,8 @@ import (
 
 var farmFetchCommand = &command{name: "farm fetch", summary: "copy results out of a store of objects", usage: []string{"farm fetch -o OUT [--results s3://BUCKET/PREFIX] [--nats URL]"}, run: runFarmFetch,
 	about: `Copies the pictures that workers with --results nats: or s3:// have published into a
-directory, each under its name and with its receipt. What is there is not copied again.
+directory, each under its name and with its receipt. What is there with the bytes of its
+receipt is not copied again; what has others, because it was changed or damaged, is with -y.
 A picture that is missing, damaged or cannot take its name is named, and the others are
 copied. The exit status is then 4 if results are missing, else 3 if some are damaged, else
 1.`}
@@ -27,7 +28,7 @@ type fetched struct {
 	Outputs int `json:"outputs"` // that are in the directory now
 	Copied  int `json:"copied"`  // results
 	Missing int `json:"missing"` // outputs whose result or receipt the store has not
-	Damaged int `json:"damaged"` // records, receipts and results that are not what they should be
+	Damaged int `json:"damaged"` // records, receipts and results that are not what they should be, in the store or here
 	Taken   int `json:"taken"`   // names that belong to other files
 }
 
@@ -118,6 +119,15 @@ func (c *call) fetchAll(ctx context.Context, from withOutputs, to *store.Dir) er
 // errMissing says that a store has a name for a result and not the result.
 var errMissing = errors.New("its result is not in the store: submit the photo again, and it is made")
 
+// changedError says that the copy of a result has other bytes than its receipt says.
+type changedError struct{ *store.DamagedError }
+
+func (e *changedError) Error() string {
+	return fmt.Sprintf("%s has other bytes than its receipt says: it was changed or damaged. Give -y to copy it again", e.Place)
+}
+
+func (e *changedError) Unwrap() error { return e.DamagedError }
+
 // count takes an error of one output into the figures. It reports whether others may go
 // better.
 func (r *fetched) count(err error) bool {
@@ -147,19 +157,39 @@ func copyResult(ctx context.Context, from withOutputs, to *store.Dir, output str
 	if err != nil {
 		return false, err
 	}
-	if have == nil {
-		path, done, err := from.Fetch(ctx, r)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = errMissing
-		}
-		if err != nil {
+	var changed *store.DamagedError
+	if have != nil {
+		switch err := to.Check(have); {
+		case errors.As(err, &changed) && !replace:
+			return false, &changedError{changed}
+		case errors.Is(err, fs.ErrNotExist):
+			have = nil
+		case err != nil && changed == nil:
 			return false, err
 		}
-		defer done()
-		if _, err := to.Adopt(ctx, path, r); err != nil {
+	}
+	if have == nil || changed != nil {
+		if err := copyPicture(ctx, from, to, r, changed != nil); err != nil {
 			return false, err
 		}
 		copied = true
 	}
 	return copied, to.Name(ctx, &farm.Task{Output: output, Photo: n.Photo, Bytes: n.Bytes, Modified: n.Modified}, r, replace)
+}
+
+// copyPicture copies a result, over a copy whose bytes have changed if there is one.
+func copyPicture(ctx context.Context, from withOutputs, to *store.Dir, r *farm.Receipt, over bool) error {
+	path, done, err := from.Fetch(ctx, r)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errMissing
+	}
+	if err != nil {
+		return err
+	}
+	defer done()
+	if over {
+		return to.Repair(path, r)
+	}
+	_, err = to.Adopt(ctx, path, r)
+	return err
 }

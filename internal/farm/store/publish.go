@@ -58,21 +58,56 @@ func (d *Dir) Publish(ctx context.Context, file string, r *farm.Receipt) (first 
 
 // Adopt is Publish of a file from elsewhere, which it copies.
 func (d *Dir) Adopt(ctx context.Context, file string, r *farm.Receipt) (first bool, err error) {
-	from, err := os.Open(file)
+	scratch, err := d.copyIn(file, r.Extension)
 	if err != nil {
 		return false, err
 	}
+	return d.Publish(ctx, scratch, r)
+}
+
+// Repair copies a file from elsewhere over a result whose bytes are no longer those of its
+// receipt. Outputs that are links to the old one stay as they are until Name is told to replace
+// them.
+func (d *Dir) Repair(file string, r *farm.Receipt) error {
+	scratch, err := d.copyIn(file, r.Extension)
+	if err != nil {
+		return err
+	}
+	place := placeOf(r.Key)
+	if err := d.root.Rename(scratch, place+r.Extension); err != nil {
+		return errors.Join(d.explain(err), d.root.Remove(scratch))
+	}
+	return d.flush(path.Dir(place))
+}
+
+// copyIn copies a file into the folder for pictures that are being made.
+func (d *Dir) copyIn(file, extension string) (scratch string, err error) {
+	from, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
 	defer from.Close()
-	scratch := makingDir + "/" + unique() + r.Extension
+	scratch = makingDir + "/" + unique() + extension
 	to, err := d.root.OpenFile(scratch, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return false, d.explain(err)
+		return "", d.explain(err)
 	}
 	_, err = io.Copy(to, from)
 	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
-		return false, errors.Join(d.explain(err), d.root.Remove(scratch))
+		return "", errors.Join(d.explain(err), d.root.Remove(scratch))
 	}
-	return d.Publish(ctx, scratch, r)
+	return scratch, nil
+}
+
+// Check holds a result's bytes against its receipt. The error is a *DamagedError if they are
+// others.
+func (d *Dir) Check(r *farm.Receipt) error {
+	name := placeOf(r.Key) + r.Extension
+	err := d.sameAs(name, r)
+	if other := (*ConflictError)(nil); errors.As(err, &other) {
+		return &DamagedError{filepath.Join(d.path, filepath.FromSlash(name)), other.Have}
+	}
+	return err
 }
 
 // sameAs holds a picture that another worker left against a receipt's.
