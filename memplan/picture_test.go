@@ -21,7 +21,7 @@ func TestPicturePlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pic := fuse.Picture{X0: rng.IntN(w), Y0: rng.IntN(h), Sharpen: rng.IntN(2) == 0}
+		pic := fuse.Picture{X0: rng.IntN(w), Y0: rng.IntN(h), Sharpen: rng.IntN(2) == 0, Bytes: rng.IntN(2) == 0}
 		pic.X1, pic.Y1 = pic.X0+1+rng.IntN(2*w-pic.X0), pic.Y0+1+rng.IntN(2*h-pic.Y0)
 		c := model.Convention{Output: model.OutputCameraGamma}
 		if !p.TakeSamples(&c) || !p.MakePicture(&c, pic) {

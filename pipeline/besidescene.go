@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"enhance/clrt"
-	"enhance/internal/buffers"
 	"enhance/internal/colour"
 	"enhance/internal/exec"
 	"enhance/internal/fuse"
@@ -121,6 +120,9 @@ func checkPictures(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo,
 		if err != nil {
 			return 0, err
 		}
+		if err := checkBytes(ctx, cl, info, opt, light, sharp, got); err != nil {
+			return 0, err
+		}
 		want, err := hostCodes(light, sharp)
 		if err != nil {
 			return 0, err
@@ -147,6 +149,26 @@ func checkPictures(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo,
 		return apart, fmt.Errorf("a sample that is no number at row %d, column %d is not found there: %v", row, column, err)
 	}
 	return apart, err
+}
+
+// checkBytes holds a device's codes of 8 bits against those of 16 bits that it makes of the same light.
+func checkBytes(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options, light *exec.Planes, sharp bool, codes []uint16) error {
+	opt.Picture = scenePixels(sharp)
+	opt.Picture.Bytes = true
+	got, err := deviceResult(ctx, cl, info, opt, light)
+	if err != nil {
+		return err
+	}
+	if len(got) != len(codes) {
+		return fmt.Errorf("%d bytes for %d codes", len(got), len(codes))
+	}
+	for i, v := range codes {
+		if want := 257 * ((uint32(v) + 128) / 257); uint32(got[i]) != want { // as writers of 8 bits round, and wider again
+			w := scenePicture.Width()
+			return fmt.Errorf("component %d at row %d, column %d is %d in 8 bits, and %d is right", i%3, i/3/w, i/3%w, got[i]/257, want/257)
+		}
+	}
+	return nil
 }
 
 // sceneLight has gradients, edges, colours, and light beyond what clips.
@@ -191,7 +213,7 @@ func (k *keptCodes) Close() error                { return nil }
 func sceneCodes(c *model.Convention, sharp bool, fill func(d *developer) error) ([]uint16, error) {
 	g, stages := sceneRendering(c, sharp)
 	out := &keptCodes{}
-	d := newDeveloper(g, stages, out, outBatches, &buffers.Slices[uint16]{}, nil)
+	d := newDeveloper(g, stages, out, outBatches, &pictureRows{}, nil)
 	defer d.abandon()
 	if err := fill(d); err != nil {
 		return nil, err
@@ -203,14 +225,24 @@ func sceneCodes(c *model.Convention, sharp bool, fill func(d *developer) error) 
 }
 
 func deviceCodes(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options, light *exec.Planes, sharp bool) ([]uint16, error) {
+	opt.Picture = scenePixels(sharp)
+	return deviceResult(ctx, cl, info, opt, light)
+}
+
+// scenePixels is what a device makes of a scene, in codes of 16 bits.
+func scenePixels(sharp bool) *fuse.Picture {
+	r := scenePicture
+	return &fuse.Picture{X0: r.X0, Y0: r.Y0, X1: r.X1, Y1: r.Y1, Sharpen: sharp}
+}
+
+// deviceResult are the codes of opt.Picture, those of 8 bits times 257.
+func deviceResult(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options, light *exec.Planes) ([]uint16, error) {
 	m, err := unchanged(light.C)
 	if err != nil {
 		return nil, err
 	}
-	r := scenePicture
-	opt.Picture = &fuse.Picture{X0: r.X0, Y0: r.Y0, X1: r.X1, Y1: r.Y1, Sharpen: sharp}
-	return sceneCodes(&m.Convention, sharp, func(d *developer) error {
-		return runCheck(ctx, cl, m, light.H, light.W, info, opt, exec.PlanesSource{Planes: light}, pixelSink{d})
+	return sceneCodes(&m.Convention, opt.Picture.Sharpen, func(d *developer) error {
+		return runCheck(ctx, cl, m, light.H, light.W, info, opt, exec.PlanesSource{Planes: light}, newPixelSink(d, opt.Picture))
 	})
 }
 

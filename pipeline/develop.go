@@ -53,10 +53,11 @@ type developer struct {
 // encoding hands developed rows to the encoder, in a goroutine of its own.
 type encoding struct {
 	next   imgio.RowWriter
-	w, h   int // pixels of a row, and rows
-	stride int // numbers of a row of codes
+	stored imgio.ByteWriter // next, for codes of 8 bits; nil: they have 16
+	w, h   int              // pixels of a row, and rows
+	stride int              // numbers of a row of codes
 	stages *trace.Stages
-	pool   *buffers.Slices[uint16]
+	pool   *pictureRows
 	room   chan struct{} // one for each batch that may still be begun
 	queue  chan batchOfRows
 	ended  chan struct{}
@@ -64,15 +65,23 @@ type encoding struct {
 	failed atomic.Pointer[error] // the first
 }
 
-// batchOfRows is developed rows on their way to the encoder: interleaved codes.
+// batchOfRows is developed rows on their way to the encoder: interleaved codes of 16 bits, or
+// bytes.
 type batchOfRows struct {
 	rows  int
 	codes []uint16
+	bytes []byte
+}
+
+// pictureRows keeps batches of rows for reuse.
+type pictureRows struct {
+	codes buffers.Slices[uint16]
+	bytes buffers.Slices[byte]
 }
 
 // newDeveloper makes a developer that holds at most so many batches of rows. The
 // caller must finish or abandon it.
-func newDeveloper(g geometry, stages *rendering, next imgio.RowWriter, batches int, pool *buffers.Slices[uint16], timeline *trace.Stages) *developer {
+func newDeveloper(g geometry, stages *rendering, next imgio.RowWriter, batches int, pool *pictureRows, timeline *trace.Stages) *developer {
 	d := &developer{out: g.out, frame: stages.frame, rendering: stages, light: stages.light()}
 	d.stride = 3 * g.out.Width() * stages.numbers
 	d.next, d.w, d.h, d.pool, d.stages, d.ended = next, g.out.Width(), g.out.Height(), pool, timeline, make(chan struct{})
@@ -138,12 +147,19 @@ func (noRows) End() error           { return nil }
 // codesOf is room for the codes of n rows. It waits for the encoder.
 func (e *encoding) codesOf(n int) []uint16 {
 	<-e.room
-	return e.pool.Get(e.stride * max(n, min(outRows, e.h)))
+	return e.pool.codes.Get(e.stride * max(n, min(outRows, e.h)))
 }
 
-// giveBack takes back what codesOf gave.
-func (e *encoding) giveBack(codes []uint16) {
-	e.pool.Put(codes)
+// bytesOf is codesOf for codes of 8 bits.
+func (e *encoding) bytesOf(n int) []byte {
+	<-e.room
+	return e.pool.bytes.Get(e.stride * max(n, min(outRows, e.h)))
+}
+
+// giveBack takes back what codesOf or bytesOf gave.
+func (e *encoding) giveBack(b batchOfRows) {
+	e.pool.codes.Put(b.codes)
+	e.pool.bytes.Put(b.bytes)
 	e.room <- struct{}{}
 }
 
@@ -200,10 +216,10 @@ func (r *directRows) Row(y int, planes [][]float32) {
 
 func (r *directRows) End() error {
 	if err := r.ended(); err != nil {
-		r.giveBack(r.codes)
+		r.giveBack(batchOfRows{codes: r.codes})
 		return err
 	}
-	r.queue <- batchOfRows{r.last - r.first, r.codes}
+	r.queue <- batchOfRows{rows: r.last - r.first, codes: r.codes}
 	return nil
 }
 
@@ -279,7 +295,7 @@ func (e *encoding) write() {
 		if e.failed.Load() == nil {
 			e.put(b)
 		}
-		e.giveBack(b.codes)
+		e.giveBack(b)
 	}
 }
 
@@ -288,11 +304,19 @@ func (e *encoding) put(b batchOfRows) {
 	defer func() { e.encode += time.Since(start) }()
 	defer e.stages.Begin("encode")()
 	for i := range b.rows {
-		if err := e.next.WriteRow(b.codes[e.stride*i:][:e.stride]); err != nil {
+		if err := e.row(b, e.stride*i); err != nil {
 			e.fail(err)
 			return
 		}
 	}
+}
+
+// row hands on the row of a batch whose first number is at.
+func (e *encoding) row(b batchOfRows, at int) error {
+	if b.bytes != nil {
+		return e.stored.WriteBytes(b.bytes[at:][:e.stride])
+	}
+	return e.next.WriteRow(b.codes[at:][:e.stride])
 }
 
 func (e *encoding) fail(err error) { e.failed.CompareAndSwap(nil, &err) }

@@ -178,7 +178,7 @@ func (r *run) decodeBytes() int64 {
 		n = int64(blocksHeld(r.holds.blocks, r.geo.region)) * blockRows * 2 * int64(r.meta.Width)
 	}
 	n += int64(cores()) * 4 * int64(r.session.lines()*region.Width()+r.session.planes()*r.geo.w+3*2*out.Width())
-	n += int64(min(r.holds.batches, batchesOf(r.geo))) * outRows * 3 * int64(max(2, r.job.Output.Bits/8)) * int64(out.Width())
+	n += int64(min(r.holds.batches, batchesOf(r.geo))) * outRows * 3 * r.codeBytes() * int64(out.Width())
 	if strings.Contains(r.meta.Format, "JPEG") {
 		n += 32 << 20
 	}
@@ -189,6 +189,14 @@ func (r *run) decodeBytes() int64 {
 		n += r.decisions.rendering.bytes()
 	}
 	return n + r.repairBytes()
+}
+
+// codeBytes is the size of a code of the developed picture.
+func (r *run) codeBytes() int64 {
+	if p := r.network.picture; p != nil && p.Bytes && r.network.makesPixels() {
+		return 1
+	}
+	return int64(max(2, r.job.Output.Bits/8))
 }
 
 // fixedBytes is what the process and a session with that plan hold whatever photos

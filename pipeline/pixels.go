@@ -3,6 +3,7 @@ package pipeline
 import (
 	"enhance/internal/exec"
 	"enhance/internal/fuse"
+	"enhance/internal/imgio"
 	"enhance/model"
 	"enhance/pipeline/look"
 )
@@ -25,7 +26,18 @@ func (in *input) devicePicture(c *model.Convention, j *Job) *fuse.Picture {
 		return nil
 	}
 	out := in.geo.out
-	return &fuse.Picture{X0: out.X0, Y0: out.Y0, X1: out.X1, Y1: out.Y1, Sharpen: j.Sharpen.Amount() > 0}
+	return &fuse.Picture{X0: out.X0, Y0: out.Y0, X1: out.X1, Y1: out.Y1, Sharpen: j.Sharpen.Amount() > 0, Bytes: in.wantsBytes(j)}
+}
+
+// wantsBytes reports whether nobody looks at codes of 16 bits before they are rounded to the
+// file's 8.
+func (in *input) wantsBytes(j *Job) bool {
+	if j.Output.Bits == 16 || j.Output.Resize != (Resize{}) || j.Reference != "" || j.Show.Side > 0 {
+		return false
+	}
+	w, h := in.geo.out.Width(), in.geo.out.Height()
+	sw, sh := in.meta.SquareSize(w, h)
+	return sw == w && sh == h
 }
 
 // makes reports whether the stages are those of p.
@@ -35,6 +47,14 @@ func (s *rendering) makes(p *fuse.Picture) bool {
 
 // pixelSink takes a picture's codes from the device: an exec.PixelSink.
 type pixelSink struct{ *developer }
+
+// newPixelSink makes the sink of p, which the developer must be for.
+func newPixelSink(d *developer, p *fuse.Picture) pixelSink {
+	if p.Bytes {
+		d.stored = imgio.TakeBytes(d.next)
+	}
+	return pixelSink{d}
+}
 
 // Tables implements exec.PixelSink.
 func (s pixelSink) Tables() (*exec.PictureTables, error) {
@@ -54,28 +74,38 @@ func (s pixelSink) Rows(y0, y1 int) (exec.Rows, error) {
 		return nil, err
 	}
 	s.develop.begin()
-	return &pixelRows{developer: s.developer, y0: y0, n: y1 - y0, codes: s.codesOf(y1 - y0), endStage: s.stages.Begin("develop")}, nil
+	r := &pixelRows{developer: s.developer, y0: y0, batch: batchOfRows{rows: y1 - y0}, endStage: s.stages.Begin("develop")}
+	if s.stored != nil {
+		r.batch.bytes = s.bytesOf(y1 - y0)
+	} else {
+		r.batch.codes = s.codesOf(y1 - y0)
+	}
+	return r, nil
 }
 
 // pixelRows are rows of codes that come from the device: exec.PixelRows.
 type pixelRows struct {
 	*developer
-	y0, n    int
-	codes    []uint16
+	y0       int
+	batch    batchOfRows
 	endStage func()
 }
 
-// Row is not called: Pixels is.
+// Row is not called: Pixels or Bytes is.
 func (r *pixelRows) Row(int, [][]float32) {}
 
 func (r *pixelRows) Pixels(y int, codes []uint16) {
-	copy(r.codes[r.stride*(y-r.y0):][:r.stride], codes)
+	copy(r.batch.codes[r.stride*(y-r.y0):][:r.stride], codes)
+}
+
+func (r *pixelRows) Bytes(y int, codes []byte) {
+	copy(r.batch.bytes[r.stride*(y-r.y0):][:r.stride], codes)
 }
 
 func (r *pixelRows) End() error {
 	r.endStage()
 	r.develop.end()
-	r.queue <- batchOfRows{r.n, r.codes}
+	r.queue <- r.batch
 	return nil
 }
 

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
@@ -35,7 +36,8 @@ func bright(w, h int, seed uint64) []byte {
 
 var sceneWB = look.WhiteBalance{Mode: look.WBGains, Gains: [3]float64{2.1, 1, 1.6}}
 
-// developed are the 16-bit codes of a scene, by the device if it makes them or by the host.
+// developed are the codes, of 16 bits if nothing else is asked for, of a scene, by the device if it
+// makes them or by the host.
 func developed(t *testing.T, set Settings, j Job, w, h int, device bool) []uint16 {
 	t.Helper()
 	s, err := NewSession(set)
@@ -48,7 +50,7 @@ func developed(t *testing.T, set Settings, j Job, w, h int, device bool) []uint1
 	cfa := mosaic.GBRG
 	var out bytes.Buffer
 	j.Input, j.Reader, j.Size = "scene", bytes.NewReader(b), int64(len(b))
-	j.Raw, j.Output.Writer, j.Output.Bits, j.Output.Format = raw.Options{Width: w, Height: h, CFA: &cfa, Black: &black, White: &white}, &out, 16, PNG
+	j.Raw, j.Output.Writer, j.Output.Bits, j.Output.Format = raw.Options{Width: w, Height: h, CFA: &cfa, Black: &black, White: &white}, &out, cmp.Or(j.Output.Bits, 16), PNG
 	j.WB = sceneWB
 	r, err := s.begin(context.Background(), j)
 	if err != nil {
@@ -135,6 +137,24 @@ func equalCodes(a, b []uint16) bool {
 	return len(a) == len(b)
 }
 
+// TestPixelsInBytes: the codes of a file of 8 bits, which the device rounds, are those of 16 bits
+// rounded, by the device and by the host; a size of its own is made of codes of 16 bits.
+func TestPixelsInBytes(t *testing.T) {
+	needDevice(t)
+	for _, sharpen := range []look.Sharpen{look.SharpenDefault, look.SharpenOff} {
+		for _, device := range []bool{true, false} {
+			j := Job{Look: Look{Sharpen: sharpen}}
+			wide := developed(t, Settings{}, j, 203, 151, device)
+			j.Output.Bits = 8
+			for i, v := range developed(t, Settings{}, j, 203, 151, device) {
+				if want := 257 * ((uint32(wide[i]) + 128) / 257); uint32(v) != want {
+					t.Fatalf("sharpen %v, by the device %v: code %d is %d in 8 bits, %d in 16", sharpen, device, i, v/257, wide[i])
+				}
+			}
+		}
+	}
+}
+
 // TestWhoMakesThePicture: a device makes it only where it knows all stages.
 func TestWhoMakesThePicture(t *testing.T) {
 	in := &input{meta: &raw.Meta{CFA: mosaic.RGGB}, geo: geometry{out: raw.Rect{X0: 1, Y0: 2, X1: 31, Y1: 42}}}
@@ -154,6 +174,26 @@ func TestWhoMakesThePicture(t *testing.T) {
 		if p := in.devicePicture(&conv, &c.job); (p != nil) != c.want || p != nil && (p.X0 != 1 || p.Y1 != 42 || !p.Sharpen) {
 			t.Errorf("%s: %+v", name, p)
 		}
+	}
+	for name, c := range map[string]struct {
+		job  Job
+		want bool
+	}{
+		"default":   {Job{}, true},
+		"8 bits":    {Job{Output: Output{Bits: 8, Format: JPEG}}, true},
+		"16 bits":   {Job{Output: Output{Bits: 16}}, false},
+		"resized":   {Job{Output: Output{Resize: Resize{20, 20}}}, false},
+		"reference": {Job{Check: Check{Reference: "a.png"}}, false},
+		"looked at": {Job{Show: Show{Side: 100}}, false},
+	} {
+		if p := in.devicePicture(&conv, &c.job); p.Bytes != c.want {
+			t.Errorf("%s: codes of 8 bits: %v", name, p.Bytes)
+		}
+	}
+	wide := *in
+	wide.meta = &raw.Meta{CFA: mosaic.RGGB, PixelAspect: 2}
+	if p := wide.devicePicture(&conv, &Job{}); p.Bytes {
+		t.Error("wide samples: codes of 8 bits")
 	}
 	if p := in.devicePicture(&maskedConvention, &Job{}); p == nil {
 		t.Error("masked planes change who makes the picture")

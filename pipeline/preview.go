@@ -47,7 +47,7 @@ func (r *run) newPreview(crop raw.Rect) (*preview, error) {
 	}
 	all := raw.Rect{X1: p.w, Y1: p.h}
 	geo := geometry{region: all, view: all, out: all}
-	p.dev = newDeveloper(geo, newRendering(geo, &linearConvention, b, nil), enc, outBatches, nil, r.session.stages())
+	p.dev = newDeveloper(geo, newRendering(geo, &linearConvention, b, nil), enc, outBatches, &pictureRows{}, r.session.stages())
 	return p, nil
 }
 

@@ -287,10 +287,10 @@ func (d *developer) toEncoder(w *windowed, first, n int) error {
 		}
 	})
 	if err := firstError(errs); err != nil {
-		d.giveBack(codes)
+		d.giveBack(batchOfRows{codes: codes})
 		return err
 	}
-	d.queue <- batchOfRows{n, codes}
+	d.queue <- batchOfRows{rows: n, codes: codes}
 	return nil
 }
 

@@ -282,7 +282,7 @@ func (r *run) make(out *target, w, h int) error {
 	defer dev.abandon()
 	sink := exec.Sink(dev)
 	if r.network.makesPixels() {
-		sink = pixelSink{dev}
+		sink = newPixelSink(dev, r.network.plan.Picture())
 	}
 	err = r.network.compute(src, sink, r.replanned, r.turn.leave)
 	r.turn.leave()

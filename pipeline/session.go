@@ -68,8 +68,9 @@ type hostMemory struct {
 		compiles bool
 	}
 	// available says how much more there is; hostmemory.Available but in tests.
-	available         func() (int64, bool)
-	mosaics, pictures buffers.Slices[uint16] // blocks and batches of rows
+	available func() (int64, bool)
+	mosaics   buffers.Slices[uint16] // blocks of rows
+	pictures  pictureRows
 }
 
 // outputs are the unfinished ones of a session.

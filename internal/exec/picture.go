@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"enhance/clrt"
+	"enhance/internal/fuse"
 	"enhance/internal/ops"
 	"enhance/memplan"
 )
@@ -25,8 +26,11 @@ type PixelSink interface {
 // PixelRows are rows of a PixelSink.
 type PixelRows interface {
 	Rows
-	// Pixels is called in place of Row: codes has the three codes of each pixel of row y.
+	// Pixels is called in place of Row: codes has the three codes of each pixel of row y, valid
+	// during the call.
 	Pixels(y int, codes []uint16)
+	// Bytes is called in place of Pixels where codes are of 8 bits.
+	Bytes(y int, codes []byte)
 }
 
 // NotFiniteError says that a network made a sample that is no number.
@@ -38,6 +42,9 @@ func (e *NotFiniteError) Error() string {
 
 // MakesPixels reports whether the job's engine wants a PixelSink.
 func (j *Job) MakesPixels() bool { return j.Program.MakesPixels() }
+
+// Picture is what the job's engine makes of the network's light, if it makes pixels.
+func (j *Job) Picture() *fuse.Picture { return j.opt.Picture }
 
 // pictureFixed lists what the steps of a picture hold on the device besides tensors.
 func (j *Job) pictureFixed() []memplan.Fixed {
@@ -118,8 +125,14 @@ func (b *badSamples) first() error {
 // givePixels has the pool give a chunk's rows of codes to the sink.
 func (d *drain) givePixels(c *chunk, rows PixelRows) {
 	w := 3 * d.rows.W
+	bytes := d.e.Program.Tensors[d.e.Program.Output].Storage == fuse.PixelBytes
 	c.made = d.pool.Start(c.y0, c.y1, func(_, y int) {
-		row := c.bytes[int64(y-c.y0)*d.rowBytes:][:2*w]
+		row := c.bytes[int64(y-c.y0)*d.rowBytes:]
+		if bytes {
+			rows.Bytes(y, row[:w])
+			return
+		}
+		row = row[:2*w]
 		if littleEndian {
 			rows.Pixels(y, unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(row))), w))
 			return

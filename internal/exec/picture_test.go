@@ -46,6 +46,16 @@ func (r pixelRows) Pixels(y int, codes []uint16) {
 	copy(r.p.v[3*r.p.w*y:], codes)
 }
 
+// Bytes keeps codes of 8 bits as they are.
+func (r pixelRows) Bytes(y int, codes []byte) {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	r.p.rows++
+	for i, v := range codes {
+		r.p.v[3*r.p.w*y+i] = uint16(v)
+	}
+}
+
 // Tables are those of a tone two stops up whose components clip at 1, 2 and 1.5.
 func (p *pixels) Tables() (*exec.PictureTables, error) {
 	h := highlights.New(8, 8, [3]float64{2, 1, 1.5}, 2)
@@ -93,7 +103,7 @@ func runPixels(t *testing.T, m *model.Model, in *tensor, opt exec.Options) ([]ui
 }
 
 // TestPicture: codes that the device makes have the same bytes within budgets from the smallest
-// up, with memory that is poisoned before.
+// up, with memory that is poisoned before. Those of 8 bits are those of 16 bits rounded.
 func TestPicture(t *testing.T) {
 	m, err := model.Load("pynet-s")
 	if err != nil {
@@ -101,13 +111,23 @@ func TestPicture(t *testing.T) {
 	}
 	const h, w = 40, 32
 	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("picture", "input", 4*h*w)}
-	for _, sharp := range []bool{false, true} {
-		opt := exec.Options{Poison: true, Picture: &fuse.Picture{X0: 3, Y0: 5, X1: 60, Y1: 2*h - 2, Sharpen: sharp}}
+	var codes []uint16
+	for i := range 4 {
+		sharp, bytes := i/2 == 1, i%2 == 1
+		opt := exec.Options{Poison: true, Picture: &fuse.Picture{X0: 3, Y0: 5, X1: 60, Y1: 2*h - 2, Sharpen: sharp, Bytes: bytes}}
 		want, err := runPixels(t, m, in, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if low, high := slices.Min(want), slices.Max(want); high-low < 10000 {
+		if !bytes {
+			codes = want
+		}
+		for k, v := range want {
+			if bytes && uint32(v) != (uint32(codes[k])+128)/257 {
+				t.Fatalf("sharpened %v: byte %d is %d, of the code %d", sharp, k, v, codes[k])
+			}
+		}
+		if low, high := slices.Min(codes), slices.Max(codes); high-low < 10000 {
 			t.Errorf("codes are %d to %d: nothing to compare", low, high)
 		}
 		for _, change := range []func(o *exec.Options){
@@ -127,7 +147,7 @@ func TestPicture(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("sharpened %v, rows %d, whole planes %v, discrete %v, budget %v: other bytes", sharp, o.Rows, o.WholePlanes, o.Discrete, o.Budget)
+				t.Errorf("sharpened %v, in bytes %v, rows %d, whole planes %v, discrete %v, budget %v: other bytes", sharp, bytes, o.Rows, o.WholePlanes, o.Discrete, o.Budget)
 			}
 		}
 	}

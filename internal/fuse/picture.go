@@ -6,12 +6,13 @@ import "enhance/model"
 type Picture struct {
 	X0, Y0, X1, Y1 int  // of the result
 	Sharpen        bool // light is sharpened before it becomes codes
+	Bytes          bool // codes are of 8 bits, else of 16
 }
 
 // CellSide is the side of the cells in whose light highlights look for colours, in pixels.
 const CellSide = 16
 
-// MakePicture has the program end with steps that make codes of 16 bits of its result, the
+// MakePicture has the program end with steps that make codes of its result, the
 // camera's light in three planes, as package pipeline's rendering does by default: highlights
 // rebuilt from the light of cells of CellSide pixels around them, tone, sharpening, codes. It
 // must not have been planned. It reports whether the program can: no norm may divide it into
@@ -35,7 +36,11 @@ func (p *Program) MakePicture(c *model.Convention, pic Picture) bool {
 	step("highlights.cells", Cells, cells, light)
 	colours := add("highlights.colours", Floats, 3, down, across)
 	step("highlights.colours", Colours, colours, cells)
-	codes := add("picture", Pixels, 3, h, w)
+	stored := Pixels
+	if pic.Bytes {
+		stored = PixelBytes
+	}
+	codes := add("picture", stored, 3, h, w)
 	if p.Output = codes.Tensor; !pic.Sharpen {
 		step("picture", Render, codes, light, colours)
 		return true
@@ -47,7 +52,10 @@ func (p *Program) MakePicture(c *model.Convention, pic Picture) bool {
 }
 
 // MakesPixels reports whether the program gives the host codes of a picture.
-func (p *Program) MakesPixels() bool { return p.Tensors[p.Output].Storage == Pixels }
+func (p *Program) MakesPixels() bool {
+	s := p.Tensors[p.Output].Storage
+	return s == Pixels || s == PixelBytes
+}
 
 // waits reports whether any step needs a whole plane.
 func (p *Program) waits() bool {

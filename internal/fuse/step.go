@@ -110,6 +110,8 @@ const (
 	Floats
 	// Pixels rows hold W pixels of C codes each, unsigned, of 16 bits.
 	Pixels
+	// PixelBytes rows hold the same in 8 bits.
+	PixelBytes
 )
 
 // Planes reports whether rows hold samples of planes, or their codes.

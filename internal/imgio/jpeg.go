@@ -146,15 +146,32 @@ type jpegSegment struct {
 }
 
 func (j *jpegWriter) WriteRow(rgb []uint16) error {
-	if err := j.next(rgb); err != nil {
+	if err := j.next(len(rgb)); err != nil {
 		return err
 	}
+	packRow(j.room(len(rgb)), rgb, 8)
+	return j.taken()
+}
+
+func (j *jpegWriter) WriteBytes(rgb []byte) error {
+	if err := j.nextBytes(len(rgb)); err != nil {
+		return err
+	}
+	copy(j.room(len(rgb)), rgb)
+	return j.taken()
+}
+
+// room is that for a row of n samples.
+func (j *jpegWriter) room(n int) []byte {
 	if j.pix == nil {
 		j.pix = j.free.Get(3 * j.h.Width * min(j.perBand, j.h.Height))[:0]
 	}
-	n := len(j.pix)
-	j.pix = j.pix[:n+len(rgb)]
-	packRow(j.pix[n:], rgb, 8)
+	j.pix = j.pix[:len(j.pix)+n]
+	return j.pix[len(j.pix)-n:]
+}
+
+// taken encodes a band once all its rows are there.
+func (j *jpegWriter) taken() error {
 	if len(j.pix) < cap(j.pix) && j.rows < j.h.Height {
 		return nil
 	}

@@ -48,7 +48,7 @@ type mirrored struct {
 }
 
 func (m *mirrored) WriteRow(rgb []uint16) error {
-	if err := m.next(rgb); err != nil {
+	if err := m.next(len(rgb)); err != nil {
 		return err
 	}
 	n := m.h.pixel()
@@ -77,14 +77,27 @@ type turned struct {
 }
 
 func (t *turned) WriteRow(rgb []uint16) error {
-	if err := t.next(rgb); err != nil {
+	if err := t.next(len(rgb)); err != nil {
 		return err
 	}
+	packRow(t.room(), rgb, t.h.Bits)
+	return nil
+}
+
+func (t *turned) WriteBytes(rgb []byte) error {
+	if err := t.nextBytes(len(rgb)); err != nil {
+		return err
+	}
+	copy(t.room(), rgb)
+	return nil
+}
+
+// room is that for the row that came last.
+func (t *turned) room() []byte {
 	if t.data == nil { // not before there is something to hold
 		t.data = make([]byte, t.h.rowBytes()*int64(t.h.Height))
 	}
-	packRow(t.data[int64(t.rows-1)*t.h.rowBytes():][:t.h.rowBytes()], rgb, t.h.Bits)
-	return nil
+	return t.data[int64(t.rows-1)*t.h.rowBytes():][:t.h.rowBytes()]
 }
 
 // source returns the stored pixel that stands at (0, 0) upright, and the steps

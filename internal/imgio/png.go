@@ -15,10 +15,45 @@ import (
 // pngBlock is a finished piece of the zlib stream.
 type pngBlock struct {
 	d     *deflater
-	rgb   []uint16 // free again
-	adler uint32   // of the filtered bytes
-	n     int      // their number
+	adler uint32 // of the filtered bytes
+	n     int    // their number
 	last  bool
+}
+
+// pngRows are the row before a block, zeros at the top of a picture, and the block's rows so far.
+type pngRows[T uint16 | byte] struct {
+	rows  []T
+	count int // of the block's rows
+}
+
+// Blocks of one picture after another: new ones for each would have to be zeroed first.
+var (
+	pngSamples buffers.Slices[uint16]
+	pngBytes   buffers.Slices[byte]
+)
+
+// errMixed is a defect of the caller.
+var errMixed = fmt.Errorf("%w: samples and bytes of one picture", ErrRows)
+
+// add takes a row. It returns the block, if that is complete with so many rows or if it is the
+// picture's last.
+func (b *pngRows[T]) add(row []T, most int, last bool, pool *buffers.Slices[T]) (block []T) {
+	if b.rows == nil {
+		b.rows = pool.Get((1 + most) * len(row))
+		clear(b.rows[:len(row)])
+	}
+	b.count++
+	copy(b.rows[b.count*len(row):], row)
+	if b.count < most && !last {
+		return nil
+	}
+	block = b.rows[:(1+b.count)*len(row)]
+	b.rows, b.count = nil, 0
+	if !last {
+		b.rows = pool.Get((1 + most) * len(row))
+		copy(b.rows, row)
+	}
+	return block
 }
 
 // pngWriter cuts the picture into blocks of rows. Each is filtered and deflated
@@ -28,8 +63,8 @@ type pngWriter struct {
 	w        io.Writer
 	rowBytes int
 	perBlock int
-	rgb      []uint16 // the row before the block, then the block's rows so far
-	free     buffers.Slices[uint16]
+	samples  pngRows[uint16] // of WriteRow
+	bytes    pngRows[byte]   // of WriteBytes
 	queue    *workers.Ordered[pngBlock]
 	adler    uint32
 	started  bool
@@ -59,16 +94,10 @@ func NewPNG(w io.Writer, h Header) (RowWriter, error) {
 		adler:    1,
 	}
 	p.queue = inOrder(p.emit)
-	p.rgb = p.newBlock(make([]uint16, 3*h.Width))
 	if err := p.writeHead(exif.bytes()); err != nil {
 		return nil, p.fail(err)
 	}
 	return p, nil
-}
-
-// newBlock returns an empty block that follows row prev.
-func (p *pngWriter) newBlock(prev []uint16) []uint16 {
-	return append(p.free.Get((1 + p.perBlock) * len(prev))[:0], prev...)
 }
 
 func (p *pngWriter) writeHead(exif []byte) error {
@@ -124,41 +153,61 @@ func (p *pngWriter) chunk(kind string, parts ...[]byte) error {
 }
 
 func (p *pngWriter) WriteRow(rgb []uint16) error {
-	if err := p.next(rgb); err != nil {
+	if err := p.next(len(rgb)); err != nil {
 		return err
 	}
-	p.rgb = append(p.rgb, rgb...)
+	if p.bytes.rows != nil {
+		return p.fail(errMixed)
+	}
 	last := p.rows == p.h.Height
-	if len(p.rgb) < cap(p.rgb) && !last {
+	block := p.samples.add(rgb, p.perBlock, last, &pngSamples)
+	if block == nil {
 		return nil
 	}
-	block := p.rgb
-	p.rgb = nil
-	if !last {
-		p.rgb = p.newBlock(block[len(block)-len(rgb):])
-	}
-	return p.fail(p.queue.Do(func() pngBlock { return p.encode(block, last) }))
+	return p.fail(p.queue.Do(func() pngBlock { return p.pack(block, last) }))
 }
 
-// encode runs beside the caller: it touches nothing of p that changes.
-func (p *pngWriter) encode(block []uint16, last bool) pngBlock {
+func (p *pngWriter) WriteBytes(rgb []byte) error {
+	if err := p.nextBytes(len(rgb)); err != nil {
+		return err
+	}
+	if p.samples.rows != nil {
+		return p.fail(errMixed)
+	}
+	last := p.rows == p.h.Height
+	block := p.bytes.add(rgb, p.perBlock, last, &pngBytes)
+	if block == nil {
+		return nil
+	}
+	return p.fail(p.queue.Do(func() pngBlock {
+		defer pngBytes.Put(block)
+		return p.encode(borrowDeflater(p.h.Bits, len(block)), block, last)
+	}))
+}
+
+// pack encodes a block of samples. Like encode, it runs beside the caller: it touches nothing of p that changes.
+func (p *pngWriter) pack(block []uint16, last bool) pngBlock {
+	defer pngSamples.Put(block)
 	w := 3 * p.h.Width
-	rows := len(block) / w
-	n := rows * p.rowBytes
+	n := len(block) / w * p.rowBytes
 	d := borrowDeflater(p.h.Bits, n)
 	d.packed = slices.Grow(d.packed[:0], n)[:n]
-	for y := range rows {
+	for y := range len(block) / w {
 		packRow(d.packed[y*p.rowBytes:][:p.rowBytes], block[y*w:][:w], p.h.Bits)
 	}
-	d.filtered = filterBlock(d.filtered[:0], d.packed, p.rowBytes, 3*p.h.Bits/8)
+	return p.encode(d, d.packed, last)
+}
+
+// encode makes the block of rows that are packed, the first of which is the one before.
+func (p *pngWriter) encode(d *deflater, packed []byte, last bool) pngBlock {
+	d.filtered = filterBlock(d.filtered[:0], packed, p.rowBytes, 3*p.h.Bits/8)
 	d.compress(d.filtered, last)
-	return pngBlock{d, block, adler32.Checksum(d.filtered), len(d.filtered), last}
+	return pngBlock{d, adler32.Checksum(d.filtered), len(d.filtered), last}
 }
 
 // emit writes a block, behind those before it.
 func (p *pngWriter) emit(b pngBlock) error {
 	defer deflaters.Put(b.d)
-	p.free.Put(b.rgb)
 	p.adler = adlerCombine(p.adler, b.adler, b.n)
 	var head, tail []byte
 	if !p.started {

@@ -197,15 +197,35 @@ func (t *tiffWriter) patch(b []byte, base uint32) {
 }
 
 func (t *tiffWriter) WriteRow(rgb []uint16) error {
-	if err := t.next(rgb); err != nil {
+	if err := t.next(len(rgb)); err != nil {
 		return err
 	}
+	t.pack(t.room(), rgb)
+	return t.taken()
+}
+
+func (t *tiffWriter) WriteBytes(rgb []byte) error {
+	if err := t.nextBytes(len(rgb)); err != nil {
+		return err
+	}
+	row := t.room()
+	copy(row, rgb)
+	t.differences(row)
+	return t.taken()
+}
+
+// room is that for a row.
+func (t *tiffWriter) room() []byte {
 	if t.raw == nil {
 		t.raw = t.free.Get(t.perStrip * int(t.h.rowBytes()))[:0]
 	}
 	n := len(t.raw)
 	t.raw = t.raw[:n+int(t.h.rowBytes())]
-	t.pack(t.raw[n:], rgb)
+	return t.raw[n:]
+}
+
+// taken writes a strip once all its rows are there.
+func (t *tiffWriter) taken() error {
 	if len(t.raw) < cap(t.raw) && t.rows < t.h.Height {
 		return nil
 	}
@@ -228,9 +248,7 @@ func (t *tiffWriter) pack(dst []byte, rgb []uint16) {
 	}
 	if t.h.Bits == 8 {
 		packRow(dst, rgb, 8)
-		for i := len(dst) - 1; differ && i >= 3; i-- {
-			dst[i] -= dst[i-3]
-		}
+		t.differences(dst)
 		return
 	}
 	for i, v := range rgb {
@@ -238,6 +256,13 @@ func (t *tiffWriter) pack(dst []byte, rgb []uint16) {
 			v -= rgb[i-3]
 		}
 		t.order.PutUint16(dst[2*i:], v)
+	}
+}
+
+// differences are what is compressed of a row of 8 bits.
+func (t *tiffWriter) differences(row []byte) {
+	for i := len(row) - 1; t.compression == TIFFDeflate && i >= 3; i-- {
+		row[i] -= row[i-3]
 	}
 }
 

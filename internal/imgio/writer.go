@@ -31,6 +31,37 @@ type RowWriter interface {
 	Close() error
 }
 
+// ByteWriter is a RowWriter of a picture of 8 bits that takes rows as they are stored, too. All
+// rows of a picture come by the same method.
+type ByteWriter interface {
+	RowWriter
+	// WriteBytes takes the next row in place of WriteRow: Width pixels of R, G, B, 255 being
+	// full scale. The slice is not kept.
+	WriteBytes(rgb []byte) error
+}
+
+// TakeBytes is w if it is a ByteWriter, else one that gives w samples of 16 bits, which
+// writers of 8 bits round back to what they were.
+func TakeBytes(w RowWriter) ByteWriter {
+	if b, ok := w.(ByteWriter); ok {
+		return b
+	}
+	return &widener{RowWriter: w}
+}
+
+type widener struct {
+	RowWriter
+	row []uint16
+}
+
+func (w *widener) WriteBytes(rgb []byte) error {
+	w.row = w.row[:0]
+	for _, v := range rgb {
+		w.row = append(w.row, 257*uint16(v))
+	}
+	return w.WriteRow(w.row)
+}
+
 // Header describes the picture to be written.
 type Header struct {
 	Width, Height int // pixels, at least 1
@@ -95,18 +126,26 @@ type progress struct {
 	err    error
 }
 
-// next checks one more row.
-func (p *progress) next(rgb []uint16) error {
+// next checks one more row, of so many samples.
+func (p *progress) next(samples int) error {
 	switch {
 	case p.err != nil:
 	case p.rows == p.h.Height:
 		p.err = fmt.Errorf("%s: %w: more than the %d declared", p.format, ErrRows, p.h.Height)
-	case len(rgb) != p.h.pixel()*p.h.Width:
-		p.err = fmt.Errorf("%s: %w: row %d has %d samples, not %d·%d", p.format, ErrRows, p.rows, len(rgb), p.h.pixel(), p.h.Width)
+	case samples != p.h.pixel()*p.h.Width:
+		p.err = fmt.Errorf("%s: %w: row %d has %d samples, not %d·%d", p.format, ErrRows, p.rows, samples, p.h.pixel(), p.h.Width)
 	default:
 		p.rows++
 	}
 	return p.err
+}
+
+// nextBytes checks one more row of WriteBytes.
+func (p *progress) nextBytes(n int) error {
+	if p.err == nil && p.h.Bits != 8 {
+		p.err = fmt.Errorf("%s: %w: bytes for a picture of %d bits", p.format, ErrRows, p.h.Bits)
+	}
+	return p.next(n)
 }
 
 // finish checks that a Close is due, and makes any later call fail.

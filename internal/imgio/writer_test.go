@@ -41,6 +41,82 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestWriteBytes: rows of bytes make the files that their samples make, turned or not, and so
+// through a writer that takes samples alone.
+func TestWriteBytes(t *testing.T) {
+	for _, w := range writers {
+		if w.bits != 8 {
+			continue
+		}
+		for _, orientation := range []int{1, 2, 3, 6} {
+			m := picture(211, 93)
+			uw, uh := OrientedSize(m.Width, m.Height, orientation)
+			var files [3]seekBuffer
+			for i := range files {
+				rw, err := w.make(&files[i], Header{Width: uw, Height: uh, Bits: 8})
+				if err == nil {
+					rw, err = Oriented(rw, Header{Width: m.Width, Height: m.Height, Bits: 8}, orientation)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if i == 0 {
+					writeRows(t, rw, m)
+					continue
+				}
+				if i == 1 {
+					rw = struct{ RowWriter }{rw}
+				}
+				to, row := TakeBytes(rw), make([]byte, 3*m.Width)
+				if _, own := rw.(ByteWriter); own != (i == 2 && orientation != 2) {
+					t.Errorf("%s, orientation %d: takes bytes: %v", w.name, orientation, own)
+				}
+				for y := range m.Height {
+					for k, v := range m.Row(y) {
+						row[k] = to8(v)
+					}
+					if err := to.WriteBytes(row); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := to.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !bytes.Equal(files[1].data, files[0].data) || !bytes.Equal(files[2].data, files[0].data) {
+				t.Errorf("%s, orientation %d: bytes make another file than samples", w.name, orientation)
+			}
+		}
+	}
+}
+
+// TestWriteBytesRefuses: bytes for a picture of 16 bits, and too many of them.
+func TestWriteBytesRefuses(t *testing.T) {
+	for _, w := range writers {
+		rw, err := w.make(&seekBuffer{}, Header{Width: 5, Height: 2, Bits: w.bits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 15
+		if w.bits == 8 {
+			n = 16
+		}
+		if err := TakeBytes(rw).WriteBytes(make([]byte, n)); !errors.Is(err, ErrRows) {
+			t.Errorf("%s of %d bits takes %d bytes: %v", w.name, w.bits, n, err)
+		}
+		if err := rw.Close(); !errors.Is(err, ErrRows) {
+			t.Errorf("%s: closed after an error: %v", w.name, err)
+		}
+	}
+	rw, err := NewPNG(io.Discard, Header{Width: 5, Height: 3, Bits: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(rw.WriteRow(make([]uint16, 15)), rw.(ByteWriter).WriteBytes(make([]byte, 15))); !errors.Is(err, ErrRows) {
+		t.Errorf("a PNG of samples and bytes: %v", err)
+	}
+}
+
 // TestJPEGIsClose uses a picture without fine colour detail, which 4:2:0 loses.
 func TestJPEGIsClose(t *testing.T) {
 	m := &RGB16{Width: 200, Height: 120, Bits: 8, Pix: make([]uint16, 3*200*120)}

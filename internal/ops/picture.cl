@@ -255,21 +255,40 @@ static ushort8 codes8(__global const float *tables, float8 x) {
     return convert_ushort8(select(v, (int8)(65535), x >= 1.0f));
 }
 
-// Writes the codes of eight pixels from column x on, n of which are there.
-static void put_codes8(__global ushort *dst, ring_t rd, __global const float *tables, int x, int y, int n, rgb8 v) {
-    const ushort8 r = codes8(tables, v.r), g = codes8(tables, v.g), b = codes8(tables, v.b);
-    __global ushort *to = dst + (size_t)rd.s7 * 32 + (size_t)(y % R_SLOTS(rd)) * rd.s1 + 3 * x;
+// The nearest of 256 levels.
+static ushort8 of_bytes(ushort8 v) {
+    v = add_sat(v, (ushort8)(128));
+    return (v - (v >> (ushort8)(8))) >> (ushort8)(8);
+}
+
+// Writes the codes of eight pixels from column x on, n of which are there, in 8 bits or in 16.
+static void put_codes8(__global uchar *dst, ring_t rd, int bytes, __global const float *tables, int x, int y, int n, rgb8 v) {
+    ushort8 r = codes8(tables, v.r), g = codes8(tables, v.g), b = codes8(tables, v.b);
+    const size_t at = (size_t)(y % R_SLOTS(rd)) * rd.s1 + 3 * x;
+    dst += (size_t)rd.s7 * 64;
+    if (bytes) {
+        r = of_bytes(r);
+        g = of_bytes(g);
+        b = of_bytes(b);
+    }
     const ushort16 first = (ushort16)(r.s0, g.s0, b.s0, r.s1, g.s1, b.s1, r.s2, g.s2, b.s2, r.s3, g.s3, b.s3, r.s4, g.s4, b.s4, r.s5);
     const ushort8 rest = (ushort8)(g.s5, b.s5, r.s6, g.s6, b.s6, r.s7, g.s7, b.s7);
-    if (n == 8) {
-        vstore16(first, 0, to);
-        vstore8(rest, 2, to);
-        return;
-    }
     ushort all[24];
-    vstore16(first, 0, all);
-    vstore8(rest, 2, all);
-    for (int i = 0; i < 3 * n; i++) to[i] = all[i];
+    if (n == 8 && bytes) {
+        vstore16(convert_uchar16(first), 0, dst + at);
+        vstore8(convert_uchar8(rest), 2, dst + at);
+    } else if (n == 8) {
+        vstore16(first, 0, (__global ushort *)dst + at);
+        vstore8(rest, 2, (__global ushort *)dst + at);
+    } else {
+        vstore16(first, 0, all);
+        vstore8(rest, 2, all);
+        for (int i = 0; i < 3 * n; i++)
+            if (bytes)
+                dst[at + i] = all[i];
+            else
+                ((__global ushort *)dst)[at + i] = all[i];
+    }
 }
 
 // Display light of w columns, and the square root of its luminance as the fourth line, whose ends
@@ -290,14 +309,14 @@ __kernel void picture_render(__global const data_t *src, ring_t rs, __global con
 }
 
 // Codes of that light without sharpening.
-__kernel void picture_codes(__global const data_t *src, ring_t rs, __global const float *colours, ring_t rc, __global ushort *dst, ring_t rd,
-                            __global const float *tables, int first, int y0, int x0, int w) {
+__kernel void picture_codes(__global const data_t *src, ring_t rs, __global const float *colours, ring_t rc, __global uchar *dst, ring_t rd,
+                            __global const float *tables, int bytes, int first, int y0, int x0, int w) {
     const int x = 8 * (int)get_global_id(0), y = first + (int)get_global_id(1), n = min(8, w - x);
-    if (x < w) put_codes8(dst, rd, tables, x, y, n, render8(src, rs, colours, rc, tables, x, y, x0, y0, n));
+    if (x < w) put_codes8(dst, rd, bytes, tables, x, y, n, render8(src, rs, colours, rc, tables, x, y, x0, y0, n));
 }
 
 // Codes of display light, sharpened.
-__kernel void picture_sharpen(__global const float *src, ring_t rs, __global ushort *dst, ring_t rd, __global const float *tables, int first, int w) {
+__kernel void picture_sharpen(__global const float *src, ring_t rs, __global uchar *dst, ring_t rd, __global const float *tables, int bytes, int first, int w) {
     const int x = 8 * (int)get_global_id(0), y = first + (int)get_global_id(1), last = R_H(rs) - 1, pitch = R_PITCH(rs);
     if (x >= w) return;
     __global const float *roots = src + 3 * (size_t)pitch + x - 2;
@@ -317,5 +336,5 @@ __kernel void picture_sharpen(__global const float *src, ring_t rs, __global ush
     v.r = vload8(0, at) * scale;
     v.g = vload8(0, at + pitch) * scale;
     v.b = vload8(0, at + 2 * (size_t)pitch) * scale;
-    put_codes8(dst, rd, tables, x, y, min(8, w - x), v);
+    put_codes8(dst, rd, bytes, tables, x, y, min(8, w - x), v);
 }

@@ -148,6 +148,10 @@ func (d *Pictures) Close() {
 func (d *Pictures) Make(s *fuse.Step, src []planar.Ring, dst planar.Ring, tables, bad *clrt.Buffer, y0, y1 int) error {
 	p := s.Picture
 	w, h := p.X1-p.X0, p.Y1-p.Y0
+	bytes := 0
+	if p.Bytes {
+		bytes = 1
+	}
 	args := new(conv.KernelArgs).Ring(src[0])
 	switch s.Kind {
 	case fuse.Cells:
@@ -155,13 +159,13 @@ func (d *Pictures) Make(s *fuse.Step, src []planar.Ring, dst planar.Ring, tables
 	case fuse.Colours:
 		return d.launch(d.colours, args.Ring(dst).Int(y0), (dst.W+surroundRun-1)/surroundRun, y1-y0)
 	case fuse.Sharpen:
-		return d.launch(d.sharpens, args.Ring(dst).Buffer(tables).Int(y0, w), (w+7)/8, y1-y0)
+		return d.launch(d.sharpens, args.Ring(dst).Buffer(tables).Int(bytes, y0, w), (w+7)/8, y1-y0)
 	case fuse.Render:
-		k := d.render
-		if !p.Sharpen {
-			k = d.codes
+		args.Ring(src[1]).Ring(dst).Buffer(tables)
+		if p.Sharpen {
+			return d.launch(d.render, args.Int(y0, p.Y0, p.X0, w), (w+7)/8, y1-y0)
 		}
-		return d.launch(k, args.Ring(src[1]).Ring(dst).Buffer(tables).Int(y0, p.Y0, p.X0, w), (w+7)/8, y1-y0)
+		return d.launch(d.codes, args.Int(bytes, y0, p.Y0, p.X0, w), (w+7)/8, y1-y0)
 	}
 	return fmt.Errorf("ops: step %s is none of a picture's", s.Name)
 }

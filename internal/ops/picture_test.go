@@ -61,8 +61,12 @@ func runPicture(b *convtest.Bench, d *ops.Pictures, h, w int) {
 	}{{fuse.Cells, []planar.Ring{src.Ring}, cells}, {fuse.Colours, []planar.Ring{cells}, colours}, {fuse.Render, []planar.Ring{src.Ring, colours}, shown}, {fuse.Sharpen, []planar.Ring{shown}, codes}} {
 		b.Must(d.Make(&fuse.Step{Kind: k.kind, Picture: pic}, k.src, k.dst, look, bad, 0, k.dst.H))
 	}
-	plain := *pic
+	plain, inBytes := *pic, ring(fuse.PixelBytes, 3, h, w)
+	plain.Bytes = true
+	b.Must(d.Make(&fuse.Step{Kind: fuse.Sharpen, Picture: &plain}, []planar.Ring{shown}, inBytes, look, bad, 0, h))
 	plain.Sharpen = false
+	b.Must(d.Make(&fuse.Step{Kind: fuse.Render, Picture: &plain}, []planar.Ring{src.Ring, colours}, inBytes, look, bad, 0, h))
+	plain.Bytes = false
 	b.Must(d.Make(&fuse.Step{Kind: fuse.Render, Picture: &plain}, []planar.Ring{src.Ring, colours}, codes, look, bad, 0, h))
 	src.Unchanged("light")
 	b.Release()

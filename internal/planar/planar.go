@@ -26,7 +26,7 @@
 //
 // Rows of statistics and scales (see package fuse) hold 2·C float32 without
 // padding, rows of stored samples lines of SamplePitch numbers of 16 bits without a rim,
-// and rows of pixels one such line.
+// and rows of pixels one such line, or one of BytePitch bytes.
 package planar
 
 import (
@@ -53,6 +53,9 @@ func Pitch(w int) int { return Pad + (w+15)/16*16 + 16 }
 
 // SamplePitch is the distance between lines of W stored samples, in samples.
 func SamplePitch(w int) int { return (w + 31) / 32 * 32 }
+
+// BytePitch is the same for codes of 8 bits.
+func BytePitch(w int) int { return (w + 63) / 64 * 64 }
 
 // Precision is how activation samples are stored.
 type Precision uint8
@@ -85,6 +88,8 @@ func RowBytes(t fuse.Tensor, p Precision) int64 {
 		return 4 * int64(t.C) * int64(Pitch(t.W))
 	case fuse.Pixels:
 		return 2 * int64(SamplePitch(t.C*t.W))
+	case fuse.PixelBytes:
+		return int64(BytePitch(t.C * t.W))
 	case fuse.Samples:
 		return 2 * int64(t.C) * int64(SamplePitch(t.W))
 	case fuse.Stats, fuse.Scales:
@@ -102,7 +107,7 @@ func RimBytes(t fuse.Tensor, p Precision) int64 {
 		return Overrun * OctetBytes
 	case fuse.Floats:
 		return Overrun * 4
-	case fuse.Samples, fuse.Pixels, fuse.Stats, fuse.Scales:
+	case fuse.Samples, fuse.Pixels, fuse.PixelBytes, fuse.Stats, fuse.Scales:
 		return 0
 	}
 	return Overrun * p.Bytes()
@@ -149,6 +154,8 @@ func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
 		r.Pitch = SamplePitch(t.W)
 	case fuse.Pixels:
 		r.C, r.CAll, r.Pitch = 1, 1, SamplePitch(t.C*t.W)
+	case fuse.PixelBytes:
+		r.C, r.CAll, r.Pitch = 1, 1, BytePitch(t.C*t.W)
 	}
 	return r
 }
