@@ -84,6 +84,8 @@ type Shape struct {
 	OutC int
 	H, W int
 	Act  fuse.Act
+	// ResFirst says that the residual is added before the activation.
+	ResFirst bool
 	// Pad is what lies outside a plane. The program is compiled for it (see ProgramSource), so
 	// that algorithms care only if they pad themselves.
 	Pad model.PadMode

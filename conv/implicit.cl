@@ -146,8 +146,9 @@ void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, r
             if (k >= outs) continue;
             float4 v = acc[n][j];
             const float a = SLOPE_OF(slope, packed, k);
+            if (RES_FIRST && res) v += LD4(res + rline + (size_t)k * pitch);
             v = (float4)(activate(v.x, act, a), activate(v.y, act, a), activate(v.z, act, a), activate(v.w, act, a));
-            if (res) v += LD4(res + rline + (size_t)k * pitch);
+            if (!RES_FIRST && res) v += LD4(res + rline + (size_t)k * pitch);
             conv_put4(dst + line + (size_t)k * pitch, x, w, v);
         }
     }

@@ -118,9 +118,9 @@ void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, r
 #pragma unroll
                 for (int j = 0; j < 4; j++) {
                     if (k0 + j >= outs) continue;
-                    float v = activate(j == 0 ? sum.x : j == 1 ? sum.y : j == 2 ? sum.z : sum.w, act, SLOPE_OF(slope, weights, k0 + j));
-                    if (res) v += LD1(res, rline + (size_t)(k0 + j) * pitch + x);
-                    put(dst + line + (size_t)(k0 + j) * pitch, x, w, v);
+                    const float v = j == 0 ? sum.x : j == 1 ? sum.y : j == 2 ? sum.z : sum.w;
+                    put(dst + line + (size_t)(k0 + j) * pitch, x, w,
+                        finished(v, res, rline + (size_t)(k0 + j) * pitch + x, act, SLOPE_OF(slope, weights, k0 + j)));
                 }
             }
         }

@@ -31,7 +31,6 @@ __kernel void NAME(__global const data_t *src0, ring_t r0, __global const data_t
             }
         }
     }
-    float v = activate(sum, act, SLOPE_OF(slope, weights, k));
-    if (res) v += LD1(res, ring_row(rres, y) + (size_t)k * pitch + x);
+    const float v = finished(sum, res, ring_row(rres, y) + (size_t)k * pitch + x, act, SLOPE_OF(slope, weights, k));
     put(dst + ring_row(rdst, y) + (size_t)k * pitch, x, w, v);
 }

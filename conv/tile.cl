@@ -92,9 +92,8 @@ __kernel void NAME(__global const data_t *src0, ring_t r0, __global const data_t
             for (int p = 0; p < 4; p++) {
                 const int x = x0 + tx + 16 * p;
                 if (x >= w) continue;
-                float v = activate(acc[i][p][j], act, SLOPE_OF(slope, weights, k));
-                if (res) v += LD1(res, rline + (size_t)k * pitch + x);
-                put(dst + line + (size_t)k * pitch, x, w, v);
+                put(dst + line + (size_t)k * pitch, x, w,
+                    finished(acc[i][p][j], res, rline + (size_t)k * pitch + x, act, SLOPE_OF(slope, weights, k)));
             }
         }
     }

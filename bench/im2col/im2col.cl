@@ -45,9 +45,10 @@ static void EMIT(__global const data_t *res, ring_t rres, __global data_t *dst, 
     const int w = R_W(rdst);
     __global data_t *line = dst + ring_row(rdst, y) + (size_t)k * R_PITCH(rdst);
     if (x >= w) return;
+    if (RES_FIRST && res) v += CAT(LD, VW)(res + ring_row(rres, y) + (size_t)k * R_PITCH(rres) + x);
     if (act == 2) v = 1.0f / (1.0f + exp(-v));
     if (act == 1) v = select(v * slope, v, v >= 0.0f);
-    if (res) v += CAT(LD, VW)(res + ring_row(rres, y) + (size_t)k * R_PITCH(rres) + x);
+    if (!RES_FIRST && res) v += CAT(LD, VW)(res + ring_row(rres, y) + (size_t)k * R_PITCH(rres) + x);
 #if VW == 4
     conv_put4(line, x, w, v);
 #else

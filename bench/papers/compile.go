@@ -3,9 +3,7 @@ package papers
 import (
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/internal/fuse"
 	"enhance/internal/planar"
-	"enhance/model"
 )
 
 // Compile compiles the programs of all cases by all algorithms into the cache, side by
@@ -20,7 +18,7 @@ func Compile(cl *clrt.Context, caps conv.Caps, cases []Case, algos []conv.Algo, 
 			if err != nil {
 				continue
 			}
-			if src := conv.ProgramSource(impl, p, model.PadReflect, fuse.NoAct); !seen[src] {
+			if src := conv.ProgramSource(impl, p, conv.Shape{}); !seen[src] {
 				seen[src], sources = true, append(sources, src)
 			}
 		}

@@ -7,10 +7,8 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/internal/fuse"
 	"enhance/internal/peak"
 	"enhance/internal/planar"
-	"enhance/model"
 	"enhance/pipeline/facts"
 )
 
@@ -193,7 +191,7 @@ func (r *rig) open() error {
 
 func (r *rig) build() error {
 	var err error
-	if r.prog, err = r.cl.Build(conv.ProgramSource(r.impl, r.o.Precision, model.PadReflect, fuse.NoAct), conv.BuildOptions); err != nil {
+	if r.prog, err = r.cl.Build(conv.ProgramSource(r.impl, r.o.Precision, conv.Shape{}), conv.BuildOptions); err != nil {
 		return err
 	}
 	for _, k := range r.impl.Kernels() {

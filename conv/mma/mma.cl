@@ -238,17 +238,20 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
                 if (k >= outs) continue;
                 float v[8];
 #pragma unroll
-                for (int i = 0; i < 8; i++) v[i] = activate(acc[r][i % 4][m][e * 2 + i / 4] + bias[k], ACT, SLOPE_OF(slope, (__global const float *)weights, k));
+                for (int i = 0; i < 8; i++) v[i] = acc[r][i % 4][m][e * 2 + i / 4] + bias[k];
                 __global data_t *to = dst + at + (size_t)k * pitch;
+                const float a = SLOPE_OF(slope, (__global const float *)weights, k);
                 if (inside) {
-                    if (res) mma_add8(v, res + res_at + (size_t)k * pitch);
+                    if (RES_FIRST && res) mma_add8(v, res + res_at + (size_t)k * pitch);
+#pragma unroll
+                    for (int i = 0; i < 8; i++) v[i] = activate(v[i], ACT, a);
+                    if (!RES_FIRST && res) mma_add8(v, res + res_at + (size_t)k * pitch);
                     mma_store8(to, v);
                 } else {
 #pragma unroll
                     for (int i = 0; i < 8; i++) {
                         if (x + i >= w) continue;
-                        if (res) v[i] += LD1(res, res_at + (size_t)k * pitch + i);
-                        mma_put(to, x, i, w, v[i]);
+                        mma_put(to, x, i, w, finished(v[i], res, res_at + (size_t)k * pitch + i, ACT, a));
                     }
                 }
             }

@@ -65,7 +65,7 @@ func probe(ctx *clrt.Context, a conv.Algo) (got, want []float32, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	prog, err := ctx.Build(conv.ProgramSource(made, planar.FP16, model.PadReflect, fuse.NoAct), conv.BuildOptions)
+	prog, err := ctx.Build(conv.ProgramSource(made, planar.FP16, conv.Shape{}), conv.BuildOptions)
 	if err != nil {
 		return nil, nil, err
 	}

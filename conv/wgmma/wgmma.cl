@@ -199,12 +199,15 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
             const int y = top + ROW(j);
             float s[2];
 #pragma unroll
-            for (int i = 0; i < 2; i++) s[i] = activate(acc[j * 4 + e * 2 + i] + b, ACT, a);
-            if (!SUMS && res && k < outs && y < y1) {
-                float r[2];
-                UNPACK2(r[0], r[1], *(__global const uint *)(res + ring_row(rres, y) + (size_t)k * pitch + x + 2 * t));
-                s[0] += r[0];
-                s[1] += r[1];
+            for (int i = 0; i < 2; i++) s[i] = acc[j * 4 + e * 2 + i] + b;
+            const bool sum = !SUMS && res && k < outs && y < y1;
+            float r[2] = {0.0f, 0.0f};
+            if (sum) UNPACK2(r[0], r[1], *(__global const uint *)(res + ring_row(rres, y) + (size_t)k * pitch + x + 2 * t));
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                if (RES_FIRST && sum) s[i] += r[i];
+                s[i] = activate(s[i], ACT, a);
+                if (!RES_FIRST && sum) s[i] += r[i];
             }
             uint p;
             PACK2(p, s[0], s[1]);

@@ -55,6 +55,7 @@ type Bench struct {
 	Precision planar.Precision
 	Pad       model.PadMode
 	Act       fuse.Act // of the programs, where that is one of those that a program has one of
+	ResFirst  bool     // of the programs
 	Rng       *rand.Rand
 	buffers   []*clrt.Buffer
 }
@@ -332,7 +333,7 @@ func (b *Bench) Same(what string, got, want *Plane) {
 // one name must have one source.
 func (b *Bench) Build(kernels []conv.Kernel) map[string]*clrt.Kernel {
 	b.Helper()
-	src := planar.ActSource(b.Act) + planar.Source(b.Precision, b.Pad)
+	src := planar.ActSource(b.Act, b.ResFirst) + planar.Source(b.Precision, b.Pad)
 	seen := map[string]string{}
 	for _, k := range kernels {
 		if old, ok := seen[k.Name]; ok && old != k.Source {

@@ -41,7 +41,7 @@ func (k Single) Bench(b *testing.B, dev *clrt.Device) {
 	q, err := ctx.NewQueue()
 	must(err)
 	start := time.Now()
-	prog, err := ctx.Build(conv.ProgramSource(k.Impl, k.Precision, model.PadReflect, k.Shape.Act), verbose)
+	prog, err := ctx.Build(conv.ProgramSource(k.Impl, k.Precision, k.Shape), verbose)
 	must(err)
 	built := time.Since(start).Seconds()
 	kern, err := prog.Kernel(k.Impl.Kernels()[0].Name)
@@ -117,7 +117,7 @@ func (k Single) operands(ctx *clrt.Context, q *clrt.Queue) (*clrt.Buffer, *conv.
 // NoSpills is [NoSpills] of the kernel.
 func (k Single) NoSpills(t *testing.T, ctx *clrt.Context) {
 	t.Helper()
-	NoSpills(t, ctx, k.Impl.Kernels()[0].Name, conv.ProgramSource(k.Impl, k.Precision, model.PadReflect, k.Shape.Act))
+	NoSpills(t, ctx, k.Impl.Kernels()[0].Name, conv.ProgramSource(k.Impl, k.Precision, k.Shape))
 }
 
 // fillRandom fills a buffer with numbers in -1..1.

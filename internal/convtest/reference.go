@@ -35,7 +35,7 @@ type Accuracy struct {
 //	activation  a leaky ReLU adds u; a sigmoid passes a quarter and adds 8u for
 //	            exp (3 ulp by the OpenCL specification) and division (2.5 ulp); the
 //	            others pass at most 3/2, and add 16u for their functions (erf: 16 ulp)
-//	residual    u of the result
+//	residual    u of the result, behind the activation or before it
 //	storage     binary16: its unit roundoff, or half a subnormal step
 func (k *Operands) Reference(p planar.Precision, a Accuracy) (want, allowed []float64) {
 	s := k.Shape
@@ -46,6 +46,10 @@ func (k *Operands) Reference(p planar.Precision, a Accuracy) (want, allowed []fl
 		o, y, x := i/(s.H*s.W), i/s.W%s.H, i%s.W
 		sum, abs, squares := k.sum(o, y, x)
 		tol := confidence * (math.Sqrt(n)*unit32*growth*abs + a.Factor*math.Sqrt(squares))
+		if s.ResFirst && k.Res != nil {
+			sum += float64(k.Res.At(o, y, x))
+			tol += unit32 * math.Abs(sum)
+		}
 		switch s.Act {
 		case fuse.LeakyReLU:
 			if sum < 0 {
@@ -66,7 +70,7 @@ func (k *Operands) Reference(p planar.Precision, a Accuracy) (want, allowed []fl
 			sum = smooth(s.Act, sum)
 			tol = 1.5*tol + 16*unit32*(1+math.Abs(sum))
 		}
-		if k.Res != nil {
+		if !s.ResFirst && k.Res != nil {
 			sum += float64(k.Res.At(o, y, x))
 			tol += unit32 * math.Abs(sum)
 		}

@@ -33,6 +33,9 @@ type Config struct {
 	Reflects bool
 	// Act is the activation of all shapes; NoAct leaves it to Draw.
 	Act fuse.Act
+	// ResFirst adds the residual, which all cases have, before the activation. Run tries that where it
+	// tries other padding.
+	ResFirst bool
 	// Families is how many different draws 20 cases have; 0: 6. The others differ
 	// from them in what kernels are rarely compiled for: height, order of sources.
 	Families int
@@ -51,11 +54,9 @@ func Run(t *testing.T, c Config) {
 		c.Cases = Cases(20)
 	}
 	runPadded(t, c)
-	if c.Reflects {
-		return
-	}
 	pads := []model.PadMode{model.PadZero, model.PadEdge}
 	few := c
+	few.ResFirst = true
 	if few.Cases, few.Families = max(c.Cases/5, 1), 3; os.Getenv("ENHANCE_LONG") != "1" {
 		sum := int(c.Precision)
 		for _, b := range []byte(c.Algo.Name()) {
@@ -63,8 +64,11 @@ func Run(t *testing.T, c Config) {
 		}
 		pads, few.Cases, few.Families = pads[sum%2:][:1], min(c.Cases, 2), 1
 	}
+	if c.Reflects {
+		pads = []model.PadMode{model.PadReflect}
+	}
 	for _, few.Pad = range pads {
-		t.Run(map[model.PadMode]string{model.PadZero: "zeros", model.PadEdge: "edge"}[few.Pad], func(t *testing.T) { runPadded(t, few) })
+		t.Run(map[model.PadMode]string{model.PadReflect: "residual first", model.PadZero: "zeros, residual first", model.PadEdge: "edge, residual first"}[few.Pad], func(t *testing.T) { runPadded(t, few) })
 	}
 }
 
@@ -84,7 +88,7 @@ func runPadded(t *testing.T, c Config) {
 	for first := 0; first < c.Cases; first += group {
 		seed := uint64(first)
 		b := Open(t, c.Device, c.Precision, seed)
-		b.Pad, b.Act = c.Pad, c.Act
+		b.Pad, b.Act, b.ResFirst = c.Pad, c.Act, c.ResFirst
 		var cases []*trial
 		var kernels []conv.Kernel
 		for i := first; i < min(first+group, c.Cases); i++ {
@@ -185,6 +189,9 @@ func newTrial(b *Bench, c Config, seed uint64) *trial {
 	if k.Shape.Pad = c.Pad; c.Act != fuse.NoAct {
 		k.Shape.Act = c.Act
 	}
+	if k.Shape.ResFirst = c.ResFirst; c.ResFirst && k.Shape.Act == fuse.NoAct {
+		k.Shape.Act = fuse.LeakyReLU
+	}
 	impl, err := c.Algo.New(*c.Caps, k.Shape, c.Precision)
 	if err != nil {
 		b.Logf("seed %d: %s: not done: %v", seed, k, err)
@@ -198,7 +205,7 @@ func newTrial(b *Bench, c Config, seed uint64) *trial {
 		h, w := k.sourceSides()
 		k.Src = append(k.Src, b.Random(n, h, w))
 	}
-	if rng.IntN(2) == 0 {
+	if rng.IntN(2) == 0 || c.ResFirst {
 		k.Res = b.Random(k.Shape.OutC, k.Shape.H, k.Shape.W)
 	}
 	k.Slope = float32(rng.IntN(4)) / 8

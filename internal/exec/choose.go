@@ -377,7 +377,7 @@ func (c Choice) takesNorm() bool {
 // ShapeOf is the shape of convolution step s of program p.
 func ShapeOf(p *fuse.Program, s *fuse.Step) conv.Shape {
 	t := p.Tensors[s.Dst.Tensor]
-	shape := conv.Shape{K: s.K, OutC: s.Dst.C, Act: s.Act, H: t.H, W: t.W, Pad: p.Pad}
+	shape := conv.Shape{K: s.K, OutC: s.Dst.C, Act: s.Act, ResFirst: s.ResFirst, H: t.H, W: t.W, Pad: p.Pad}
 	for _, v := range s.Src {
 		shape.SrcC = append(shape.SrcC, v.C)
 	}

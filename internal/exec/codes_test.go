@@ -44,7 +44,8 @@ func codesGraph(rng *rand.Rand, pad model.PadMode) *model.Graph {
 		}
 		from, fromC := x, c
 		x, c = add(n, codes), n.C
-		switch rng.IntN(4) {
+		act := rng.IntN(4)
+		switch act {
 		case 0:
 			x = add(model.Node{Op: model.OpLeakyReLU, Slope: 0.2}, x)
 		case 1:
@@ -52,6 +53,9 @@ func codesGraph(rng *rand.Rand, pad model.PadMode) *model.Graph {
 		}
 		if from > 0 && fromC == c && rng.IntN(2) == 0 {
 			x = add(model.Node{Op: model.OpAdd}, x, from)
+			if act > 1 && rng.IntN(3) > 0 {
+				x = add(model.Node{Op: model.OpLeakyReLU}, x)
+			}
 		}
 		codes = quantize(x)
 		if kept == 0 && rng.IntN(3) == 0 {

@@ -44,7 +44,7 @@ func (j *Job) makeSources() (sources []string, of []int) {
 		if c == nil {
 			continue
 		}
-		src := conv.ProgramSource(c, j.opt.Precision, j.Program.Pad, j.Program.Steps[i].Act)
+		src := conv.ProgramSource(c, j.opt.Precision, ShapeOf(j.Program, &j.Program.Steps[i]))
 		at, ok := index[src]
 		if !ok {
 			at = len(sources)

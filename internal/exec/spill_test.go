@@ -7,7 +7,6 @@ import (
 	"enhance/conv"
 	"enhance/internal/convtest"
 	"enhance/internal/exec"
-	"enhance/internal/fuse"
 	"enhance/internal/ops"
 	"enhance/internal/planar"
 	"enhance/model"
@@ -35,7 +34,7 @@ func TestNoSpills(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				convtest.NoSpills(t, ctx, a.Name(), conv.ProgramSource(impl, p, model.PadReflect, fuse.NoAct))
+				convtest.NoSpills(t, ctx, a.Name(), conv.ProgramSource(impl, p, conv.Shape{}))
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package fuse_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -141,6 +142,68 @@ func TestJoinEnlarged(t *testing.T) {
 		}
 		if s := p.Steps[len(p.Steps)-1]; c.steps == 2 && (s.Kind != fuse.Apply || len(s.Src) != 2 || p.Tensors[s.Src[1].Tensor].C != 3) {
 			t.Errorf("%s: the last step is %+v", c.name, s)
+		}
+	}
+}
+
+// TestActivationBehindSum says of which convolution an activation behind a residual sum becomes part: of one
+// without an activation of its own, whose sum nobody else reads, unless that waits for a norm.
+func TestActivationBehindSum(t *testing.T) {
+	type add = func(op model.Op, in ...int) int
+	for _, c := range []struct {
+		name  string
+		build func(a add) int
+		steps int
+		first int // of these, convolutions with the residual first
+	}{
+		{"sum and activation", func(a add) int { return a(model.OpLeakyReLU, a(model.OpAdd, a(model.OpConv, 1), 1)) }, 2, 1},
+		{"turned round", func(a add) int { return a(model.OpPReLU, a(model.OpAdd, 1, a(model.OpConv, 1))) }, 2, 1},
+		{"an activation before too", func(a add) int {
+			return a(model.OpLeakyReLU, a(model.OpAdd, a(model.OpLeakyReLU, a(model.OpConv, 1)), 1))
+		}, 3, 0},
+		{"the sum is read twice", func(a add) int {
+			sum := a(model.OpAdd, a(model.OpConv, 1), 1)
+			return a(model.OpConcat, a(model.OpSigmoid, sum), sum)
+		}, 5, 0},
+		{"behind a norm", func(a add) int {
+			return a(model.OpLeakyReLU, a(model.OpAdd, a(model.OpInstanceNorm, a(model.OpConv, 1)), 1))
+		}, 6, 0},
+		{"two blocks", func(a add) int {
+			x := a(model.OpSigmoid, a(model.OpAdd, a(model.OpConv, 1), 1))
+			return a(model.OpSigmoid, a(model.OpAdd, a(model.OpConv, x), x))
+		}, 3, 2},
+	} {
+		g := &model.Graph{Nodes: []model.Node{{Name: "in", Op: model.OpInput, C: 3}}}
+		var node add = func(op model.Op, in ...int) int {
+			n := model.Node{Name: fmt.Sprint(op, len(g.Nodes)), Op: op, In: in}
+			switch op {
+			case model.OpConv:
+				n.C, n.K, n.Pad, n.Weight, n.Bias = 3, 3, model.PadZero, "w", "b"
+			case model.OpPReLU:
+				n.Weight = "slopes"
+			case model.OpInstanceNorm:
+				n.Weight, n.Bias, n.Eps = "nw", "nb", 1e-5
+			}
+			g.Nodes = append(g.Nodes, n)
+			return len(g.Nodes) - 1
+		}
+		node(model.OpConv, 0)
+		g.Out = c.build(node)
+		p, err := fuse.Fuse(g, 5, 7)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		first := 0
+		for _, s := range p.Steps {
+			if s.ResFirst {
+				first++
+				if s.Kind != fuse.Conv || s.Act == fuse.NoAct || s.Res.Tensor == fuse.None {
+					t.Errorf("%s: %+v", c.name, s)
+				}
+			}
+		}
+		if len(p.Steps) != c.steps || first != c.first {
+			t.Errorf("%s: %d steps, %d with the residual first, want %d and %d", c.name, len(p.Steps), first, c.steps, c.first)
 		}
 	}
 }

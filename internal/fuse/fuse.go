@@ -87,6 +87,7 @@ type tail struct {
 	slot   int    // first channel inside join
 	add    int    // residual add behind last (or behind join), or -1
 	res    int    // the node added
+	behind int    // activation behind add, or -1
 }
 
 func (f *fuser) only(i int) int {
@@ -106,7 +107,7 @@ func (f *fuser) planTails() {
 		if !n.Op.Convolves() {
 			continue
 		}
-		t := &tail{norm: -1, last: i, join: -1, add: -1, res: -1}
+		t := &tail{norm: -1, last: i, join: -1, add: -1, res: -1, behind: -1}
 		if u := f.only(t.last); u >= 0 && g.Nodes[u].Op == model.OpInstanceNorm {
 			t.norm, t.last = u, u
 		}
@@ -151,7 +152,10 @@ func (t *tail) end() int {
 
 // final is the last node of the tail.
 func (t *tail) final() int {
-	if t.add >= 0 {
+	switch {
+	case t.behind >= 0:
+		return t.behind
+	case t.add >= 0:
 		return t.add
 	}
 	return t.end()
@@ -208,7 +212,20 @@ func (f *fuser) planAdd(i int, chainEnd map[int]int) {
 		for _, c := range convs {
 			f.tails[c].add, f.tails[c].res = i, other
 		}
+		if t := f.tails[convs[0]]; t.norm < 0 && t.join < 0 && t.act == NoAct {
+			f.planActivation(t)
+		}
 		return
+	}
+}
+
+// planActivation lets a convolution that ends in a residual add and has no activation before that take
+// along the one behind it.
+func (f *fuser) planActivation(t *tail) {
+	if u := f.only(t.add); u >= 0 {
+		if act, slope, slopes := activation(&f.g.Nodes[u]); act != NoAct {
+			t.act, t.slope, t.slopes, t.behind = act, slope, slopes, u
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func (f *fuser) lowerConv(i int) error {
 			if err != nil {
 				return err
 			}
-			s.Res = res
+			s.Res, s.ResFirst = res, t.behind >= 0
 		}
 	}
 	f.step(s)

@@ -68,7 +68,7 @@ func (k Kind) Waits() bool { return k == Affine || k == Merge }
 
 func (k Kind) String() string { return kindNames[k] }
 
-// Act is the activation a step ends with, before its residual is added.
+// Act is the activation of a step, before its residual is added or, if Step.ResFirst, behind it.
 type Act uint8
 
 const (
@@ -154,7 +154,10 @@ type Step struct {
 	Src  []View // Conv: concatenated along the channels; Apply: the operands; other kinds: exactly one
 	Dst  View
 
-	Res View // Conv, Pointwise, Upsample: residual, added after the activation; Tensor == None if absent
+	// Conv, Pointwise, Upsample: residual, added after the activation, or before it if ResFirst, which
+	// Conv alone has; Tensor == None if absent.
+	Res      View
+	ResFirst bool
 	// Pointwise, and Conv with one source (see Absorb): the Scales tensor applied
 	// first (its channels are those of Src's tensor), or None.
 	Affine int

@@ -75,11 +75,15 @@ func (e *evaluator) step(s *fuse.Step) {
 		for y := range t.H {
 			line := e.at(s.Dst, c, y)
 			for x := range line {
-				v := activate(e.sample(s, c, y, x), s.Act, float64(s.Slope))
+				v, res := e.sample(s, c, y, x), 0.0
 				if s.Res.Tensor != fuse.None {
-					v += e.at(s.Res, c, y)[x]
+					res = e.at(s.Res, c, y)[x]
 				}
-				line[x] = v
+				if s.ResFirst {
+					line[x] = activate(v+res, s.Act, float64(s.Slope))
+				} else {
+					line[x] = activate(v, s.Act, float64(s.Slope)) + res
+				}
 			}
 		}
 	}

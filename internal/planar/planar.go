@@ -192,9 +192,13 @@ func OctetsSource() string { return octetsCL }
 // CodesSource is what stands after [Source] in programs whose kernels read or write codes.
 func CodesSource() string { return codesCL }
 
-// ActSource is what stands before [Source] in a program whose kernels apply act. Its expression
-// holds for vectors too.
-func ActSource(act fuse.Act) string {
+// ActSource is what stands before [Source] in a program whose kernels apply act, behind the residual
+// if resFirst. Its expression holds for vectors too.
+func ActSource(act fuse.Act, resFirst bool) string {
+	first := ""
+	if resFirst {
+		first = "#define RES_FIRST 1\n"
+	}
 	text := map[fuse.Act]string{
 		fuse.PReLU:     "select((v) * (s), (v), (v) >= 0.0f)",
 		fuse.Clipped:   "select(fmin(fmax((v), 0.0f), (s)), (v), isnan(v))",
@@ -204,9 +208,9 @@ func ActSource(act fuse.Act) string {
 		fuse.Tanh:      "tanh(v)",
 	}[act]
 	if text == "" {
-		return ""
+		return first
 	}
-	text = "#define ACT_OF(v, s) " + text + "\n"
+	text = first + "#define ACT_OF(v, s) " + text + "\n"
 	if act == fuse.PReLU {
 		text = "#define ACT_SLOPES 1\n" + text
 	}

@@ -122,3 +122,14 @@ static float activate(float v, int act, float slope) {
 #else
 #define SLOPE_OF(slope, params, k) (slope)
 #endif
+// The residual of a convolution is added behind the activation, or before it where RES_FIRST is 1.
+#ifndef RES_FIRST
+#define RES_FIRST 0
+#endif
+// What is stored of sum v, with sample i of the residual, if that is not the null pointer.
+static float finished(float v, __global const data_t *res, size_t i, int act, float slope) {
+    if (RES_FIRST && res) v += LD1(res, i);
+    v = activate(v, act, slope);
+    if (!RES_FIRST && res) v += LD1(res, i);
+    return v;
+}

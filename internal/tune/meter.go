@@ -87,7 +87,7 @@ func (m *Meter) Close() error {
 
 // source is the program of an implementation's kernels.
 func (m *Meter) source(impl conv.Impl) string {
-	return conv.ProgramSource(impl, m.precision, model.PadReflect, fuse.NoAct)
+	return conv.ProgramSource(impl, m.precision, conv.Shape{})
 }
 
 // problem is one shape with tensors on the device: as many rows of the plane as
