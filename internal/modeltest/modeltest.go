@@ -169,15 +169,15 @@ func (g *generator) activation(v value) value {
 	return g.keep(g.LeakyReLU(g.name("lrelu"), v.node, float32(g.rng.IntN(5))/8), v.c, v.scale)
 }
 
-// layer is a convolution with any of norm, activation and residual, and an activation behind that.
+// layer is a convolution with any of norm, activation and residual, and perhaps an activation behind that.
 func (g *generator) layer(v value, c int) {
 	same := g.like(value{c: c, scale: v.scale}, true)
-	act := g.rng.IntN(3)
-	out := g.branch(v, c, g.rng.IntN(3) == 0, act)
+	norm, act := g.rng.IntN(3) == 0, g.rng.IntN(3)
+	out := g.branch(v, c, norm, act)
 	if len(same) > 0 && g.rng.IntN(2) == 0 {
 		sum := g.residual(out, same[g.rng.IntN(len(same))])
-		if act == 0 || g.rng.IntN(4) == 0 { // as ResNet has it
-			g.activation(sum)
+		if !norm && act == 0 { // as ResNet has it; nobody else reads the sum
+			g.vals[len(g.vals)-1].node = g.LeakyReLU(g.name("lrelu"), sum.node, 0.25)
 		}
 		return
 	}
