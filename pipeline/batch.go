@@ -312,13 +312,11 @@ func (w *walk) admit(ctx context.Context, s *Session, j Job) (*run, int64, error
 		return nil, 0, err
 	}
 	r.holds.limiter = w.limiter
+	// A single photo is decoded while its device is opened, of many the next ones while the device
+	// is at work; a dry run needs a sample alone.
+	r.holds.blocks, r.holds.batches, r.holds.whole = blocksOf(r.geo.region), 4*outBatches, w.photos > 1 || !j.DryRun
 	if w.photos > 1 { // the device is for others as soon as possible
-		r.holds.blocks, r.holds.batches, r.holds.whole = blocksOf(r.geo.region), max(outBatches, batchesOf(r.geo)), true
-	} else {
-		if !r.keepDecoded() {
-			r.holds.blocks = blocksOf(r.geo.region)
-		}
-		r.holds.batches = 4 * outBatches
+		r.holds.batches = max(outBatches, batchesOf(r.geo))
 	}
 	if !w.limiter.affords(r.photoBytes()) {
 		r.holds.blocks, r.holds.batches, r.holds.whole = 0, outBatches, false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -116,8 +117,9 @@ func TestLedger(t *testing.T) {
 }
 
 // TestAhead: blocks are those of the photo, forward, back and in jumps, however
-// many are kept.
+// many are kept or decoded together.
 func TestAhead(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(7)) // so that three are
 	p, err := raw.Open("../testdata/raw/colorchart.dng", raw.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -152,6 +154,23 @@ func TestAhead(t *testing.T) {
 			done()
 		}
 		a.close()
+	}
+}
+
+// TestLargestOf: the largest sample is found wherever it is.
+func TestLargestOf(t *testing.T) {
+	for n := range 20 {
+		for at := range n {
+			samples := make([]uint16, n)
+			if samples[at] = 7; largestOf(samples) != 7 {
+				t.Fatalf("sample %d of %d is not found", at, n)
+			}
+		}
+	}
+	s, all := seenBlocks{}, make([]uint16, 3<<16+5)
+	all[len(all)-1] = 9
+	if s.watch(all); s.largest != 9 {
+		t.Errorf("the last sample of %d is not seen", len(all))
 	}
 }
 

@@ -18,6 +18,15 @@ const blockRows = 64
 // the network's input needs, and some that are ready when the next is asked for.
 const aheadBlocks = 8
 
+// blocksTogether is how many blocks are decoded in one call at most, where all are held: a call
+// shares its rows out among the cores, and what it costs to wake them is paid once.
+func blocksTogether(blocks, total int) int {
+	if blocks < total {
+		return 1
+	}
+	return max(1, min(cores()/2, 8, total))
+}
+
 // readAhead decodes a photo in a goroutine of its own, before the rows are asked for:
 // blocks of blockRows rows of the region, in full width. Going back starts the decoding
 // again from there, unless all blocks are held.
@@ -41,16 +50,28 @@ type readAhead struct {
 type blockWindow struct {
 	capacity  int
 	low, next int
-	held      map[int][]uint16
+	held      map[int]heldBlock
 	users     map[int]int // of those blocks that somebody uses
 	from      int         // what was asked for last
 	pool      *buffers.Slices[uint16]
 }
 
+// heldBlock is a decoded block.
+type heldBlock struct {
+	rows []uint16
+	of   *decodedBlocks
+}
+
+// decodedBlocks are the memory of blocks that were decoded together.
+type decodedBlocks struct {
+	rows []uint16
+	held int // how many of them are
+}
+
 // newReadAhead starts decoding. Until it is closed nobody else may read the photo.
 func newReadAhead(ctx context.Context, p *raw.Photo, region raw.Rect, blocks int, pool *buffers.Slices[uint16], stages *trace.Stages) *readAhead {
 	a := &readAhead{ctx: ctx, photo: p, region: region, stages: stages, ended: make(chan struct{})}
-	a.window = blockWindow{capacity: blocksHeld(blocks, region), held: map[int][]uint16{}, users: map[int]int{}, pool: pool}
+	a.window = blockWindow{capacity: blocksHeld(blocks, region), held: map[int]heldBlock{}, users: map[int]int{}, pool: pool}
 	a.changed = sync.NewCond(&a.mu)
 	go a.work()
 	return a
@@ -107,7 +128,7 @@ func (a *readAhead) blocks(first, last int) (bs [][]uint16, done func(), err err
 		return nil, nil, err
 	}
 	for n := first; n <= last; n++ {
-		bs = append(bs, a.window.held[n])
+		bs = append(bs, a.window.held[n].rows)
 		a.window.users[n]++
 	}
 	return bs, func() { a.release(first, last) }, nil
@@ -185,7 +206,7 @@ func (a *readAhead) wake() {
 // drop gives up the blocks before n.
 func (w *blockWindow) drop(n int) {
 	for ; w.low < min(n, w.next); w.low++ {
-		w.pool.Put(w.held[w.low])
+		w.put(w.held[w.low])
 		delete(w.held, w.low)
 	}
 	if w.low < n && w.low == w.next { // nothing held: go on from there
@@ -198,6 +219,7 @@ func (a *readAhead) work() {
 	defer close(a.ended)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	each, most := blockRows*a.photo.Meta().Width, blocksTogether(a.window.capacity, a.total())
 	for {
 		for !a.closed && (a.window.next >= a.total() || a.window.next-a.window.low >= a.window.capacity || a.err != nil) {
 			a.changed.Wait()
@@ -205,40 +227,41 @@ func (a *readAhead) work() {
 		if a.closed {
 			return
 		}
-		n := a.window.next
-		b := a.window.pool.Get(min(blockRows, a.region.Height()) * a.photo.Meta().Width)
+		n, w := a.window.next, &a.window
+		some := min(most, w.capacity-(n-w.low), a.total()-n)
+		b := w.pool.Get(min(most*blockRows, a.region.Height()) * a.photo.Meta().Width)
+		b = b[:min(some*blockRows, a.region.Height()-n*blockRows)*a.photo.Meta().Width]
 		a.mu.Unlock()
 		start := time.Now()
 		err := a.decode(n, b)
 		first := err == nil && n == a.seen.count // which nobody else changes
 		if first && a.photo.Meta().WhiteUnsure {
-			a.seen.watch(b[:min(blockRows, a.region.Height()-n*blockRows)*a.photo.Meta().Width])
+			a.seen.watch(b)
 		}
 		a.mu.Lock()
 		a.took += time.Since(start)
 		if first {
-			a.seen.count++
+			a.seen.count += some
 		}
 		switch {
-		case a.window.next != n: // somebody went back meanwhile
-			a.window.pool.Put(b)
+		case w.next != n: // somebody went back meanwhile
+			w.pool.Put(b)
 		case err != nil:
 			a.err = err
 		default:
-			a.window.held[n] = b
-			a.window.next++
+			w.hold(some, b, each)
 		}
 		a.changed.Broadcast()
 	}
 }
 
-func (a *readAhead) decode(n int, b []uint16) error {
+// decode makes the blocks from n on that rows holds.
+func (a *readAhead) decode(n int, rows []uint16) error {
 	if err := a.ctx.Err(); err != nil {
 		return err
 	}
 	defer a.stages.Begin("decode")()
-	y0 := n * blockRows
-	return a.photo.ReadRows(a.region.Y0+y0, min(blockRows, a.region.Height()-y0), b)
+	return a.photo.ReadRows(a.region.Y0+n*blockRows, len(rows)/a.photo.Meta().Width, rows)
 }
 
 // close ends the decoding and returns when the photo is no longer read.
@@ -254,9 +277,26 @@ func (a *readAhead) close() {
 // release gives all blocks back to the pool.
 func (w *blockWindow) release() {
 	for _, b := range w.held {
-		w.pool.Put(b)
+		w.put(b)
 	}
 	w.held = nil
+}
+
+// put gives the memory of a block up, which those have that were decoded with it.
+func (w *blockWindow) put(b heldBlock) {
+	if b.of.held--; b.of.held == 0 {
+		w.pool.Put(b.of.rows)
+	}
+}
+
+// hold takes blocks that were decoded, the next ones, of so many samples each.
+func (w *blockWindow) hold(blocks int, rows []uint16, each int) {
+	of := &decodedBlocks{rows, blocks}
+	for i := range blocks {
+		part := rows[i*each : min((i+1)*each, len(rows))]
+		w.held[w.next] = heldBlock{part, of}
+		w.next++
+	}
 }
 
 // errClosed is what asking a closed readAhead for blocks gives.

@@ -3,6 +3,9 @@ package pipeline
 import (
 	"fmt"
 	"math/bits"
+	"time"
+
+	"enhance/internal/workers"
 )
 
 // A white level that is not the file's word is held against the samples. One that nobody
@@ -53,11 +56,29 @@ type seenBlocks struct {
 	taken   bool   // by takeLargest
 }
 
-// watch looks for the largest sample of the next block.
-func (s *seenBlocks) watch(block []uint16) {
-	for _, v := range block {
+// watch looks for the largest sample of the next blocks.
+func (s *seenBlocks) watch(samples []uint16) {
+	const together = 1 << 16
+	n := (len(samples) + together - 1) / together
+	found := make([]uint16, n)
+	workers.Each(workers.Count(n, together/4*time.Nanosecond), n, func(_, i int) {
+		found[i] = largestOf(samples[i*together : min((i+1)*together, len(samples))])
+	})
+	for _, v := range found {
 		s.largest = max(s.largest, v)
 	}
+}
+
+// largestOf is the largest of samples.
+func largestOf(samples []uint16) uint16 {
+	var a, b, c, d uint16 // none waits for the others
+	for ; len(samples) >= 4; samples = samples[4:] {
+		a, b, c, d = max(a, samples[0]), max(b, samples[1]), max(c, samples[2]), max(d, samples[3])
+	}
+	for _, v := range samples {
+		a = max(a, v)
+	}
+	return max(a, b, c, d)
 }
 
 // takeLargest is the largest sample of a photo that has been decoded to its end; false if

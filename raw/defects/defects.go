@@ -96,7 +96,6 @@ func (r *Rows) ReadRows(y0, n int, dst []uint16) error {
 	if err := r.read(top, end); err != nil {
 		return err
 	}
-	copy(dst[:n*m.Width], r.kept[(y0-top)*m.Width:])
 	w := &window{rows: r.kept, top: top, width: m.Width, height: m.Height}
 	repair := r.repairListed
 	if r.list == nil {
@@ -105,7 +104,9 @@ func (r *Rows) ReadRows(y0, n int, dst []uint16) error {
 	}
 	each := time.Duration(20 * m.Width)
 	workers.Each(workers.Count(n, each), n, func(_, i int) {
-		places := repair(w, y0+i, dst[i*m.Width:][:m.Width])
+		out := dst[i*m.Width:][:m.Width]
+		copy(out, w.row(y0+i))
+		places := repair(w, y0+i, out)
 		r.found.set(y0+i, places)
 	})
 	return nil
