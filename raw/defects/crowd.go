@@ -48,9 +48,9 @@ func (f *finder) crowded(q *spot, e *extremes, s *sight, times float64, p *patch
 		for ; beyond != 0; beyond &= beyond - 1 {
 			x := bits.TrailingZeros32(beyond)
 			v := own[x]
-			black := f.black[(q.y+dy)&1][(q.x+x-reach)&1]
+			light := f.at(q.y+dy, q.x+x-reach)
 			around := [8]uint16{own[x+2], own[x-2], down[x], up[x], down[x+2], down[x-2], up[x+2], up[x-2]} // as in ring
-			excess, alone := f.excess(v, &around, black, s.sign)
+			excess, alone := light.excess(v, &around, s.sign)
 			if !alone {
 				continue
 			}
@@ -75,12 +75,12 @@ func (f *finder) crowded(q *spot, e *extremes, s *sight, times float64, p *patch
 
 // excess is by how much a sample is above the mean of its neighbours, or for a sign of -1
 // below, in roots, and whether it is above or below all of them.
-func (f *finder) excess(v uint16, around *[8]uint16, black, sign float64) (excess float64, alone bool) {
-	root := f.root(v, black) * sign
+func (l *roots) excess(v uint16, around *[8]uint16, sign float64) (excess float64, alone bool) {
+	root := l[v] * sign
 	sum := 0.0
 	alone = true
 	for _, n := range around {
-		r := f.root(n, black) * sign
+		r := l[n] * sign
 		alone = alone && r < root
 		sum += r
 	}

@@ -41,6 +41,7 @@ type finder struct {
 	// hundredth of the range below black, so that noise around black has a root.
 	black [2][2]float64
 	pad   [2][2]float64 // that hundredth
+	roots [2][2]*roots  // above black; one table for all that have the same
 	green [2][2]bool
 	step  int
 }
@@ -57,6 +58,15 @@ func newFinder(m *mosaic.Meta) *finder {
 			f.pad[i][j] = span / 100
 			f.black[i][j] = black - f.pad[i][j]
 			least = min(least, span)
+		}
+	}
+	tables := map[float64]*roots{}
+	for i := range f.black {
+		for j, black := range f.black[i] {
+			if tables[black] == nil {
+				tables[black] = rootsAbove(black)
+			}
+			f.roots[i][j] = tables[black]
 		}
 	}
 	f.step = max(1, int(least*leastStep))
@@ -144,8 +154,8 @@ type sight struct {
 // look examines a candidate. It reports false for what is no defect.
 func (f *finder) look(q *spot) (s sight, ok bool) {
 	rows := [7]*[patchSide]uint16{q.row(-3), q.row(-2), q.row(-1), q.row(0), q.row(1), q.row(2), q.row(3)}
-	own, beside, below := f.black[q.y&1][q.x&1], f.black[q.y&1][q.x&1^1], f.black[q.y&1^1][q.x&1]
-	at := func(dy, dx int, black float64) float64 { return f.root(rows[3+dy][reach+dx], black) }
+	own, beside, below := f.at(q.y, q.x), f.at(q.y, q.x^1), f.at(q.y^1, q.x)
+	at := func(dy, dx int, light *roots) float64 { return light[rows[3+dy][reach+dx]] }
 	v := at(0, 0, own)
 	lo, hi, sum := math.Inf(1), math.Inf(-1), 0.0
 	for _, o := range q.ring() {
@@ -245,11 +255,11 @@ func (f *finder) leastDark(s sight, l prediction, y, x int) float64 {
 func (f *finder) activity(q *spot) float64 {
 	const side, middle = 5, 2 // in samples of the filter place
 	var v [side][side]float64
-	black := f.black[q.y&1][q.x&1]
+	light := f.at(q.y, q.x)
 	for i := range v {
 		row := q.row(2 * (i - middle))
 		for j := range v[i] {
-			v[i][j] = f.root(row[reach+2*(j-middle)], black)
+			v[i][j] = light[row[reach+2*(j-middle)]]
 			if (i == middle && j == middle || !q.inside) && q.is(2*(i-middle), 2*(j-middle)) {
 				v[i][j] = math.NaN()
 			}

@@ -47,12 +47,12 @@ func (p *patch) setBad(y, x int) { p.bad[y] |= 1 << x }
 // fill takes the neighbourhood of a spot.
 func (f *finder) fill(p *patch, q *spot) {
 	for i := range p.v {
-		row, black, line := q.row(i-reach), &f.black[(q.y+i-reach)&1], &p.v[i]
-		even, odd := black[(q.x-reach)&1], black[(q.x-reach+1)&1]
+		row, line := q.row(i-reach), &p.v[i]
+		even, odd := f.at(q.y+i-reach, q.x-reach), f.at(q.y+i-reach, q.x-reach+1)
 		for j := 0; j < patchSide-1; j += 2 {
-			line[j], line[j+1] = f.root(row[j], even), f.root(row[j+1], odd)
+			line[j], line[j+1] = even[row[j]], odd[row[j+1]]
 		}
-		line[patchSide-1] = f.root(row[patchSide-1], even)
+		line[patchSide-1] = even[row[patchSide-1]]
 	}
 }
 
@@ -82,8 +82,6 @@ func (p *patch) mark(list []Place, q *spot) {
 		}
 	}
 }
-
-func (f *finder) root(v uint16, black float64) float64 { return math.Sqrt(max(float64(v)-black, 0)) }
 
 // sample is the stored sample of a root at row y, column x.
 func (f *finder) sample(root float64, y, x int) uint16 {
