@@ -227,13 +227,13 @@ func (f *finder) judge(q *spot, e *extremes, p *patch) (repaired uint16, bad boo
 	f.fill(p, q)
 	green := f.green[q.y&1][q.x&1]
 	root, ok := p.predict(green)
-	if !ok || (p.v[reach][reach]-root.value)*s.sign < least*root.rms {
+	if !ok || (p.middle()-root.value)*s.sign < least*root.rms {
 		return 0, false
 	}
 	if s.sign < 0 { // in darkness noise is skewed in roots
 		p.square()
 		l, ok := p.predict(green)
-		if !ok || l.value-p.v[reach][reach] < f.leastDark(s, l, q.y, q.x) {
+		if !ok || l.value-p.middle() < f.leastDark(s, l, q.y, q.x) {
 			return 0, false
 		}
 	}

@@ -35,10 +35,20 @@ func mirror(i, n int) int {
 // patch is the neighbourhood of a sample, which is in its middle: roots of light. Beyond
 // the photo's border it is reflected.
 type patch struct {
-	v   [patchSide][patchSide]float64
+	v   [1024]float64     // by place
 	bad [patchSide]uint32 // not to be used: by row, a bit for each column
 	fit fit               // of predict
 }
+
+// patchStride is how far apart in patch.v a sample and the one below it are: a power of two, so that
+// places are within it whatever is added to them, modulo its length.
+const patchStride = 32
+
+// at is the sample of row y, column x of the patch.
+func (p *patch) at(y, x int) float64 { return p.v[(y*patchStride+x)%len(p.v)] }
+
+// middle is the spot's own.
+func (p *patch) middle() float64 { return p.v[reach*patchStride+reach] }
 
 func (p *patch) isBad(y, x int) bool { return p.bad[y]>>x&1 != 0 }
 
@@ -46,8 +56,8 @@ func (p *patch) setBad(y, x int) { p.bad[y] |= 1 << x }
 
 // fill takes the neighbourhood of a spot.
 func (f *finder) fill(p *patch, q *spot) {
-	for i := range p.v {
-		row, line := q.row(i-reach), &p.v[i]
+	for i := range patchSide {
+		row, line := q.row(i-reach), p.v[i*patchStride:][:patchSide]
 		even, odd := f.at(q.y+i-reach, q.x-reach), f.at(q.y+i-reach, q.x-reach+1)
 		for j := 0; j < patchSide-1; j += 2 {
 			line[j], line[j+1] = even[row[j]], odd[row[j+1]]
@@ -92,9 +102,7 @@ func (f *finder) sample(root float64, y, x int) uint16 {
 
 // square makes light of roots.
 func (p *patch) square() {
-	for i := range p.v {
-		for j, v := range p.v[i] {
-			p.v[i][j] = float64(v * v)
-		}
+	for i, v := range &p.v {
+		p.v[i] = float64(v * v)
 	}
 }

@@ -42,15 +42,18 @@ type prediction struct {
 	off   []float64 // the errors, in no order
 }
 
+// fitRow is the features of a sample, itself after them, and zeros.
+type fitRow [features + 2]float64
+
 // fit is the least-squares problem of one prediction. Products are rounded before they
 // are added, so that all machines agree.
 type fit struct {
 	use    [features]bool
-	rows   [maxRows][features + 1]float64 // the last is the sample itself
+	rows   [maxRows]fitRow
 	weight [maxRows]float64
 	off    [maxRows]float64 // errors
 	count  int
-	mean   [features + 1]float64
+	mean   fitRow
 	total  float64
 }
 
@@ -59,7 +62,7 @@ type fit struct {
 // until the next prediction.
 func (p *patch) predict(green bool) (prediction, bool) {
 	f := &p.fit
-	f.count, f.total, f.mean = 0, 0, [features + 1]float64{}
+	f.count, f.total, f.mean = 0, 0, fitRow{}
 	if !f.choosePairs(p) {
 		return prediction{}, false
 	}
@@ -67,7 +70,8 @@ func (p *patch) predict(green bool) (prediction, bool) {
 	if f.count < leastFitted {
 		return prediction{}, false
 	}
-	own := f.features(p, reach, reach)
+	var own fitRow
+	f.features(p, reach*patchStride+reach, &own)
 	f.weigh(&own)
 	w0 := &prior[0]
 	if green {
@@ -97,15 +101,25 @@ func (f *fit) choosePairs(p *patch) bool {
 	return near >= 2
 }
 
-// features are the means of the pairs in use around a sample, and itself.
-func (f *fit) features(p *patch, y, x int) (v [features + 1]float64) {
-	for j, q := range &pairs {
-		if f.use[j] {
-			v[j] = (p.v[y+q.dy][x+q.dx] + p.v[y-q.dy][x-q.dx]) / 2
+// pairPlaces are, by place in patch.v, the offsets of pairs.
+var pairPlaces = func() (at [features]int) {
+	for j, q := range pairs {
+		at[j] = q.dy*patchStride + q.dx
+	}
+	return at
+}()
+
+// features makes the means of the pairs in use around the sample of a place.
+func (f *fit) features(p *patch, at int, v *fitRow) {
+	for j, to := range &pairPlaces {
+		v[j] = (p.v[uint(at+to)%uint(len(p.v))] + p.v[uint(at-to)%uint(len(p.v))]) / 2
+	}
+	v[features] = p.v[uint(at)%uint(len(p.v))]
+	for j, use := range &f.use {
+		if !use {
+			v[j] = 0
 		}
 	}
-	v[features] = p.v[y][x]
-	return v
 }
 
 // unusable are, as patch.bad has them, the samples that are bad or have a bad one in their
@@ -128,16 +142,27 @@ func (f *fit) unusable(p *patch) [patchSide]uint32 {
 	return all
 }
 
+// nearWeights are those of the samples that may be taken, by their distance, in reading order.
+var nearWeights = func() (w [maxRows]float64) {
+	for i := range w {
+		dy, dx := 2*(i/sides)-trainReach, 2*(i%sides)-trainReach
+		w[i] = nearWeight / float64(nearWeight+dy*dy+dx*dx)
+	}
+	return w
+}()
+
 // collect takes the good samples, weighted by their distance.
 func (f *fit) collect(p *patch) {
 	without := f.unusable(p)
-	for dy := -trainReach; dy <= trainReach; dy += 2 {
-		for dx := -trainReach; dx <= trainReach; dx += 2 {
-			if without[reach+dy]>>(reach+dx)&1 != 0 {
+	for i := range sides {
+		y := reach - trainReach + 2*i
+		for j := range sides {
+			x := reach - trainReach + 2*j
+			if without[y]>>x&1 != 0 {
 				continue
 			}
-			f.rows[f.count] = f.features(p, reach+dy, reach+dx)
-			f.weight[f.count] = nearWeight / float64(nearWeight+dy*dy+dx*dx)
+			f.features(p, y*patchStride+x, &f.rows[f.count])
+			f.weight[f.count] = nearWeights[i*sides+j]
 			f.count++
 		}
 	}
@@ -145,72 +170,32 @@ func (f *fit) collect(p *patch) {
 
 // weigh lowers the weights of samples whose surroundings differ from own, and takes the
 // means away.
-func (f *fit) weigh(own *[features + 1]float64) {
+func (f *fit) weigh(own *fitRow) {
 	var differ [maxRows]float64
 	sum := 0.0
-	for i := range f.count {
-		s := 0.0
-		for j, x := range f.rows[i][:features] {
-			d := x - own[j]
+	rows, weight := f.rows[:f.count], f.weight[:f.count]
+	for i := range rows {
+		s, row := 0.0, &rows[i]
+		for j := range features {
+			d := row[j] - own[j]
 			s += float64(d * d)
 		}
 		differ[i] = s
 		sum += s
 	}
 	half := float64(likeWeight*sum)/float64(f.count) + math.SmallestNonzeroFloat64
-	for i := range f.count {
-		w := f.weight[i] * (half / (half + differ[i]))
-		f.weight[i] = w
-		for j, x := range &f.rows[i] {
-			f.mean[j] += float64(w * x)
-		}
-		f.total += w
+	for i := range weight {
+		weight[i] *= half / (half + differ[i])
+		f.total += weight[i]
 	}
-	for j := range f.mean {
-		f.mean[j] /= f.total
-	}
-	for i := range f.count {
-		for j := range f.rows[i] {
-			f.rows[i][j] -= f.mean[j]
-		}
-	}
-}
-
-// products are the weighted sums of the products of features, of each with those after it.
-func (f *fit) products() (a [features][features + 1]float64) {
-	var weighted [maxRows]float64
-	rows := f.rows[:f.count]
-	for j := range features {
-		for i := range rows {
-			weighted[i] = float64(f.weight[i] * rows[i][j])
-		}
-		const together = 4 // sums that are kept in registers
-		k := j
-		for ; k+together <= features+1; k += together {
-			var s, t, u, v float64
-			for i := range rows {
-				w, r := weighted[i], rows[i][k:][:together]
-				s += float64(w * r[0])
-				t += float64(w * r[1])
-				u += float64(w * r[2])
-				v += float64(w * r[3])
-			}
-			a[j][k], a[j][k+1], a[j][k+2], a[j][k+3] = s, t, u, v
-		}
-		for ; k <= features; k++ {
-			s := 0.0
-			for i := range rows {
-				s += float64(weighted[i] * rows[i][k])
-			}
-			a[j][k] = s
-		}
-	}
-	return a
+	center(rows, weight, f.total, &f.mean)
 }
 
 // solve gives the weights of the pairs.
 func (f *fit) solve(prior *[features]float64) (w [features]float64, ok bool) {
-	a := f.products()
+	var products [features]fitRow
+	sumProducts(f.rows[:f.count], f.weight[:f.count], &products)
+	a := &products
 	power := 0.0
 	for j := range features {
 		power += a[j][j]
@@ -224,12 +209,12 @@ func (f *fit) solve(prior *[features]float64) (w [features]float64, ok bool) {
 		a[j][j] += ridge
 		a[j][features] += float64(ridge * prior[j])
 	}
-	return solve(&a)
+	return solve(a)
 }
 
 // solve solves the symmetric, positive definite system a, of which the upper half is
 // given.
-func solve(a *[features][features + 1]float64) (w [features]float64, ok bool) {
+func solve(a *[features]fitRow) (w [features]float64, ok bool) {
 	for j := range features {
 		if !(a[j][j] > 0) {
 			return w, false
@@ -287,7 +272,7 @@ func (f *finder) repair(p *patch, y, x int) (uint16, bool) {
 		for dy := -far; dy <= far; dy += 2 {
 			for dx := -far; dx <= far; dx += 2 {
 				if max(dy, -dy, dx, -dx) == far && !p.isBad(reach+dy, reach+dx) {
-					sum, count = sum+p.v[reach+dy][reach+dx], count+1
+					sum, count = sum+p.at(reach+dy, reach+dx), count+1
 				}
 			}
 		}
