@@ -3,7 +3,7 @@ package defects
 import "golang.org/x/sys/cpu"
 
 // hasAVX says whether four products are made at a time. The sums are the same.
-var hasAVX = cpu.X86.HasAVX && cpu.X86.HasOSXSAVE
+var hasAVX = cpu.X86.HasAVX
 
 func center(rows []fitRow, weight []float64, total float64, mean *fitRow) {
 	if !hasAVX || len(rows) == 0 {
