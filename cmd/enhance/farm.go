@@ -107,8 +107,12 @@ func (c *call) workerDevices() ([]string, error) {
 	return all, nil
 }
 
-// newWorkerName is a name that no other worker has.
-func newWorkerName() string {
+// newWorkerName is a name that no other worker has. It begins with that of the worker's key, if
+// the farm has one.
+func newWorkerName(key string) string {
+	if key != "" {
+		return fmt.Sprintf("%s-%d-%s", key, os.Getpid(), strings.ToLower(rand.Text()[:6]))
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "worker"

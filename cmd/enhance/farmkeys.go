@@ -14,17 +14,14 @@ import (
 var farmKeysCommand = &command{name: "farm keys", summary: "make keys for the users of a farm", usage: []string{"farm keys DIR [WORKER...]"}, run: runFarmKeys, files: true,
 	about: `Makes DIR with admin.key for those who submit, worker.key for workers, both secret, and
 users, their public halves, for farm serve --users. With names it makes a key for each of
-these workers instead: workers with keys of their own hear nothing of each other, and one
-that is lost is taken out of users alone.`}
+these workers instead: workers with keys of their own hear nothing of each other, none can
+take another's name, and one that is lost is taken out of users alone.`}
 
 func runFarmKeys(c *call) error {
 	if len(c.args) == 0 {
 		return usagef("farm keys: want a directory")
 	}
 	dir, workers := c.args[0], c.args[1:]
-	if len(workers) == 0 {
-		workers = []string{"worker"}
-	}
 	seen := map[string]bool{"admin": true}
 	for _, name := range workers {
 		if seen[name] || !queue.IsWorkerName(name) {
@@ -50,6 +47,9 @@ func runFarmKeys(c *call) error {
 		}
 		made = append(made, f.path)
 	}
+	if len(workers) == 0 {
+		workers = []string{"worker"}
+	}
 	_, err = fmt.Fprintf(c.text(), "%s has admin.key, %s.key and users\n", dir, strings.Join(workers, ".key, "))
 	return err
 }
@@ -62,16 +62,19 @@ type keyFile struct {
 
 // newKeys makes a key for the admin and for each worker.
 func newKeys(dir string, workers []string) (files []keyFile, err error) {
-	users := "# role and public key of each user of the farm\n"
-	add := func(role queue.Role, name string) error {
+	users := "# role and public key of each user of the farm, and the name that its workers have\n"
+	add := func(role queue.Role, file, name string) error {
 		seed, public, err := queue.NewKey()
-		files = append(files, keyFile{filepath.Join(dir, name+".key"), seed + "\n", 0o600})
-		users += fmt.Sprintf("%s %s # %s\n", role, public, name)
+		files = append(files, keyFile{filepath.Join(dir, file+".key"), seed + "\n", 0o600})
+		users += strings.TrimSpace(fmt.Sprintf("%s %s %s", role, public, name)) + "\n"
 		return err
 	}
-	err = add(queue.Admin, "admin")
+	err = add(queue.Admin, "admin", "")
+	if len(workers) == 0 {
+		err = errors.Join(err, add(queue.Computing, "worker", "")) // of all workers, whatever they are called
+	}
 	for _, name := range workers {
-		err = errors.Join(err, add(queue.Computing, name))
+		err = errors.Join(err, add(queue.Computing, name, name))
 	}
 	return append(files, keyFile{filepath.Join(dir, "users"), users, 0o644}), err
 }

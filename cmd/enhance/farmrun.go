@@ -153,7 +153,7 @@ func (r *farmRun) run(ctx context.Context, devices []string, complete func(o *wo
 		}
 		end()
 	})
-	err := r.runWorkers(working, newWorkerName(), devices, r.client, complete)
+	err := r.runWorkers(working, newWorkerName(""), devices, r.client, complete)
 	end()
 	both.Wait()
 	r.progress.end()

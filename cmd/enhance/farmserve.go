@@ -62,7 +62,7 @@ func (c *call) farmServed(ctx context.Context, p farm.Policy) (q *queue.Queue, d
 		return nil, nil, err
 	}
 	if q, err = queue.SetUp(ctx, c.farmOptionsOf(queue.Admin), p); err == nil {
-		err = q.ServeWorkers(ctx, spool)
+		err = q.ServeWorkers(ctx, spool, nil)
 	}
 	done = func() {
 		if q != nil {

@@ -33,10 +33,6 @@ func runFarmWork(c *call) error {
 	if err != nil {
 		return err
 	}
-	name := c.workerName
-	if name == "" {
-		name = newWorkerName()
-	}
 	ctx, stop := interruptible(c.env, func() {})
 	defer stop()
 	q, err := c.join(ctx)
@@ -44,6 +40,10 @@ func runFarmWork(c *call) error {
 		return err
 	}
 	defer q.Close()
+	name := c.workerName
+	if name == "" {
+		name = newWorkerName(q.Name())
+	}
 	spool, err := tempdir.New("photos")
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"enhance/internal/farm/store"
 )
 
-// Workers send requests to the subjects farm.ask.OPERATION, and the process that has the
-// queue answers (service.go). No worker reaches JetStream itself: NATS does not check where
+// Workers send requests to the subjects farm.ask.OPERATION.KEY, KEY being their public key, and
+// the process that has the queue answers (service.go). No worker reaches JetStream itself: NATS does not check where
 // a request has its answer sent, so that whoever may read a stream may also have what it
 // reads stored as a task or as an order.
 const askSubject = "farm.ask."
@@ -32,6 +32,7 @@ type ask struct {
 	Next    uint64        `json:"next,omitempty"` // where the next part of a file is
 
 	body []byte
+	key  string // the sender's public key, or anyone: NATS has checked it
 }
 
 // held is a lease as its worker holds it.
@@ -48,6 +49,7 @@ type answer struct {
 	Conflict *store.ConflictError `json:"conflict,omitempty"`
 
 	Policy  *farm.Policy  `json:"policy,omitempty"`
+	Name    string        `json:"name,omitempty"` // that the key's workers have
 	Offers  []Offer       `json:"offers,omitempty"`
 	Leased  *leased       `json:"leased,omitempty"`
 	Order   *farm.Order   `json:"order,omitempty"`

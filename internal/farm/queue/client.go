@@ -15,6 +15,8 @@ import (
 // Client is a worker's connection to a farm. Its methods may be called from any goroutine.
 type Client struct {
 	nc     *nats.Conn
+	key    string // the public half, or anyone
+	name   string // that the key's workers have; "": every name that is nobody's
 	policy farm.Policy
 	woken  *alarm
 
@@ -26,15 +28,19 @@ type Client struct {
 // connection comes back by itself.
 func Join(ctx context.Context, o Options) (*Client, error) {
 	o.Role = Computing
+	key, err := o.public()
+	if err != nil {
+		return nil, err
+	}
 	nc, err := dial(o, nil)
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{nc: nc, woken: newAlarm(), held: map[string]held{}}
+	c := &Client{nc: nc, key: key, woken: newAlarm(), held: map[string]held{}}
 	var a *answer
 	if a, err = c.ask(ctx, "policy", &ask{}); err == nil {
 		if a.Policy != nil {
-			c.policy = *a.Policy
+			c.policy, c.name = *a.Policy, a.Name
 		}
 		if c.policy.Lease <= 0 || c.policy.Attempts < 1 {
 			err = failed("read the policy", &farm.FormatError{What: "policy", Problem: fmt.Sprintf("%+v", c.policy)})
@@ -50,11 +56,17 @@ func Join(ctx context.Context, o Options) (*Client, error) {
 	return c, nil
 }
 
+// Name is what the workers with this key are called, alone or followed by - and more; "": the farm has no name for them.
+func (c *Client) Name() string { return c.name }
+
 // Policy is the farm's.
 func (c *Client) Policy() *farm.Policy { return &c.policy }
 
 // Close ends the connection.
 func (c *Client) Close() { c.nc.Close() }
+
+// subject is where this worker's requests go.
+func (c *Client) subject(op string) string { return askSubject + op + "." + c.key }
 
 // publishTime is how long the farm may take to check and store a result.
 const publishTime = 10 * time.Minute
@@ -68,9 +80,9 @@ func (c *Client) ask(ctx context.Context, op string, r *ask) (*answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	what := "ask the farm (" + op + ")"
-	m, err := c.nc.RequestWithContext(ctx, askSubject+op, encodeMessage(r, r.body))
+	m, err := c.nc.RequestWithContext(ctx, c.subject(op), encodeMessage(r, r.body))
 	if errors.Is(err, nats.ErrNoResponders) {
-		err = fmt.Errorf("nobody answers there: is enhance farm serve running? %w", err)
+		err = fmt.Errorf("nobody answers there: is enhance farm serve running, and of this version? %w", err)
 	}
 	if err != nil {
 		return nil, failed(what, err)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -33,14 +34,14 @@ func (r Role) inbox() string {
 }
 
 // permissions of a user, nil for all. A worker may send to nobody but the service, so that no
-// request of its can have JetStream send an answer somewhere; and it may listen to nobody
-// else's answers.
+// request of its can have JetStream send an answer somewhere, and to subjects that end with its
+// key only, by which the service knows who asks; and it may listen to nobody else's answers.
 func (u *User) permissions() *server.Permissions {
 	if u.Role != Computing {
 		return nil
 	}
 	return &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: []string{askSubject + "*"}},
+		Publish:   &server.SubjectPermission{Allow: []string{askSubject + "*." + u.Key}},
 		Subscribe: &server.SubjectPermission{Allow: []string{u.Role.inbox() + "." + u.Key + ".>", wakeSubject}},
 	}
 }
@@ -49,9 +50,12 @@ func (u *User) permissions() *server.Permissions {
 type User struct {
 	Role Role
 	Key  string
+	// Name is what workers with the key are called, alone or followed by - and more, and no others.
+	// With "" they may have every name that is nobody's.
+	Name string
 }
 
-// ParseUsers reads a line for each: role and public key. # begins a comment.
+// ParseUsers reads a line for each: role, public key and, for workers, the name. # begins a comment.
 func ParseUsers(data []byte) (users []User, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for n := 1; lines.Scan(); n++ {
@@ -60,10 +64,20 @@ func ParseUsers(data []byte) (users []User, err error) {
 		if len(words) == 0 {
 			continue
 		}
-		if len(words) != 2 || words[0] != string(Admin) && words[0] != string(Computing) || !nkeys.IsValidPublicUserKey(words[1]) {
+		if len(words) < 2 || words[0] != string(Admin) && words[0] != string(Computing) || !nkeys.IsValidPublicUserKey(words[1]) {
 			return nil, &OptionError{"users", fmt.Sprintf("line %d: want admin or worker and a public key, as enhance farm keys writes them", n)}
 		}
-		users = append(users, User{Role(words[0]), words[1]})
+		u := User{Role: Role(words[0]), Key: words[1]}
+		if len(words) > 2 {
+			u.Name = words[2]
+		}
+		if len(words) > 3 || len(words) > 2 && (u.Role != Computing || !IsWorkerName(u.Name)) {
+			return nil, &OptionError{"users", fmt.Sprintf("line %d: want nothing after the key but a worker's name, of letters, digits, - and _", n)}
+		}
+		if slices.ContainsFunc(users, func(o User) bool { return o.Name == u.Name && u.Name != "" || o.Key == u.Key }) {
+			return nil, &OptionError{"users", fmt.Sprintf("line %d: the key or the name is in a line above", n)}
+		}
+		users = append(users, u)
 	}
 	if len(users) == 0 && lines.Err() == nil {
 		return nil, &OptionError{"users", "the file names no user"}

@@ -56,7 +56,7 @@ func (c *Client) hold(given *leased) (*Lease, error) {
 			case <-done:
 				return
 			case <-tick.C:
-				c.nc.Publish(askSubject+"renew", encodeMessage(&ask{Held: &l.held}, nil))
+				c.nc.Publish(c.subject("renew"), encodeMessage(&ask{Held: &l.held}, nil))
 			}
 		}
 	}()

@@ -442,11 +442,13 @@ func TestParseUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ParseUsers([]byte("# farm\nadmin " + public + "\n\nworker " + public + " # one for all\n"))
-	if err != nil || !slices.Equal(got, []User{{Admin, public}, {Computing, public}}) {
+	_, other, _ := NewKey()
+	_, third, _ := NewKey()
+	got, err := ParseUsers([]byte("# farm\nadmin " + public + "\n\nworker " + other + " # one for all\nworker " + third + " lab-2"))
+	if err != nil || !slices.Equal(got, []User{{Role: Admin, Key: public}, {Role: Computing, Key: other}, {Computing, third, "lab-2"}}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	for _, text := range []string{"", "# none", "root " + public, "admin", "admin x", "admin " + public + " more"} {
+	for _, text := range []string{"", "# none", "root " + public, "admin", "admin x", "admin " + public + " more", "worker " + public + " a.b", "worker " + public + " a b", "worker " + public + "\nadmin " + public, "worker " + public + " a\nworker " + other + " a"} {
 		if got, err := ParseUsers([]byte(text)); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +19,8 @@ import (
 	"enhance/internal/farm/store"
 )
 
-// keyed is a server that knows keys, and files of keys: "admin", "worker", "other worker" and
-// "stranger", whom the server does not know.
+// keyed is a server that knows keys, and files of keys: "admin", "worker", "other worker", "lab", whose workers have
+// that name, and "stranger", whom the server does not know.
 type keyed struct {
 	url  string
 	file map[string]string
@@ -30,7 +31,7 @@ func serveKeyed(t *testing.T) *keyed {
 	dir := t.TempDir()
 	k := &keyed{file: map[string]string{}}
 	var users []User
-	for name, role := range map[string]Role{"admin": Admin, "worker": Computing, "other worker": Computing, "stranger": ""} {
+	for name, role := range map[string]Role{"admin": Admin, "worker": Computing, "other worker": Computing, "lab": Computing, "stranger": ""} {
 		seed, public, err := NewKey()
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +41,11 @@ func serveKeyed(t *testing.T) *keyed {
 			t.Fatal(err)
 		}
 		if role != "" {
-			users = append(users, User{role, public})
+			u := User{Role: role, Key: public}
+			if name == "lab" {
+				u.Name = name
+			}
+			users = append(users, u)
 		}
 	}
 	s, err := Serve(t.Context(), ServerOptions{Dir: filepath.Join(dir, "q"), Policy: testPolicy(), Address: freePort(t), Users: users})
@@ -146,7 +151,7 @@ func TestWorkerKeyAttacks(t *testing.T) {
 	if sum, err := admin.PutPhoto(ctx, k.file["worker"]); err != nil || sum == "" { // something that can be read
 		t.Fatal(err)
 	}
-	evil := worker(t, k.options("worker"))
+	evil, good := worker(t, k.options("worker")), worker(t, k.options("other worker"))
 	before := state(t, admin)
 
 	targets := []string{taskSubject(0, o.ID()), "$KV." + ordersBucket + ".order." + o.ID(), deadSubject(o.ID(), farm.Hash("x")[:32]),
@@ -164,7 +169,7 @@ func TestWorkerKeyAttacks(t *testing.T) {
 		"$O." + store.ResultsBucket + ".C.evil":                                                         "evil", "$KV." + store.ReceiptsBucket + "." + farm.Hash("x"): "{}",
 		"$KV." + store.NamesBucket + ".x": "{}", "$KV." + begunBucket + ".x": "[]", "$KV." + workersBucket + ".x": "evil",
 		taskSubject(0, o.ID()): "evil", "$KV." + ordersBucket + ".cancelled." + o.ID(): "", deadSubject(o.ID(), o.ID()): "{}", wakeSubject: "",
-		"$SYS.REQ.SERVER.PING": "", "_INBOX_admin.x": "evil", "farm.ask": "", "farm.ask.no.such": "",
+		"$SYS.REQ.SERVER.PING": "", "_INBOX_admin.x": "evil", "farm.ask": "", "farm.ask.no.such": "", "farm.ask.policy": "", "farm.ask.policy.anyone": "", "farm.ask.policy." + good.key: "",
 	}
 	for subject, body := range requests {
 		if m, err := evil.nc.Request(subject, []byte(body), 20*time.Millisecond); err == nil {
@@ -179,7 +184,7 @@ func TestWorkerKeyAttacks(t *testing.T) {
 		for _, to := range targets {
 			for _, r := range []ask{{}, {Bucket: store.PhotosBucket, Name: farm.Hash("x")}, {Offers: []Offer{{o.ID(), 0}}}} {
 				if op != "take" { // a task would only wait until its lease ends
-					evil.nc.PublishRequest(askSubject+op, to, encodeMessage(&r, nil))
+					evil.nc.PublishRequest(evil.subject(op), to, encodeMessage(&r, nil))
 				}
 			}
 		}
@@ -192,6 +197,63 @@ func TestWorkerKeyAttacks(t *testing.T) {
 	}
 	if e, err := admin.orders.Get(ctx, "order."+o.ID()); err != nil || string(e.Value()) != string(o.Encode()) {
 		t.Errorf("the order is %v, %v", e, err)
+	}
+}
+
+// TestWorkerNames: a worker has its key's name and no other key's, and changes nobody else's state.
+func TestWorkerNames(t *testing.T) {
+	k, ctx := serveKeyed(t), t.Context()
+	admin := join(t, k.options("admin"))
+	workers := map[string]*Client{"lab": worker(t, k.options("lab")), "worker": worker(t, k.options("worker")), "other worker": worker(t, k.options("other worker"))}
+	if a, b := workers["lab"].Name(), workers["worker"].Name(); a != "lab" || b != "" {
+		t.Errorf("the keys' names are %q and %q", a, b)
+	}
+	for _, c := range []struct {
+		key, name string
+		good      bool
+	}{
+		{"lab", "lab", true}, {"lab", "lab-3", true}, {"lab", "lab3", false}, {"lab", "x", false}, {"lab", "", false},
+		{"worker", "x", true}, {"worker", "lab3", true}, {"worker", "lab", false}, {"worker", "lab-3", false}, {"other worker", "x", true},
+	} {
+		var r *RefusedError
+		if _, err := workers[c.key].Report(ctx, &Worker{Name: c.name, Device: c.key}); (err == nil) != c.good || err != nil && !errors.As(err, &r) {
+			t.Errorf("key of %s, name %q: %v", c.key, c.name, err)
+		}
+	}
+	states := func() (all []string) {
+		now, err := admin.Workers(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range now {
+			all = append(all, w.Name+" of "+w.Device)
+		}
+		slices.Sort(all)
+		return all
+	}
+	want := []string{"lab of lab", "lab-3 of lab", "lab3 of worker", "x of other worker", "x of worker"}
+	if got := states(); !slices.Equal(got, want) {
+		t.Errorf("there are %q, want %q", got, want)
+	}
+	if err := workers["worker"].Leave(ctx, "lab"); err == nil {
+		t.Error("a worker takes another out of the list")
+	}
+	if err := workers["worker"].Leave(ctx, "x"); err != nil {
+		t.Error(err)
+	}
+	if got := states(); !slices.Equal(got, want[:4]) {
+		t.Errorf("there are %q, want %q", got, want[:4])
+	}
+	o := putOrder(t, admin)
+	if _, err := admin.Submit(ctx, o.ID(), photos(o.ID(), 1, 0), nil); err != nil {
+		t.Fatal(err)
+	}
+	l := take(t, workers["worker"], 0)
+	if _, err := l.Begin(ctx, "lab"); !errors.As(err, new(*RefusedError)) {
+		t.Errorf("a photo is begun by another's name: %v", err)
+	}
+	if _, err := l.Fail(ctx, "lab-1", &farm.Failure{Kind: farm.Hopeless}); !errors.As(err, new(*RefusedError)) {
+		t.Errorf("a photo is failed by another's name: %v", err)
 	}
 }
 

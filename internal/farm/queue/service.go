@@ -24,6 +24,7 @@ type Service struct {
 	results *store.Objects
 	dead    jetstream.Stream
 	dir     string // of uploads
+	users   []User
 
 	slots chan struct{} // requests in work
 
@@ -45,9 +46,9 @@ const (
 )
 
 // ServeWorkers answers workers until ctx ends. dir is a folder for results on their way
-// into the farm's own store.
-func (q *Queue) ServeWorkers(ctx context.Context, dir string) error {
-	s := &Service{Queue: q, dir: filepath.Join(dir, "uploads"), slots: make(chan struct{}, serviceSlots),
+// into the farm's own store; users have the names of workers' keys.
+func (q *Queue) ServeWorkers(ctx context.Context, dir string, users []User) error {
+	s := &Service{Queue: q, users: users, dir: filepath.Join(dir, "uploads"), slots: make(chan struct{}, serviceSlots),
 		consumers: map[Offer]jetstream.Consumer{}, cancelled: map[string]bool{}, known: map[string]*farm.Order{}, uploads: map[string]time.Time{}}
 	if err := errors.Join(os.RemoveAll(s.dir), os.MkdirAll(s.dir, 0o700)); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (q *Queue) ServeWorkers(ctx context.Context, dir string) error {
 		return err
 	}
 	for op, handle := range s.handlers() {
-		sub, err := q.nc.QueueSubscribe(askSubject+op, "enhance", func(m *nats.Msg) { s.take(ctx, m, op, handle) })
+		sub, err := q.nc.QueueSubscribe(askSubject+op+".*", "enhance", func(m *nats.Msg) { s.take(ctx, m, op, handle) })
 		if err != nil {
 			return failed("answer workers", err)
 		}
@@ -91,13 +92,14 @@ func (s *Service) handlers() map[string]handler {
 }
 
 // take reads a request and answers it in a goroutine of its own; renewals at once, so that no other request delays
-// them. An answer goes to a worker's inbox or nowhere.
+// them. An answer goes to the inbox of the sender's key or nowhere.
 func (s *Service) take(ctx context.Context, m *nats.Msg, op string, handle handler) {
-	if m.Reply != "" && !strings.HasPrefix(m.Reply, Computing.inbox()+".") || m.Reply == "" && op != "renew" {
+	key := strings.TrimPrefix(m.Subject, askSubject+op+".")
+	if m.Reply != "" && !strings.HasPrefix(m.Reply, Computing.inbox()+"."+key+".") || m.Reply == "" && op != "renew" {
 		return
 	}
 	work := func() {
-		var r ask
+		r := ask{key: key}
 		var a answer
 		var err error
 		if r.body, err = decodeMessage(m.Data, &r); err != nil {
@@ -127,8 +129,8 @@ func (s *Service) take(ctx context.Context, m *nats.Msg, op string, handle handl
 	}()
 }
 
-func (s *Service) answerPolicy(_ context.Context, _ *ask, a *answer) error {
-	a.Policy = &s.policy
+func (s *Service) answerPolicy(_ context.Context, r *ask, a *answer) error {
+	a.Policy, a.Name = &s.policy, nameOf(s.users, r.key)
 	return nil
 }
 
@@ -252,18 +254,52 @@ func (s *Service) orderOf(ctx context.Context, id string) (*farm.Order, error) {
 }
 
 func (s *Service) answerReport(ctx context.Context, r *ask, a *answer) (err error) {
-	if r.State == nil || !IsWorkerName(r.State.Name) {
+	if r.State == nil {
 		return refused("it names no worker")
 	}
-	a.Seconds, err = s.report(ctx, r.State)
+	if err := checkWorker(s.users, r.key, r.State.Name); err != nil {
+		return err
+	}
+	a.Seconds, err = s.report(ctx, r.key, r.State)
 	return err
 }
 
 func (s *Service) answerLeave(ctx context.Context, r *ask, _ *answer) error {
-	if !IsWorkerName(r.Worker) {
+	if err := checkWorker(s.users, r.key, r.Worker); err != nil {
+		return err
+	}
+	return failed("leave the farm", s.workers.Purge(ctx, stateKey(r.key, r.Worker)))
+}
+
+// nameOf is what the workers with a key are called, "" if the farm has no name for them.
+func nameOf(users []User, key string) string {
+	for _, u := range users {
+		if u.Role == Computing && u.Key == key {
+			return u.Name
+		}
+	}
+	return ""
+}
+
+// checkWorker refuses a worker whose name is not its key's: what it says would be taken for another's. A name such as
+// lab-2-x is of the key of lab-2, if there is one, else of that of lab.
+func checkWorker(users []User, key, name string) error {
+	if !IsWorkerName(name) {
 		return refused("it names no worker")
 	}
-	return failed("leave the farm", s.workers.Purge(ctx, "worker."+r.Worker))
+	var owner User
+	for _, u := range users {
+		if u.Name != "" && (name == u.Name || strings.HasPrefix(name, u.Name+"-")) && len(u.Name) > len(owner.Name) {
+			owner = u
+		}
+	}
+	switch own := nameOf(users, key); {
+	case owner.Key == key || owner.Name == "" && own == "":
+		return nil
+	case own != "":
+		return refused("this key is that of %s: a worker with it is called %s, or %s- and more, and not %s", own, own, own, name)
+	}
+	return refused("the name %s belongs to another key: give another with --name", name)
 }
 
 // IsWorkerName reports whether a worker may be called so: the name is part of a key.

@@ -149,7 +149,7 @@ func (q *Queue) forgetAttempts(ctx context.Context, t *farm.Task) error {
 // answerBegin records that the worker begins the photo, before it computes anything. If the
 // photo is to be given up, it is, and why is answered.
 func (s *Service) answerBegin(ctx context.Context, r *ask, a *answer) error {
-	if err := s.check(r.Held); err != nil {
+	if err := errors.Join(s.check(r.Held), checkWorker(s.users, r.key, r.Worker)); err != nil {
 		return err
 	}
 	all, revision, err := s.attempts(ctx, r.Held.Task)
@@ -166,7 +166,7 @@ func (s *Service) answerBegin(ctx context.Context, r *ask, a *answer) error {
 // answerFail takes why the photo has no result. It is tried again later, unless that was the
 // last attempt: then it is given up.
 func (s *Service) answerFail(ctx context.Context, r *ask, a *answer) error {
-	if err := s.check(r.Held); err != nil {
+	if err := errors.Join(s.check(r.Held), checkWorker(s.users, r.key, r.Worker)); err != nil {
 		return err
 	}
 	f := r.Failure

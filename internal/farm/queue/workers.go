@@ -42,12 +42,15 @@ const StatePeriod = stateLife / 4
 // next takes its place.
 const paceKey = "pace"
 
+// stateKey is where a worker's state is kept: one worker can write over no other's with another key.
+func stateKey(key, name string) string { return "worker." + key + "." + name }
+
 // report notes how a worker is, and returns the seconds a photo of the fastest one, 0 if
 // unknown.
-func (q *Queue) report(ctx context.Context, w *Worker) (fastest float64, err error) {
+func (q *Queue) report(ctx context.Context, key string, w *Worker) (fastest float64, err error) {
 	data, err := json.Marshal(w)
 	if err == nil {
-		_, err = q.workers.Put(ctx, "worker."+w.Name, data)
+		_, err = q.workers.Put(ctx, stateKey(key, w.Name), data)
 	}
 	if err != nil {
 		return 0, failed("report to the farm", err)
@@ -69,7 +72,7 @@ func (q *Queue) report(ctx context.Context, w *Worker) (fastest float64, err err
 
 // Workers are those that have said something lately.
 func (q *Queue) Workers(ctx context.Context) (all []Worker, err error) {
-	watch, err := q.workers.Watch(ctx, "worker.*", jetstream.IgnoreDeletes())
+	watch, err := q.workers.Watch(ctx, "worker.>", jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, failed("list the workers", err)
 	}

@@ -138,6 +138,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	w := &worker{Options: o, orders: map[string]*order{}, now: map[string]bool{}, making: map[farm.Key]chan struct{}{}, changed: make(chan struct{}, 1)}
 	w.state = queue.Worker{Name: o.Name, State: "waiting"}
+	if _, err := o.Queue.Report(ctx, &w.state); errors.As(err, new(*queue.RefusedError)) { // its name
+		return errors.Join(err, o.Maker.Close())
+	}
 	reporting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var all sync.WaitGroup
 	all.Go(func() { w.report(reporting) })
