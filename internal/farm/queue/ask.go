@@ -37,9 +37,12 @@ type ask struct {
 
 // held is a lease as its worker holds it.
 type held struct {
-	Ack   string     `json:"ack"`   // where JetStream takes its acknowledgement
-	Proof string     `json:"proof"` // that the service leased the task to the sender
-	Task  *farm.Task `json:"task"`
+	Ack   string `json:"ack"`   // where JetStream takes its acknowledgement
+	Proof string `json:"proof"` // that the service leased the task to the sender
+	// Message is the task's in the stream, and Delivery which of its leases this is.
+	Message  uint64     `json:"message"`
+	Delivery uint64     `json:"delivery"`
+	Task     *farm.Task `json:"task"`
 }
 
 // answer is what becomes of a request, and may be followed by bytes of a file.
@@ -68,10 +71,9 @@ type answer struct {
 // leased is a lease as the service gives it.
 type leased struct {
 	held
-	Side       int    `json:"side"`
-	Waiting    int64  `json:"waiting"`
-	Deliveries uint64 `json:"deliveries"`
-	Suspected  bool   `json:"suspected,omitempty"`
+	Side      int   `json:"side"`
+	Waiting   int64 `json:"waiting"`
+	Suspected bool  `json:"suspected,omitempty"`
 }
 
 // errorKind is the class of an error that travels.
@@ -84,7 +86,11 @@ const (
 	kindFull     errorKind = "full"
 	kindConflict errorKind = "conflict"
 	kindRefused  errorKind = "refused"
+	kindEnded    errorKind = "ended"
 )
+
+// ErrEnded says that a lease has ended: another worker has the photo meanwhile, or it is done.
+var ErrEnded = errors.New("the lease has ended: another worker has the photo meanwhile, or it is done")
 
 // RefusedError is a request that the farm refuses to a worker.
 type RefusedError struct{ Problem string }
@@ -123,6 +129,8 @@ func (a *answer) note(err error) {
 		a.Kind = kindOrder
 	case errors.As(err, new(*farm.FormatError)):
 		a.Kind = kindRefused
+	case errors.Is(err, ErrEnded):
+		a.Kind = kindEnded
 	case errors.Is(err, store.ErrFull):
 		a.Kind = kindFull
 	case errors.Is(err, fs.ErrNotExist):
@@ -152,6 +160,8 @@ func (a *answer) err(op, name string) error {
 		return &UnknownOrderError{name}
 	case kindRefused:
 		return &RefusedError{a.Error}
+	case kindEnded:
+		return ErrEnded
 	case kindFull:
 		return &asked{a.Error, store.ErrFull}
 	case kindAbsent:

@@ -29,7 +29,7 @@ func FuzzAsk(f *testing.F) {
 	if service.dead, err = q.js.Stream(f.Context(), deadStream); err != nil {
 		f.Fatal(err)
 	}
-	l.held.Proof = service.prove(l.held.Ack, l.Task)
+	l.held.Proof = service.prove(&l.held)
 	for op := range service.handlers() {
 		for _, r := range []ask{{}, {Held: &l.held, Receipt: receiptOf(f, w, l), Failure: &farm.Failure{}}, {Offers: []Offer{{o.ID(), 0}}, Name: o.ID(), Worker: "w", State: &Worker{Name: "w"}, body: []byte("x")}} {
 			f.Add(op, encodeMessage(&r, r.body))

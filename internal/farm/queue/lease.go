@@ -38,7 +38,7 @@ func (c *Client) hold(given *leased) (*Lease, error) {
 		return nil, err
 	}
 	done := make(chan struct{})
-	l := &Lease{Task: t, Side: given.Side, Waiting: given.Waiting, Deliveries: given.Deliveries, Suspected: given.Suspected, client: c, held: given.held}
+	l := &Lease{Task: t, Side: given.Side, Waiting: given.Waiting, Deliveries: given.Delivery, Suspected: given.Suspected, client: c, held: given.held}
 	c.mu.Lock()
 	c.held[t.ID()] = l.held
 	c.mu.Unlock()
@@ -96,14 +96,20 @@ func (l *Lease) Release(ctx context.Context) error {
 	return err
 }
 
+// Abandon stops to renew a lease that has ended.
+func (l *Lease) Abandon() { l.stop() }
+
 // Done takes the task out of the queue, for its result is published with this receipt, and
 // waits for the answer.
 func (l *Lease) Done(ctx context.Context, r *farm.Receipt) (err error) {
 	defer l.stop()
-	for range 3 { // a lost answer: the next asks again
+	for i := range 3 { // a lost answer: the next asks again
 		_, err = l.client.ask(ctx, "done", &ask{Held: &l.held, Receipt: r})
-		if err == nil || ctx.Err() != nil || errors.As(err, new(*RefusedError)) {
-			break
+		switch {
+		case i > 0 && errors.Is(err, ErrEnded): // by what was asked before
+			return nil
+		case err == nil || ctx.Err() != nil || errors.As(err, new(*RefusedError)) || errors.Is(err, ErrEnded):
+			return err
 		}
 	}
 	return err

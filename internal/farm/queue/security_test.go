@@ -378,6 +378,67 @@ func TestLeaseOutlivesServer(t *testing.T) {
 	}
 }
 
+// TestProofsEnd: a lease proves nothing once another has followed it, or its task is done, given up or cancelled, though
+// the same photo be submitted again.
+func TestProofsEnd(t *testing.T) {
+	p := testPolicy()
+	p.Lease = time.Second
+	s, q := serve(t, p)
+	ctx, o := t.Context(), putOrder(t, q)
+	w := worker(t, Options{Server: s})
+	submit := func() {
+		t.Helper()
+		if _, err := q.Submit(ctx, o.ID(), photos(o.ID(), 1, 0), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum := sha256.Sum256([]byte("picture"))
+	refuses := func(when string, l *Lease) {
+		t.Helper()
+		r := receiptOf(t, w, l)
+		r.Picture = hex.EncodeToString(sum[:])
+		before := state(t, q)
+		for op, r := range map[string]ask{
+			"begin": {Worker: "w"}, "fail": {Worker: "w", Failure: &farm.Failure{Kind: farm.Hopeless}}, "put": {Name: farm.Hash("u")[:32], body: []byte("picture")},
+			"publish": {Name: farm.Hash("u")[:32], Receipt: r}, "name": {Receipt: r}, "done": {Receipt: r},
+		} {
+			r.Held = &l.held
+			if _, err := w.ask(ctx, op, &r); !errors.Is(err, ErrEnded) {
+				t.Errorf("%s: %s: %v", when, op, err)
+			}
+		}
+		w.nc.Publish(w.subject("renew"), encodeMessage(&ask{Held: &l.held}, nil))
+		if after := state(t, q); after != before {
+			t.Errorf("%s: was\n%sis\n%s", when, before, after)
+		}
+	}
+	submit()
+	first := take(t, w, 0)
+	first.stop() // as a worker that is stopped
+	second := take(t, w, 0)
+	refuses("another worker has the photo", first)
+	if err := done(t, w, second); err != nil {
+		t.Fatal(err)
+	}
+	refuses("the photo is done", first)
+	refuses("the photo is done", second)
+	submit()
+	third := take(t, w, 0)
+	refuses("the photo is submitted again", second)
+	if dead, err := third.Fail(ctx, "w", &farm.Failure{Kind: farm.Hopeless, Reason: "x"}); !dead || err != nil {
+		t.Fatal(dead, err)
+	}
+	if _, err := q.Retry(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	refuses("the photo is tried again", third)
+	fourth := take(t, w, 0)
+	if _, err := q.Cancel(ctx, o.ID()); err != nil {
+		t.Fatal(err)
+	}
+	refuses("the order is cancelled", fourth)
+}
+
 // TestLateResult: a photo that was given up is no longer once a late worker has its result.
 func TestLateResult(t *testing.T) {
 	p := testPolicy()

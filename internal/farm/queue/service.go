@@ -21,6 +21,7 @@ import (
 type Service struct {
 	*Queue
 	secret  []byte // proves leases
+	proofs  proofs
 	results *store.Objects
 	dead    jetstream.Stream
 	dir     string // of uploads
@@ -150,6 +151,7 @@ func (s *Service) offers(ctx context.Context) ([]Offer, error) {
 			return nil, failed("count the tasks", err)
 		}
 		list = offersOf(info.State.Subjects)
+		s.proofs.before(info.State.FirstSeq)
 		s.mu.Lock()
 		s.offered, s.asked = list, time.Now()
 		s.mu.Unlock()

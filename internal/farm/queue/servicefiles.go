@@ -61,8 +61,8 @@ func (s *Service) answerGet(ctx context.Context, r *ask, a *answer) error {
 }
 
 // answerPut adds a part to a result on its way. Next is where it belongs.
-func (s *Service) answerPut(_ context.Context, r *ask, _ *answer) error {
-	if err := s.check(r.Held); err != nil { // nobody else fills the disk
+func (s *Service) answerPut(ctx context.Context, r *ask, _ *answer) error {
+	if err := s.checkTask(ctx, r.Held); err != nil { // nobody else fills the disk
 		return err
 	}
 	if !farm.IsID(r.Name) {
@@ -118,7 +118,7 @@ func (s *Service) answerPublish(ctx context.Context, r *ask, a *answer) error {
 	}
 	path := s.upload(r.Name)
 	defer s.dropUpload(r.Name)
-	if err := s.check(r.Held); err != nil {
+	if err := s.checkTask(ctx, r.Held); err != nil {
 		return err
 	}
 	if err := s.checkReceipt(ctx, r.Held.Task, r.Receipt); err != nil {
@@ -150,7 +150,7 @@ func (s *Service) answerReceipt(ctx context.Context, r *ask, a *answer) (err err
 
 // answerName gives a task's output its result, which must be there.
 func (s *Service) answerName(ctx context.Context, r *ask, _ *answer) error {
-	if err := s.check(r.Held); err != nil {
+	if err := s.checkTask(ctx, r.Held); err != nil {
 		return err
 	}
 	if r.Receipt == nil {

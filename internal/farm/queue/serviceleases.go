@@ -2,10 +2,8 @@ package queue
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,22 +37,6 @@ func (q *Queue) serviceSecret(ctx context.Context) ([]byte, error) {
 	return e.Value(), nil
 }
 
-// prove is what only this farm's service can say of a lease: HMAC-SHA-256 (RFC 2104) of the
-// subject that acknowledges it and of the task.
-func (s *Service) prove(ack string, t *farm.Task) string {
-	m := hmac.New(sha256.New, s.secret)
-	fmt.Fprintf(m, "%d:%s%s", len(ack), ack, t.Encode())
-	return hex.EncodeToString(m.Sum(nil))
-}
-
-// check refuses leases that the service did not give.
-func (s *Service) check(h *held) error {
-	if h == nil || h.Task == nil || !hmac.Equal([]byte(h.Proof), []byte(s.prove(h.Ack, h.Task))) {
-		return refused("the lease is not one of this farm's")
-	}
-	return nil
-}
-
 // lease proves a lease. What is no task is buried and nil returned.
 func (s *Service) lease(ctx context.Context, m jetstream.Msg) (*leased, error) {
 	t, err := farm.ParseTask(m.Data())
@@ -66,11 +48,13 @@ func (s *Service) lease(ctx context.Context, m jetstream.Msg) (*leased, error) {
 		}
 		return nil, nil
 	}
-	l := &leased{held: held{Ack: m.Reply(), Task: t}}
-	l.Proof = s.prove(l.Ack, t)
-	if meta, err := m.Metadata(); err == nil {
-		l.Waiting, l.Deliveries = int64(meta.NumPending), meta.NumDelivered
+	meta, err := m.Metadata()
+	if err != nil {
+		return nil, failed("read a lease", err)
 	}
+	l := &leased{held: held{Ack: m.Reply(), Task: t, Message: meta.Sequence.Stream, Delivery: meta.NumDelivered}, Waiting: int64(meta.NumPending)}
+	l.Proof = s.prove(&l.held)
+	s.proofs.leased(&l.held)
 	a, _, err := s.attempts(ctx, t)
 	if err != nil {
 		return nil, errors.Join(err, m.Nak())
@@ -149,7 +133,7 @@ func (q *Queue) forgetAttempts(ctx context.Context, t *farm.Task) error {
 // answerBegin records that the worker begins the photo, before it computes anything. If the
 // photo is to be given up, it is, and why is answered.
 func (s *Service) answerBegin(ctx context.Context, r *ask, a *answer) error {
-	if err := errors.Join(s.check(r.Held), checkWorker(s.users, r.key, r.Worker)); err != nil {
+	if err := errors.Join(s.checkTask(ctx, r.Held), checkWorker(s.users, r.key, r.Worker)); err != nil {
 		return err
 	}
 	all, revision, err := s.attempts(ctx, r.Held.Task)
@@ -166,7 +150,7 @@ func (s *Service) answerBegin(ctx context.Context, r *ask, a *answer) error {
 // answerFail takes why the photo has no result. It is tried again later, unless that was the
 // last attempt: then it is given up.
 func (s *Service) answerFail(ctx context.Context, r *ask, a *answer) error {
-	if err := errors.Join(s.check(r.Held), checkWorker(s.users, r.key, r.Worker)); err != nil {
+	if err := errors.Join(s.checkTask(ctx, r.Held), checkWorker(s.users, r.key, r.Worker)); err != nil {
 		return err
 	}
 	f := r.Failure
@@ -201,10 +185,14 @@ func (s *Service) answerFail(ctx context.Context, r *ask, a *answer) error {
 
 // giveUp puts the photo into the list of the dead and takes the task out of the queue.
 func (s *Service) giveUp(ctx context.Context, h *held, f *farm.Failure) error {
-	if err := s.bury(ctx, h.Task.Order, h.Task.ID(), &Dead{Task: h.Task, Failure: *f, Subject: subjectOf(h.Ack)}); err != nil {
+	if err := s.bury(ctx, h.Task.Order, h.Task.ID(), &Dead{Task: h.Task, Failure: *f, Subject: subjectOf(h.Ack), Message: h.Message}); err != nil {
 		return err
 	}
-	return errors.Join(s.acknowledge(ctx, h), s.forgetAttempts(ctx, h.Task))
+	err := s.acknowledge(ctx, h)
+	if err == nil {
+		s.proofs.ended(h)
+	}
+	return errors.Join(err, s.forgetAttempts(ctx, h.Task))
 }
 
 // subjectOf is where a lease's task waited, by the name of the consumer in
@@ -221,27 +209,42 @@ func subjectOf(ack string) string {
 // answerDone takes the task out of the queue, for its result is published: the receipt must
 // be one of the task's. A photo that was given up meanwhile is no longer.
 func (s *Service) answerDone(ctx context.Context, r *ask, _ *answer) error {
-	if err := s.check(r.Held); err != nil {
+	if err := s.checkProof(r.Held); err != nil {
 		return err
 	}
 	if err := s.checkReceipt(ctx, r.Held.Task, r.Receipt); err != nil {
 		return err
 	}
-	err := s.acknowledge(ctx, r.Held)
-	if err == nil {
-		err = s.forgetAttempts(ctx, r.Held.Task)
+	err := s.checkTask(ctx, r.Held)
+	if errors.Is(err, ErrEnded) {
+		return s.unbury(ctx, r.Held)
 	}
-	return errors.Join(err, s.unbury(ctx, r.Held.Task))
+	if err != nil {
+		return err
+	}
+	if err := s.acknowledge(ctx, r.Held); err != nil {
+		return err
+	}
+	s.proofs.ended(r.Held)
+	err = s.forgetAttempts(ctx, r.Held.Task)
+	if e := s.unbury(ctx, r.Held); !errors.Is(e, ErrEnded) {
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
-// unbury takes a photo off the list of the dead, if it is on it.
-func (s *Service) unbury(ctx context.Context, t *farm.Task) error {
-	subject := deadSubject(t.Order, t.ID())
-	_, err := s.dead.GetLastMsgForSubject(ctx, subject)
+// unbury takes a photo off the list of the dead, if it was given up from the message that was leased: ErrEnded if not.
+func (s *Service) unbury(ctx context.Context, h *held) error {
+	subject := deadSubject(h.Task.Order, h.Task.ID())
+	m, err := s.dead.GetLastMsgForSubject(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil
+		return ErrEnded
 	}
 	if err == nil {
+		var d Dead
+		if json.Unmarshal(m.Data, &d) != nil || d.Message != h.Message {
+			return ErrEnded
+		}
 		err = s.dead.Purge(ctx, jetstream.WithPurgeSubject(subject))
 	}
 	return failed("take a photo off the list of the dead", err)
@@ -273,6 +276,7 @@ type Dead struct {
 	Task    *farm.Task   `json:"task,omitempty"` // nil: the message was no task
 	Failure farm.Failure `json:"failure"`
 	Subject string       `json:"subject,omitempty"` // where the task waited
+	Message uint64       `json:"message,omitempty"` // which message in the stream of tasks it was
 }
 
 func deadSubject(order, id string) string { return "farm.dead." + order + "." + id }

@@ -25,19 +25,23 @@ func (w *worker) work(ctx context.Context, l *queue.Lease) {
 	r, found, err := w.result(ctx, l)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
-	dead := false
+	dead, ended := false, errors.Is(err, queue.ErrEnded)
 	var f *farm.Failure
 	switch {
 	case err == nil:
-		if err := l.Done(last, r); err != nil && ctx.Err() == nil {
+		if err := l.Done(last, r); err != nil && ctx.Err() == nil && !errors.Is(err, queue.ErrEnded) {
 			w.Tell(fmt.Sprintf("%s: its result is published, but %v: another worker will find it", l.Photo, err))
 		}
+	case ended:
+		f = &farm.Failure{Kind: farm.Cut, Class: farm.IO, Reason: err.Error()}
+		l.Abandon()
+		err = f
 	case errors.As(err, &f) && f.Kind == given:
 		dead, err = true, &farm.Failure{Kind: farm.Crashed, Class: f.Class, Reason: f.Reason, Log: f.Log}
 	default:
 		f = w.failure(ctx, l, err)
 		var failed error
-		if dead, failed = l.Fail(last, w.Name, f); failed != nil && ctx.Err() == nil {
+		if dead, failed = l.Fail(last, w.Name, f); failed != nil && ctx.Err() == nil && !errors.Is(failed, queue.ErrEnded) {
 			w.Tell(fmt.Sprintf("%s: %v; and the queue does not know: %v", l.Photo, f, failed))
 		}
 		err = f
@@ -51,7 +55,10 @@ func (w *worker) work(ctx context.Context, l *queue.Lease) {
 	}
 	if err != nil && f != nil && f.Kind != farm.Stopped {
 		after := "it is tried again"
-		if dead {
+		switch {
+		case ended:
+			after = "this worker leaves it"
+		case dead:
 			after = "it is given up"
 		}
 		w.Tell(fmt.Sprintf("%s: %v: %s", l.Photo, err, after))
