@@ -229,7 +229,7 @@ func farmStatus(err error) int {
 		return exitInput
 	case errors.As(err, &failure):
 		return exitOfFailure[failure.Class]
-	case errors.As(err, new(*queue.Error)), errors.As(err, new(*s3.Error)), errors.Is(err, store.ErrFull):
+	case errors.As(err, new(*queue.Error)), errors.As(err, new(*queue.OccupiedError)), errors.As(err, new(*s3.Error)), errors.Is(err, store.ErrFull):
 		if pipeline.Classify(err) == pipeline.ClassInterrupted {
 			return exitInterrupted
 		}

@@ -13,8 +13,8 @@ var farmServeCommand = &command{name: "farm serve", summary: "keep the queue of 
 	about: `Runs the queue of a farm: a NATS server with JetStream in this process, until it is
 interrupted. The queue may be lost: the results are the truth, and submitting again makes
 what is missing. With --nats it sets the farm up in a cluster that runs already, and runs
-no server of its own; it answers the workers there until it is interrupted. One such process
-is enough, and there must not be two.`}
+no server of its own; it answers the workers there until it is interrupted. It refuses a
+cluster in which another process does.`}
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
@@ -28,7 +28,7 @@ func runFarmServe(c *call) error {
 	}
 	ctx, stop := interruptible(c.env, func() {})
 	defer stop()
-	q, done, err := c.farmServed(ctx, p)
+	q, lost, done, err := c.farmServed(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -36,33 +36,37 @@ func runFarmServe(c *call) error {
 	if err := c.serveMetrics(ctx, q); err != nil {
 		return err
 	}
-	<-ctx.Done()
-	return nil
+	select {
+	case err := <-lost:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // farmServed has a farm served by a server of this process or, with --nats, in a cluster that
-// runs already.
-func (c *call) farmServed(ctx context.Context, p farm.Policy) (q *queue.Queue, done func(), err error) {
+// runs already. lost has an error if it has to end.
+func (c *call) farmServed(ctx context.Context, p farm.Policy) (q *queue.Queue, lost <-chan error, done func(), err error) {
 	if c.given["nats"] {
 		for _, name := range []string{"listen", "queue", "tls-cert", "tls-key", "users", "sync"} {
 			if c.given[name] {
-				return nil, nil, usagef("--%s: it belongs to a server of this process, and --nats names one that runs already: give one of the two", name)
+				return nil, nil, nil, usagef("--%s: it belongs to a server of this process, and --nats names one that runs already: give one of the two", name)
 			}
 		}
 	} else {
 		s, q, err := c.serve(ctx, queue.ServerOptions{Dir: c.queueDir, Address: c.listen, Cert: c.tlsCert, Key: c.tlsKey, Sync: c.syncQueue, Policy: p})
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		c.note("the farm is served at %s; its queue is in %s", s.Address(), c.queueDir)
-		return q, func() { q.Close(); s.Close() }, nil
+		return q, s.Lost(), func() { q.Close(); s.Close() }, nil
 	}
 	spool, err := tempdir.New("serve")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if q, err = queue.SetUp(ctx, c.farmOptionsOf(queue.Admin), p); err == nil {
-		err = q.ServeWorkers(ctx, spool, nil)
+		lost, err = q.ServeWorkers(ctx, spool, nil)
 	}
 	done = func() {
 		if q != nil {
@@ -72,10 +76,10 @@ func (c *call) farmServed(ctx context.Context, p farm.Policy) (q *queue.Queue, d
 	}
 	if err != nil {
 		done()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	c.note("the farm is served at %s", c.nats)
-	return q, done, nil
+	return q, lost, done, nil
 }
 
 // serve starts a server and joins it.

@@ -26,7 +26,7 @@ type Options struct {
 	KeyFile, Creds, CA string
 	Role               Role // whose inbox answers go to
 	Name               string
-	// Say is told when the connection is lost and found; nil: nobody.
+	// Say is told when the connection is lost and found, and what a submission waits for; nil: nobody.
 	Say func(text string)
 }
 
@@ -52,7 +52,7 @@ func connect(ctx context.Context, o Options, make *farm.Policy) (*Queue, error) 
 	if err != nil {
 		return nil, err
 	}
-	q, err := newQueue(ctx, nc, make)
+	q, err := newQueue(ctx, nc, make, o.sayer())
 	if err != nil {
 		nc.Close()
 		if errors.Is(context.Cause(ctx), nats.ErrPermissionViolation) {
@@ -98,12 +98,17 @@ func dial(o Options, denied func(err error) bool) (*nats.Conn, error) {
 	return nc, nil
 }
 
+// sayer is Say, or what tells nobody.
+func (o *Options) sayer() func(string) {
+	if o.Say == nil {
+		return func(string) {}
+	}
+	return o.Say
+}
+
 // tenacious has a connection come back by itself, and its troubles told.
 func (o *Options) tenacious(denied func(err error) bool) []nats.Option {
-	say := o.Say
-	if say == nil {
-		say = func(string) {}
-	}
+	say := o.sayer()
 	return []nats.Option{
 		nats.Name("enhance " + o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(answerTime), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {

@@ -101,15 +101,21 @@ type Queue struct {
 	policy  farm.Policy
 
 	begunStream jetstream.Stream // of the bucket
+
+	disk func() (used, bound int64) // of the server in this process; nil: it is another's
+	say  func(text string)          // tells a person what is waited for
 }
 
 // newQueue opens what is there. make makes it first.
-func newQueue(ctx context.Context, nc *nats.Conn, make *farm.Policy) (q *Queue, err error) {
-	q = &Queue{nc: nc}
+func newQueue(ctx context.Context, nc *nats.Conn, make *farm.Policy, say func(string)) (q *Queue, err error) {
+	q = &Queue{nc: nc, say: say}
 	if q.js, err = jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(window), jetstream.WithPublishAsyncTimeout(answerTime), jetstream.WithDefaultTimeout(answerTime)); err != nil {
 		return nil, failed("use JetStream", err)
 	}
 	if make != nil {
+		if err := q.checkAlone(ctx); err != nil {
+			return nil, err
+		}
 		if err := q.make(ctx, *make); err != nil {
 			return nil, failed("set the queue up", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"strconv"
@@ -34,6 +35,8 @@ type ServerOptions struct {
 	// power failure may lose what was submitted in the last 2 minutes; a crash of the
 	// process loses nothing.
 	Sync bool
+	// MaxDisk is how many bytes the queue may have on its disk; 0: three quarters of what is free there.
+	MaxDisk int64
 	// Say is told of what the server complains of; nil: nobody.
 	Say func(text string)
 }
@@ -44,7 +47,8 @@ type Server struct {
 	lock *os.File
 	key  string // seed of the NKey of this process, "" if the server takes everyone
 
-	queue *Queue // of the service that answers workers
+	queue *Queue       // of the service that answers workers
+	lost  <-chan error // why that has to end
 	stop  context.CancelFunc
 }
 
@@ -77,7 +81,8 @@ func Serve(ctx context.Context, o ServerOptions) (s *Server, err error) {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	if s.queue, err = connect(ctx, Options{Server: s, Role: Admin}, &o.Policy); err == nil {
-		err = s.queue.ServeWorkers(serving, o.Dir, o.Users)
+		s.queue.disk = s.disk
+		s.lost, err = s.queue.ServeWorkers(serving, o.Dir, o.Users)
 	}
 	if err != nil {
 		s.Close()
@@ -113,7 +118,7 @@ func (e *OptionError) Error() string { return "--" + e.Option + ": " + e.Problem
 func (s *Server) options(o *ServerOptions) (*server.Options, error) {
 	opts := &server.Options{
 		ServerName: "enhance-farm", JetStream: true, StoreDir: o.Dir, DisableJetStreamBanner: true, NoSigs: true, DontListen: o.Address == "",
-		SyncAlways: o.Sync, MaxPayload: 1 << 20,
+		SyncAlways: o.Sync, MaxPayload: 1 << 20, JetStreamMaxStore: o.MaxDisk,
 	}
 	if o.Address != "" {
 		host, port, err := net.SplitHostPort(o.Address)
@@ -149,6 +154,18 @@ func (s *Server) options(o *ServerOptions) (*server.Options, error) {
 		}
 	}
 	return opts, nil
+}
+
+// Lost has an error if the server has to end: another process answers its workers.
+func (s *Server) Lost() <-chan error { return s.lost }
+
+// disk is how much the queue has on its disk and may have.
+func (s *Server) disk() (used, bound int64) {
+	info, err := s.nats.Jsz(nil)
+	if err != nil || info.Config.MaxStore <= 0 {
+		return 0, 0
+	}
+	return int64(min(info.Store, math.MaxInt64)), info.Config.MaxStore
 }
 
 // Close ends the server. What it has accepted is on the disk.

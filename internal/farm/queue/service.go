@@ -47,37 +47,45 @@ const (
 )
 
 // ServeWorkers answers workers until ctx ends. dir is a folder for results on their way
-// into the farm's own store; users have the names of workers' keys.
-func (q *Queue) ServeWorkers(ctx context.Context, dir string, users []User) error {
+// into the farm's own store; users have the names of workers' keys. lost has an *OccupiedError
+// if the service has to end because another one has the farm.
+func (q *Queue) ServeWorkers(ctx context.Context, dir string, users []User) (lost <-chan error, err error) {
 	s := &Service{Queue: q, users: users, dir: filepath.Join(dir, "uploads"), slots: make(chan struct{}, serviceSlots),
 		consumers: map[Offer]jetstream.Consumer{}, cancelled: map[string]bool{}, known: map[string]*farm.Order{}, uploads: map[string]time.Time{}}
-	if err := errors.Join(os.RemoveAll(s.dir), os.MkdirAll(s.dir, 0o700)); err != nil {
-		return err
+	if err := s.open(ctx); err != nil {
+		return nil, err
 	}
-	var err error
-	if s.results, err = store.OpenObjects(ctx, q.js, s.dir); err != nil {
-		return failed("open the store of results", err)
-	}
-	if s.dead, err = q.js.Stream(ctx, deadStream); err != nil {
-		return failed("open the list of the dead", err)
-	}
-	if s.secret, err = q.serviceSecret(ctx); err != nil {
-		return err
-	}
-	if err := s.follow(ctx); err != nil {
-		return err
+	if lost, err = q.claim(ctx); err != nil {
+		return nil, err
 	}
 	for op, handle := range s.handlers() {
 		sub, err := q.nc.QueueSubscribe(askSubject+op+".*", "enhance", func(m *nats.Msg) { s.take(ctx, m, op, handle) })
-		if err != nil {
-			return failed("answer workers", err)
+		if err == nil {
+			err = sub.SetPendingLimits(-1, 256<<20)
 		}
-		if err := sub.SetPendingLimits(-1, 256<<20); err != nil {
-			return failed("answer workers", err)
+		if err != nil {
+			return nil, failed("answer workers", err)
 		}
 		context.AfterFunc(ctx, func() { sub.Unsubscribe() })
 	}
-	return failed("answer workers", q.nc.FlushTimeout(answerTime))
+	return lost, failed("answer workers", q.nc.FlushTimeout(answerTime))
+}
+
+// open opens what the service reads and writes.
+func (s *Service) open(ctx context.Context) (err error) {
+	if err := errors.Join(os.RemoveAll(s.dir), os.MkdirAll(s.dir, 0o700)); err != nil {
+		return err
+	}
+	if s.results, err = store.OpenObjects(ctx, s.js, s.dir); err != nil {
+		return failed("open the store of results", err)
+	}
+	if s.dead, err = s.js.Stream(ctx, deadStream); err != nil {
+		return failed("open the list of the dead", err)
+	}
+	if s.secret, err = s.serviceSecret(ctx); err != nil {
+		return err
+	}
+	return s.follow(ctx)
 }
 
 // handler does what a request asks for.
