@@ -56,6 +56,14 @@ def build(config):
     return PyNET(config) if "width" in config else pynet_m.PyNETM(config)
 
 
+def start_from(model, state):
+    """Loads weights into a network, which may have more blocks if it is a pynet-m."""
+    if isinstance(model, pynet_m.PyNETM):
+        pynet_m.start_from(model, state)
+    else:
+        model.load_state_dict(state)
+
+
 def config_of(metadata, tensors):
     """The configuration of a weights file."""
     if metadata["arch"] == "pynet":

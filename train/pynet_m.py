@@ -21,7 +21,7 @@ CONFIGS = {
                  down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
     "max": dict(widths=[96, 128, 160, 160], encoder=[1, 1, 1, 1], decoder=[6, 2, 1],
                 down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
-    "any": dict(widths=[48, 64, 96, 128], encoder=[1, 1, 1, 1], decoder=[5, 1, 1],
+    "any": dict(widths=[48, 64, 96, 128], encoder=[2, 1, 1, 1], decoder=[7, 2, 1],
                 down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5, planes=24),
 }
 
@@ -145,6 +145,21 @@ def start_skip(skip):
                     skip.weight[4 + p, p, k, k] = 1
                 else:
                     skip.weight[4 + p, 1, k, k] = skip.weight[4 + p, 2, k, k] = 0.5
+
+
+def start_from(model, state):
+    """Loads the weights of a network of the same widths. Blocks that it has not begin as
+    identities, so that the larger network begins with the smaller one's answers."""
+    missing, unexpected = model.load_state_dict(state, strict=False)
+    blocks = sorted({name.rsplit(".", 2)[0] for name in missing})
+    if unexpected:
+        raise ValueError(f"these weights are of another network: {', '.join(unexpected)} has no place in it")
+    for name in blocks:
+        block = model.get_submodule(name)
+        if not isinstance(block, Block):
+            raise ValueError(f"these weights are of another network: they lack {name}, which is not a block")
+        nn.init.zeros_(block.b.weight)
+    return blocks
 
 
 def cost(config):

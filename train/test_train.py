@@ -18,7 +18,7 @@ import masked
 import photos
 import synth
 import weights
-from pynet_m import CONFIGS, PyNETM, config_text, cost, enlarge, planes
+from pynet_m import CONFIGS, PyNETM, config_text, cost, enlarge, planes, start_from
 
 SMALL = dict(widths=[8, 16, 16], encoder=[1, 0, 1], decoder=[1, 0], down_kernel=3, up_kernel=1,
              head_kernel=3, skip_kernel=5)
@@ -35,7 +35,7 @@ def picture(path, seed, size=(320, 288)):
 
 class Network(unittest.TestCase):
     def test_budgets(self):
-        for name, mac_limit, byte_limit in (("fast", 70e3, 2e6), ("best", 350e3, 6e6), ("max", 1700e3, 9e6), ("any", 370e3, 3e6)):
+        for name, mac_limit, byte_limit in (("fast", 70e3, 2e6), ("best", 350e3, 6e6), ("max", 1700e3, 9e6), ("any", 520e3, 3.6e6)):
             mac, params = cost(CONFIGS[name])
             self.assertLessEqual(mac, mac_limit, name)
             self.assertLessEqual(2 * params, byte_limit, name)
@@ -50,6 +50,16 @@ class Network(unittest.TestCase):
             with torch.no_grad():
                 model(torch.zeros(1, planes(config), 32, 32))
             self.assertAlmostEqual(sum(done) / 32 ** 2, cost(config)[0])
+
+    def test_starts_from_a_smaller_network(self):
+        large = dict(SMALL, encoder=[n + 1 for n in SMALL["encoder"]], decoder=[n + 2 for n in SMALL["decoder"]])
+        small, model = PyNETM(SMALL), PyNETM(large)
+        start_from(model, small.state_dict())
+        x = torch.rand(1, planes(SMALL), 16, 16)
+        with torch.no_grad():
+            self.assertTrue(torch.equal(small(x), model(x)))
+        with self.assertRaisesRegex(ValueError, "another network"):
+            start_from(small, model.state_dict())
 
     def test_starts_as_nearest_demosaicing(self):
         model = PyNETM(SMALL)

@@ -15,7 +15,7 @@ import evaluate
 import export
 import photos as photo_store
 import synth
-from networks import CONFIGS, build, cost
+from networks import CONFIGS, build, cost, start_from
 from pynet_m import config_text
 from step import Step
 
@@ -29,7 +29,7 @@ def arguments():
     p.add_argument("--kodak", default=os.environ.get("KODAK"), help="folder of test photos; not trained on")
     p.add_argument("--holdout", type=int, default=0, help="every how many photos one is kept for evaluation")
     p.add_argument("--pages", type=int, default=0, help="drawn pages of text and lines added to the photos")
-    p.add_argument("--init", help="weights file to start from, instead of random weights")
+    p.add_argument("--init", help="weights file to start from, instead of random weights; it may have fewer blocks")
     p.add_argument("--teacher", help="weights file of a larger network to learn from as well")
     p.add_argument("--teacher-share", type=float, default=0.7, help="of the teacher's answer in what is learned")
     p.add_argument("--psnr-from", type=float, default=0.5, help="progress at which the PSNR loss starts to take over")
@@ -80,7 +80,7 @@ class Trainer:
         torch.manual_seed(args.seed)
         self.model = build(self.config)
         if args.init:
-            self.model.load_state_dict(evaluate.load_model(args.init)[0].state_dict())
+            start_from(self.model, evaluate.load_model(args.init)[0].state_dict())
         self.model.to(device)
         self.model.set_padding(args.padding)
         self.smooth = build(self.config).to(device).eval()  # holds the EMA weights
