@@ -44,6 +44,7 @@ type Caps struct {
 
 	Matrix    bool // matrix units that package conv/mma can use
 	Warpgroup bool // and that package conv/wgmma can use by the warpgroup
+	Octets    bool // and that package conv/octets can use, so that activations may be octets
 }
 
 // Arithmetic is how numbers are stored and multiplied, as the user wants it.

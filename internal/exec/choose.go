@@ -92,6 +92,9 @@ var codesFamilies = []family{
 	}},
 }
 
+// octetFamilies are those of convolutions of octets, which tuning leaves alone too.
+var octetFamilies = []family{}
+
 // alone is a choice that makes nothing.
 func alone(choose func(conv.Caps, conv.Shape, conv.Arithmetic) conv.Algo) func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
 	return func(c conv.Caps, s conv.Shape, a conv.Arithmetic) (conv.Algo, conv.Impl) { return choose(c, s, a), nil }
@@ -137,6 +140,8 @@ func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
 	switch {
 	case s.Window != nil:
 		families, direct = windowFamilies, conv.Windowed{}
+	case s.Octets:
+		families, direct = octetFamilies, conv.Simple{}
 	case s.Codes:
 		families, direct = codesFamilies, conv.DirectCodes{}
 	}
@@ -172,6 +177,9 @@ func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
 	}
 	if smallest.Algo != nil {
 		return smallest, nil
+	}
+	if refused == nil { // no family is for the shape
+		_, refused = direct.New(c, s, a.Precision)
 	}
 	return Choice{Algo: direct}, refused
 }

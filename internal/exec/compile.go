@@ -11,7 +11,7 @@ import (
 )
 
 // sources are a program for each distinct convolution, first one for the steps of every
-// network, then one for stored samples and one for the steps of a picture, if there are any, and
+// network, then one for stored samples, one for the steps of a picture and one for those of octets, if there are any, and
 // last, if there are any, one for the steps of imported networks, and which of them is each step's. Programs are as small as that so that they
 // compile side by side, and are found in the cache by other networks and after
 // tuning.
@@ -33,10 +33,13 @@ type programSources struct {
 func (j *Job) makeSources() (sources []string, of []int) {
 	sources = []string{planar.Source(j.opt.Precision, j.Program.Pad) + ops.Source(j.caps)}
 	if j.TakesSamples() { // their program is the second, that of pictures the next
-		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.SamplesSource())
+		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.SamplesSource(j.unpacksOctets()))
 	}
 	if j.MakesPixels() {
 		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.PictureSource())
+	}
+	if j.makesOctets() {
+		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.OctetsSource())
 	}
 	index, of := map[string]int{}, make([]int, len(j.steps))
 	for i := range j.steps {
@@ -81,13 +84,19 @@ func (e *Engine) compile() (err error) {
 	}
 	next := 1
 	if e.TakesSamples() {
-		if e.unpacker, err = ops.NewUnpacker(e.progs[next], e.queues.compute, e.caps); err != nil {
+		if e.unpacker, err = ops.NewUnpacker(e.progs[next], e.queues.compute, e.caps, e.unpacksOctets()); err != nil {
 			return err
 		}
 		next++
 	}
 	if e.MakesPixels() {
 		if e.pictures, err = ops.NewPictures(e.progs[next], e.queues.compute, e.caps); err != nil {
+			return err
+		}
+		next++
+	}
+	if e.makesOctets() {
+		if e.octets, err = ops.NewOctets(e.progs[next], e.queues.compute, e.caps); err != nil {
 			return err
 		}
 	}

@@ -24,6 +24,7 @@ type Engine struct {
 	ops       *ops.Ops
 	applier   *ops.Applier    // nil if no step is of an imported operation
 	pictures  *ops.Pictures   // nil if the host makes the picture
+	octets    *ops.Octets     // nil if no step but convolutions has octets
 	unpacker  *ops.Unpacker   // nil if the network's planes come from the host
 	resources []stepResources // as Program.Steps
 	device    deviceMemory
@@ -188,6 +189,7 @@ func (e *Engine) Close() error {
 	}
 	e.unpacker.Close()
 	e.pictures.Close()
+	e.octets.Close()
 	for _, p := range e.progs {
 		note(p.Close())
 	}
@@ -219,6 +221,9 @@ func (e *Engine) launch(i, y0, y1 int) error {
 	if s.Res.Tensor != fuse.None {
 		res = e.source(i, s.Res)
 	}
+	if ops.MakesOctets(e.Program, s) {
+		return e.octets.Make(s, src[0], res, dst, y0, y1)
+	}
 	switch s.Kind {
 	case fuse.Conv:
 		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Slope: s.Slope, Scratch: e.device.scratch, PreSlope: s.PreSlope}
@@ -241,7 +246,7 @@ func (e *Engine) launch(i, y0, y1 int) error {
 	case fuse.Cells, fuse.Colours, fuse.Render, fuse.Sharpen:
 		return e.pictures.Make(s, src, dst, e.device.pictureTables, e.device.bad, y0, y1)
 	case fuse.Unpack:
-		return e.unpacker.Unpack(src[0], dst, e.device.tables, e.Model.Convention.Pack, y0, y1)
+		return e.unpacker.Unpack(src[0], dst, s.Dst.C, e.device.tables, e.Model.Convention.Pack, y0, y1)
 	case fuse.MaxPool:
 		return e.ops.MaxPool(src[0], dst, y0, y1)
 	case fuse.Upsample:

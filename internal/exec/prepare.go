@@ -32,6 +32,8 @@ type Options struct {
 	Matrix, TF32 bool
 	// Warpgroup says that it has Hopper's (see wgmma.Probe).
 	Warpgroup bool
+	// Octets says that it has those that convolutions of octets need (see fuse.StoreOctets).
+	Octets bool
 	// VNNI says that it is a CPU with VPDPBUSD (see conv.ProbeVNNI).
 	VNNI bool
 	// Discrete plans as for a device with memory of its own even where it shares
@@ -174,6 +176,7 @@ func request(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		p.MakePicture(&m.Convention, *opt.Picture)
 	}
 	j := &Job{Model: m, Program: p, Info: info, opt: opt, caps: opt.Caps(info), arith: opt.arithmetic()}
+	j.storeOctets()
 	if err := j.chooseAlgos(); err != nil {
 		return nil, nil, err
 	}

@@ -43,7 +43,7 @@ func TuningDevice(i *clrt.DeviceInfo) tune.Device {
 // Caps is what algorithms are told of a device under these options.
 func (o *Options) Caps(i *clrt.DeviceInfo) conv.Caps {
 	c := conv.CapsOf(i)
-	c.Matrix, c.Warpgroup, c.VNNI = o.Matrix, o.Warpgroup, o.VNNI
+	c.Matrix, c.Warpgroup, c.Octets, c.VNNI = o.Matrix, o.Warpgroup, o.Octets, o.VNNI
 	if o.smallBuffers {
 		c.MaxAlloc = 1
 	}
@@ -67,7 +67,7 @@ func tunedAs(s conv.Shape) conv.Shape {
 // tuned is the choice that the table has for a shape, false if it has none or one that
 // cannot do it; the latter would be that of another build.
 func (j *Job) tuned(s conv.Shape) (Choice, bool) {
-	if s.Window != nil || s.Codes {
+	if s.Window != nil || s.Codes || s.Octets {
 		return Choice{}, false
 	}
 	key := tune.Key(tunedAs(s), j.arith.String())

@@ -56,9 +56,11 @@ const (
 	Colours
 	Render
 	Sharpen
+	// Convert stores planes as octets: see StoreOctets.
+	Convert
 )
 
-var kindNames = [...]string{"conv", "max_pool", "upsample", "pointwise", "shuffle", "row_stats", "affine", "apply", "row_reduce", "merge", "unpack", "cells", "colours", "render", "sharpen"}
+var kindNames = [...]string{"conv", "max_pool", "upsample", "pointwise", "shuffle", "row_stats", "affine", "apply", "row_reduce", "merge", "unpack", "cells", "colours", "render", "sharpen", "convert"}
 
 // Summarises reports whether a step writes a few numbers for each row that it reads.
 func (k Kind) Summarises() bool { return k == RowStats || k == RowReduce }

@@ -1,7 +1,7 @@
 // Steps that are not convolutions: pooling, enlargement, pointwise arithmetic,
 // pixel shuffle. Dimension 0 of the work-items is the column, 1 the channel, 2 the
 // row; a work-item makes eight samples side by side, which makes wide loads and
-// stores. Expects the prelude and lines.cl.
+// stores. Expects the prelude, lines.cl and enlarge.cl.
 
 // Maximum of each 2×2 block.
 __kernel void ops_max_pool(__global const data_t *src, ring_t rs, __global data_t *dst, ring_t rd, int y0) {
@@ -11,24 +11,6 @@ __kernel void ops_max_pool(__global const data_t *src, ring_t rs, __global data_
     __global const data_t *b = src + ring_row(rs, 2 * y + 1) + (size_t)c * R_PITCH(rs) + 2 * x;
     const float8 l = fmax(load8(a), load8(b)), r = fmax(load8(a + 8), load8(b + 8));
     put8(dst + ring_row(rd, y) + (size_t)c * R_PITCH(rd), x, R_W(rd), (float8)(fmax(l.even, l.odd), fmax(r.even, r.odd)));
-}
-
-// Source index and weight of the next one for output index i of a line of n
-// enlarged by two; exact, so that it only depends on the global coordinate.
-static int enlarge(int i, int n, int align_corners, float *weight) {
-    if (align_corners) {
-        // Quotient and remainder of i·(n-1) by 2n-1, without the product, which
-        // overflows from n = 46342 on: 2m·(n-1) = m·(2n-1) - m and
-        // (2m+1)·(n-1) = m·(2n-1) + n-1-m.
-        const int m = i >> 1, den = 2 * n - 1;
-        const int even = !(i & 1) && m > 0;
-        const int rest = i & 1 ? n - 1 - m : even ? den - m : 0;
-        *weight = (float)rest / (float)den;
-        return m - even;
-    }
-    const int q = max(2 * i - 1, 0);
-    *weight = (float)(q & 3) * 0.25f;
-    return q >> 2;
 }
 
 // Columns m-1 to m+6 of a line of n, of which six count; what lies outside repeats

@@ -15,6 +15,9 @@ import (
 //go:embed lines.cl
 var linesCL string
 
+//go:embed enlarge.cl
+var enlargeCL string
+
 //go:embed ops.cl
 var opsCL string
 
@@ -23,7 +26,7 @@ var normCL string
 
 // Source is the text of all kernels of the package, without the prelude.
 func Source(c conv.Caps) string {
-	return linesCL + opsCL + kerneltext.Define(normCL, "LS", reduceItems(c), "MS", mergeItems(c), "SIDE", mergeSide(c), "ACROSS", across(c), "SLICES", slices(c))
+	return linesCL + enlargeCL + opsCL + kerneltext.Define(normCL, "LS", reduceItems(c), "MS", mergeItems(c), "SIDE", mergeSide(c), "ACROSS", across(c), "SLICES", slices(c))
 }
 
 // mergeItems is the number of work-items that merge the statistics of a plane,

@@ -23,6 +23,15 @@ const (
 type lab struct {
 	*convtest.Bench
 	*ops.Ops
+	octets bool // results and sources are of octets
+}
+
+// anywhere is a place for c channels.
+func (l *lab) anywhere(c, rows, h int) convtest.Place {
+	if l.octets {
+		return l.OctetPlace(c, rows, h)
+	}
+	return l.Anywhere(c, rows, h)
 }
 
 // eachLab runs a test in both precisions with the kernels' form for CPUs and for
@@ -43,7 +52,7 @@ func eachLab(t *testing.T, test func(l *lab)) {
 				o, err := ops.New(prog, b.Queue, caps)
 				b.Must(err)
 				defer o.Close()
-				test(&lab{b, o})
+				test(&lab{Bench: b, Ops: o})
 			})
 		}
 	}
@@ -55,7 +64,7 @@ func eachLab(t *testing.T, test func(l *lab)) {
 func (l *lab) sweep(c, h, w int, make func(dst planar.Ring, y0, y1 int) []*convtest.Ring) *convtest.Plane {
 	l.Helper()
 	launch := func(out *convtest.Plane, y0, y1 int) {
-		dst := l.Target(c, h, w, l.Anywhere(c, y1-y0, h))
+		dst := l.Target(c, h, w, l.anywhere(c, y1-y0, h))
 		sources := make(dst.Ring, y0, y1)
 		dst.Take(out, y0, y1)
 		for i, s := range sources {

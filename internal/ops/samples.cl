@@ -1,8 +1,5 @@
 // Planes of a network out of a mosaic's stored samples. Dimension 0 of the work-items is the
-// column, eight at a time, 1 the place in the quad, 2 the row. Expects the prelude and lines.cl.
-
-// Entries of a table: one for every stored sample.
-#define TABLE 65536
+// column, eight at a time, 1 the place in the quad, 2 the row. Expects TABLE, the prelude and lines.cl.
 
 // Place c of the quads is at row (pack >> 2c) & 1 and column (pack >> (2c + 1)) & 1 of them. Plane
 // c has what table c says of its samples, and plane c+4, where there are planes of noise, what

@@ -17,12 +17,25 @@ import (
 func TestUnpack(t *testing.T) {
 	eachLab(t, func(l *lab) {
 		caps := conv.CapsOf(convtest.Device(l).Info())
-		prog, err := l.Ctx.Build(planar.Source(l.Precision, model.PadReflect)+ops.SamplesSource(), conv.BuildOptions)
-		l.Must(err)
-		u, err := ops.NewUnpacker(prog, l.Queue, caps)
-		l.Must(err)
-		defer u.Close()
-		for i := range convtest.Cases(12) {
+		unpacker := func(octets bool) *ops.Unpacker {
+			prog, err := l.Ctx.Build(planar.Source(l.Precision, model.PadReflect)+ops.SamplesSource(octets), conv.BuildOptions)
+			l.Must(err)
+			u, err := ops.NewUnpacker(prog, l.Queue, caps, octets)
+			l.Must(err)
+			return u
+		}
+		toPlanes := unpacker(false)
+		defer toPlanes.Close()
+		toOctets := toPlanes
+		if l.Precision == planar.FP16 {
+			toOctets = unpacker(true)
+			defer toOctets.Close()
+		}
+		for i := range convtest.Cases(16) {
+			u := toPlanes
+			if l.octets = i%4 > 1 && toOctets != toPlanes; l.octets {
+				u = toOctets
+			}
 			_, h, w := l.size(9, 70)
 			planes := 4 + i%2*4
 			places := [4][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}
@@ -35,7 +48,7 @@ func TestUnpack(t *testing.T) {
 			got := l.sweep(planes, h, w, func(dst planar.Ring, y0, y1 int) []*convtest.Ring {
 				src := l.samples(stored, h, w, y0, y1)
 				buf := l.Buffer(planar.AppendSamples(nil, tables, l.Precision))
-				l.Must(u.Unpack(src, dst, buf, places, y0, y1))
+				l.Must(u.Unpack(src, dst, planes, buf, places, y0, y1))
 				return nil
 			})
 			l.near(fmt.Sprintf("places %v of %dx%d", places, h, w), got, func(c, y, x int) (float64, float64) {

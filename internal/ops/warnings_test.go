@@ -28,7 +28,11 @@ func TestCompilesWithoutWarnings(t *testing.T) {
 	}
 	defer ctx.Close()
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-		for _, text := range []string{ops.Source(caps), ops.SamplesSource(), ops.PictureSource(), ops.ApplySource()} {
+		texts := []string{ops.Source(caps), ops.SamplesSource(false), ops.PictureSource(), ops.ApplySource()}
+		if p == planar.FP16 {
+			texts = append(texts, ops.SamplesSource(true), ops.OctetsSource())
+		}
+		for _, text := range texts {
 			fresh := fmt.Sprintf("__constant long fresh = %d;\n", time.Now().UnixNano()) // in nobody's cache
 			prog, err := ctx.Build(fresh+planar.Source(p, model.PadReflect)+text, "-cl-std=CL1.2")
 			if err != nil {

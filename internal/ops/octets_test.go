@@ -1,0 +1,104 @@
+package ops_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"enhance/conv"
+	"enhance/internal/convtest"
+	"enhance/internal/fuse"
+	"enhance/internal/ops"
+	"enhance/internal/planar"
+	"enhance/model"
+)
+
+// TestOctets holds every step of octets to the bit against the same step of planes, which has tests of its own, with every padding, at
+// odd sizes, with channels that end within an octet, anywhere in rings.
+func TestOctets(t *testing.T) {
+	dev := convtest.Device(t)
+	caps := conv.CapsOf(dev.Info())
+	for _, pad := range []model.PadMode{model.PadReflect, model.PadZero, model.PadEdge} {
+		t.Run(fmt.Sprintf("pad %d", pad), func(t *testing.T) {
+			b := convtest.Open(t, dev, planar.FP16, 3)
+			b.Pad = pad
+			prog, err := b.Ctx.Build(planar.Source(planar.FP16, pad)+ops.Source(caps), conv.BuildOptions)
+			b.Must(err)
+			plain, err := ops.New(prog, b.Queue, caps)
+			b.Must(err)
+			defer plain.Close()
+			octets, err := b.Ctx.Build(planar.Source(planar.FP16, pad)+ops.OctetsSource(), conv.BuildOptions)
+			b.Must(err)
+			o, err := ops.NewOctets(octets, b.Queue, caps)
+			b.Must(err)
+			defer o.Close()
+			l := &lab{Bench: b, Ops: plain}
+			for range convtest.Cases(6) {
+				for _, s := range []fuse.Step{{Kind: fuse.MaxPool}, {Kind: fuse.Upsample}, {Kind: fuse.Upsample, AlignCorners: true}, {Kind: fuse.Pointwise}, {Kind: fuse.Pointwise, Act: fuse.LeakyReLU, Slope: 0.25},
+					{Kind: fuse.Pointwise, Act: fuse.Sigmoid}, {Kind: fuse.Shuffle}, {Kind: fuse.Convert}} {
+					l.octetStep(o, s)
+				}
+			}
+		})
+	}
+}
+
+// octetStep runs step s on random planes both ways.
+func (l *lab) octetStep(o *ops.Octets, s fuse.Step) {
+	l.Helper()
+	c, h, w := 1+l.Rng.IntN(20), 1+l.Rng.IntN(9), 1+l.Rng.IntN(70)
+	if l.Rng.IntN(4) == 0 {
+		h, w = 1+l.Rng.IntN(3), 1+l.Rng.IntN(4)
+	}
+	srcC, srcH, srcW := c, h, w
+	switch s.Kind {
+	case fuse.MaxPool:
+		srcH, srcW = 2*h+l.Rng.IntN(2), 2*w+l.Rng.IntN(2)
+	case fuse.Upsample:
+		srcH, srcW, h, w = h, w, 2*h, 2*w
+	case fuse.Shuffle:
+		c = 1 + c/4
+		srcC, srcH, srcW, h, w = 4*c, h, w, 2*h, 2*w
+	}
+	src := l.Random(srcC, srcH, srcW)
+	var res *convtest.Plane
+	if (s.Kind == fuse.Upsample || s.Kind == fuse.Pointwise) && l.Rng.IntN(2) == 0 {
+		res = l.Random(c, h, w)
+	}
+	s.Src, s.Dst = []fuse.View{{C: srcC}}, fuse.View{C: c}
+	p := &fuse.Program{Tensors: []fuse.Tensor{{Shape: model.Shape{C: srcC, H: srcH, W: srcW}}, {Shape: model.Shape{C: c, H: h, W: w}}}}
+	s.Res, s.Affine, s.Dst.Tensor = fuse.View{Tensor: fuse.None}, fuse.None, 1
+	run := func(srcOctets, dstOctets bool, make func(src, res, dst planar.Ring, y0, y1 int) error) *convtest.Plane {
+		l.octets = dstOctets
+		return l.sweep(c, h, w, func(dst planar.Ring, y0, y1 int) []*convtest.Ring {
+			l.octets = srcOctets
+			first, end := max(p.Oldest(&s, 0, y0), 0), p.Need(&s, 0, y1)
+			rings := []*convtest.Ring{l.Source(src, l.anywhere(srcC, end-first, srcH), first, end)}
+			var add planar.Ring
+			if res != nil {
+				rings = append(rings, l.Source(res, l.anywhere(c, y1-y0, h), y0, y1))
+				add = rings[1].Ring
+			}
+			l.octets = dstOctets
+			l.Must(make(rings[0].Ring, add, dst, y0, y1))
+			return rings
+		})
+	}
+	got := run(s.Kind != fuse.Convert, s.Kind != fuse.Shuffle, func(src, res, dst planar.Ring, y0, y1 int) error { return o.Make(&s, src, res, dst, y0, y1) })
+	want := run(false, false, func(src, res, dst planar.Ring, y0, y1 int) error {
+		switch s.Kind {
+		case fuse.MaxPool:
+			return l.MaxPool(src, dst, y0, y1)
+		case fuse.Upsample:
+			return l.Upsample(src, res, dst, y0, y1, s.AlignCorners)
+		case fuse.Shuffle:
+			return l.Shuffle(src, dst, y0, y1)
+		}
+		return l.Pointwise(src, planar.Ring{}, 0, res, dst, y0, y1, s.Act, s.Slope)
+	})
+	for i := range want.V {
+		if math.Float32bits(got.V[i]) != math.Float32bits(want.V[i]) {
+			l.Fatalf("%s, %d×%d×%d: sample %d is %v of octets and %v of planes", s.Kind, c, h, w, i, got.V[i], want.V[i])
+		}
+	}
+}
