@@ -1,6 +1,7 @@
 package imgio
 
 import (
+	"hash/adler32"
 	"runtime"
 	"slices"
 
@@ -105,10 +106,33 @@ func (d *deflater) findRepeats(data []byte, last bool) {
 // marked as fastest compression.
 var zlibHeader = [2]byte{0x78, 0x01}
 
+// adlerMost is how many bytes adlerUnits takes at a time: its sums of weighted bytes have 32 bits.
+const adlerMost = 1 << 20
+
+// adlerOf is the Adler-32 of p.
+func adlerOf(p []byte) uint32 {
+	if !hasUnits {
+		return adler32.Checksum(p)
+	}
+	sum := uint32(1)
+	for len(p) >= filterUnit {
+		n := min(len(p)/filterUnit*filterUnit, adlerMost)
+		var s [3]uint64
+		adlerUnits(&s, &p[0], n)
+		// From a = 1 and b = 0 on: a adds up the bytes, b what a is after each.
+		a, b := 1+s[0], uint64(n)+filterUnit*s[1]+s[2]
+		sum = adlerCombine(sum, uint32(b%adlerModulus<<16|a%adlerModulus), n)
+		p = p[n:]
+	}
+	return adlerCombine(sum, adler32.Checksum(p), len(p))
+}
+
+const adlerModulus = 65521
+
 // adlerCombine returns the Adler-32 of two pieces joined, from theirs and the
 // length of the second (RFC 1950, section 8: both sums are linear modulo 65521).
 func adlerCombine(first, second uint32, secondLen int) uint32 {
-	const m = 65521
+	const m = adlerModulus
 	n := uint64(secondLen % m)
 	a1, b1 := uint64(first&0xffff), uint64(first>>16)
 	a2, b2 := uint64(second&0xffff), uint64(second>>16)

@@ -33,10 +33,12 @@ const (
 	filterStretch = 384 // bytes
 )
 
-// What is filtered and reduced many at a time, where the processor can.
+// What is filtered, judged, reduced and coded many at a time, where the processor can.
 const (
-	filterUnit = 8  // bytes
-	reduceUnit = 16 // samples
+	filterUnit = 32 // bytes
+	costUnit   = 16 // bytes
+	reduceUnit = 32 // samples
+	codeUnit   = 4  // bytes
 )
 
 // bestFilter chooses the filter whose output, read as signed bytes, has the
@@ -67,8 +69,8 @@ func addCosts(sums *[5]int, x, a, b, c []byte) {
 	n := len(x)
 	a, b, c = a[:n], b[:n], c[:n]
 	i := 0
-	if hasUnits && n >= filterUnit {
-		i = n / filterUnit * filterUnit
+	if hasUnits && n >= costUnit {
+		i = n / costUnit * costUnit
 		costUnits(sums, &x[0], &a[0], &b[0], &c[0], i)
 	}
 	for ; i < n; i++ {
@@ -135,6 +137,10 @@ func subtractBytes(x, y uint64) uint64 {
 func subtract(dst, x, y []byte) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	le, i := binary.LittleEndian, 0
+	if hasUnits && len(dst) >= filterUnit {
+		i = len(dst) / filterUnit * filterUnit
+		subtractUnits(&dst[0], &x[0], &y[0], i)
+	}
 	for ; i+8 <= len(dst); i += 8 {
 		le.PutUint64(dst[i:], subtractBytes(le.Uint64(x[i:]), le.Uint64(y[i:])))
 	}
@@ -147,6 +153,10 @@ func subtract(dst, x, y []byte) {
 func subtractMean(dst, x, y, z []byte) {
 	x, y, z = x[:len(dst)], y[:len(dst)], z[:len(dst)]
 	le, i := binary.LittleEndian, 0
+	if hasUnits && len(dst) >= filterUnit {
+		i = len(dst) / filterUnit * filterUnit
+		meanUnits(&dst[0], &x[0], &y[0], &z[0], i)
+	}
 	for ; i+8 <= len(dst); i += 8 {
 		a, b := le.Uint64(y[i:]), le.Uint64(z[i:])
 		mean := a&b + (a^b)>>1&^topBits

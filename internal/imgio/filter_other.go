@@ -2,8 +2,14 @@
 
 package imgio
 
-const hasUnits = false
+const hasUnits, fastCodes = false, false
 
 func paethUnits(_, _, _, _, _ *byte, _ int)        {}
+func subtractUnits(_, _, _ *byte, _ int)           {}
+func meanUnits(_, _, _, _ *byte, _ int)            {}
 func costUnits(_ *[5]int, _, _, _, _ *byte, _ int) {}
 func reduceUnits(_ *byte, _ *uint16, _ int)        {}
+func adlerUnits(_ *[3]uint64, _ *byte, _ int)      {}
+func codeUnits(_, _ *byte, _ int, _ *[256]uint32, _, _ uint64) (int, uint64, uint64) {
+	return 0, 0, 0
+}

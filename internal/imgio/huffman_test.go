@@ -70,6 +70,30 @@ func TestHuffman(t *testing.T) {
 	}
 }
 
+// TestHuffmanUnseen: bytes that stand nowhere among those that are counted come back too, and never
+// grow by more than a stored block does.
+func TestHuffmanUnseen(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	var c huffman
+	for n := manyBytes - 1; n < 3*sameCode; n += 9973 {
+		for _, share := range []float64{1, 0.02} {
+			data := make([]byte, n)
+			for i := range data {
+				if i%sameCode%countStretch >= countWindow && rng.Float64() < share {
+					data[i] = byte(rng.Uint32())
+				}
+			}
+			got := c.append(nil, data, true)
+			if !bytes.Equal(inflated(t, got, true), data) {
+				t.Fatalf("%d bytes, %g of them not counted: other bytes", n, share)
+			}
+			if len(got) > n+8*(n/sameCode+1) {
+				t.Errorf("%d bytes, %g of them not counted: %d bytes", n, share, len(got))
+			}
+		}
+	}
+}
+
 // TestDepths: the lengths of a code cost least, by trying all pairs as Huffman does.
 func TestDepths(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))

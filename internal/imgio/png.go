@@ -3,7 +3,6 @@ package imgio
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/adler32"
 	"hash/crc32"
 	"io"
 	"slices"
@@ -202,7 +201,7 @@ func (p *pngWriter) pack(block []uint16, last bool) pngBlock {
 func (p *pngWriter) encode(d *deflater, packed []byte, last bool) pngBlock {
 	d.filtered = filterBlock(d.filtered[:0], packed, p.rowBytes, 3*p.h.Bits/8)
 	d.compress(d.filtered, last)
-	return pngBlock{d, adler32.Checksum(d.filtered), len(d.filtered), last}
+	return pngBlock{d, adlerOf(d.filtered), len(d.filtered), last}
 }
 
 // emit writes a block, behind those before it.

@@ -173,7 +173,57 @@ func TestAdlerCombine(t *testing.T) {
 	}
 }
 
-// TestPaethUnits: eight bytes at a time are predicted as one by one, for every left,
+// TestAdler: many bytes at a time are summed as by the standard library.
+func TestAdler(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	full := bytes.Repeat([]byte{255}, 2*adlerMost+77)
+	noise := make([]byte, 70000)
+	for i := range noise {
+		noise[i] = byte(rng.Uint32())
+	}
+	for _, data := range [][]byte{full, noise} {
+		for n := 0; n <= len(data); n += 1 + n/3 {
+			if got, want := adlerOf(data[:n]), adler32.Checksum(data[:n]); got != want {
+				t.Errorf("%d bytes: %08x, want %08x", n, got, want)
+			}
+		}
+		if got, want := adlerOf(data), adler32.Checksum(data); got != want {
+			t.Errorf("%d bytes: %08x, want %08x", len(data), got, want)
+		}
+	}
+}
+
+// TestFilterUnits: each filter leaves what its definition says, of rows of any length.
+func TestFilterUnits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for n := 1; n < 150; n++ {
+		cur, prev, got := make([]byte, n), make([]byte, n), make([]byte, n+1)
+		for i := range cur {
+			cur[i], prev[i] = byte(rng.Uint32()), byte(rng.Uint32())
+		}
+		for _, bpp := range []int{3, 6} {
+			for kind := filterNone; kind <= filterPaeth; kind++ {
+				got[n] = 0xa5
+				applyFilter(kind, got[:n], cur, prev, bpp)
+				for i, v := range cur {
+					a, b, c := 0, int(prev[i]), 0
+					if i >= bpp {
+						a, c = int(cur[i-bpp]), int(prev[i-bpp])
+					}
+					want := v - [5]byte{0, byte(a), byte(b), byte((a + b) / 2), paethPredict(a, b, c)}[kind]
+					if got[i] != want {
+						t.Fatalf("filter %d, pixels of %d bytes, byte %d of %d: %d, want %d", kind, bpp, i, n, got[i], want)
+					}
+				}
+				if got[n] != 0xa5 {
+					t.Fatalf("filter %d of %d bytes: the one behind them changed", kind, n)
+				}
+			}
+		}
+	}
+}
+
+// TestPaethUnits: many bytes at a time are predicted as one by one, for every left,
 // above and above left, and lines of any length.
 func TestPaethUnits(t *testing.T) {
 	left, x, got := make([]byte, 256), make([]byte, 256), make([]byte, 256)
@@ -204,7 +254,7 @@ func TestPaethUnits(t *testing.T) {
 	}
 }
 
-// TestCostUnits: what filters leave is judged eight bytes at a time as by the definition, for
+// TestCostUnits: what filters leave is judged many bytes at a time as by the definition, for
 // lines of any length.
 func TestCostUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
