@@ -12,7 +12,8 @@ import (
 )
 
 // Time reports how fast an algorithm convolves whole planes: GFLOP of the direct sum by the
-// second and by the processors' second, and its scratch.
+// second and by the processors' second, its scratch and, by a window, GB of samples by the second, each
+// counted once.
 func Time(b *testing.B, d *clrt.Device, algo conv.Algo, s conv.Shape, p planar.Precision) {
 	TimeAs(b, d, conv.CapsOf(d.Info()), algo, s, p)
 }
@@ -31,17 +32,18 @@ func TimeAs(b *testing.B, d *clrt.Device, caps conv.Caps, algo conv.Algo, s conv
 		bench.Must(bench.Queue.Fill(buf, 0, n, []byte{0, 0, 0, 0}))
 		return buf
 	}
-	ring := func(c int, codes, octets bool) planar.Ring {
-		t := fuse.Tensor{Shape: model.Shape{C: c, H: s.H, W: s.W}}
+	ring := func(c, h, w int, codes, octets bool) planar.Ring {
+		t := fuse.Tensor{Shape: model.Shape{C: c, H: h, W: w}}
 		switch {
 		case codes:
 			t.Storage = fuse.Codes
 		case octets:
 			t.Storage = fuse.Octets
 		}
-		return planar.NewRing(buffer(planar.RowBytes(t, p)*int64(s.H)+planar.RimBytes(t, p)), 0, t, s.H)
+		return planar.NewRing(buffer(planar.RowBytes(t, p)*int64(h)+planar.RimBytes(t, p)), 0, t, h)
 	}
-	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), s.Codes, s.Octets)}, Dst: ring(s.OutC, s.Store, s.OctetsOut), Y1: s.H, Slope: 0.2, Scratch: buffer(impl.Scratch(s.H))}
+	srcH, srcW := (&Operands{Shape: s}).sourceSides()
+	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), srcH, srcW, s.Codes, s.Octets)}, Dst: ring(s.OutC, s.H, s.W, s.Store, s.OctetsOut), Y1: s.H, Slope: 0.2, Scratch: buffer(impl.Scratch(s.H))}
 	packed, kernels := buffer(int64(impl.PackedLen())*4), bench.Kernels(impl)
 	launches := 1
 	if !caps.CPU {
@@ -62,6 +64,10 @@ func TimeAs(b *testing.B, d *clrt.Device, caps conv.Caps, algo conv.Algo, s conv
 	flops := s.FLOPs() * float64(b.N*launches) / 1e9
 	b.ReportMetric(flops/b.Elapsed().Seconds(), "GFLOP/s")
 	b.ReportMetric(flops/cpu, "GFLOP/cpu-s")
+	if s.Window != nil {
+		samples := int64(s.InC())*int64(srcH)*int64(srcW) + int64(s.OutC)*int64(s.H)*int64(s.W)
+		b.ReportMetric(float64(samples*int64(p.Bytes()))*float64(b.N*launches)/1e9/b.Elapsed().Seconds(), "GB/s")
+	}
 	b.ReportMetric(float64(impl.Scratch(s.H)), "B-scratch")
 	b.ReportMetric(0, "ns/op")
 	b.Log(impl.Kernels()[0].Name)
