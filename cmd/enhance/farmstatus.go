@@ -139,6 +139,12 @@ func (r *farmReport) summary() string {
 		fmt.Fprintf(&b, "; the workers make %.3g a second together, so that about %s are left", r.Rate, time.Duration(r.Left)*time.Second)
 	}
 	b.WriteString("\n")
+	switch s := r.Serving; {
+	case s == nil:
+		b.WriteString("nobody answers the workers: start enhance farm serve\n")
+	case s.DiskBound > 0 && s.Disk >= s.DiskBound:
+		fmt.Fprintf(&b, "the queue's disk is full: it has %s there and may have %s. Make room on the disk of farm serve, and start it again\n", bytesize.Text(s.Disk), bytesize.Text(s.DiskBound))
+	}
 	if len(r.Workers) == 0 && waiting > 0 {
 		fmt.Fprintf(&b, "no worker is connected: start enhance farm work\n")
 	}
@@ -270,6 +276,12 @@ func writeMetrics(w io.Writer, s *queue.Status) {
 	fmt.Fprintf(w, "enhance_farm_strays %d\n", s.Strays)
 	gauge("queue_bound", "Photos that may wait.")
 	fmt.Fprintf(w, "enhance_farm_queue_bound %d\n", s.Bound)
+	if s.Serving != nil && s.Serving.DiskBound > 0 {
+		gauge("queue_disk_bytes", "What the queue has on its disk.")
+		fmt.Fprintf(w, "enhance_farm_queue_disk_bytes %d\n", s.Serving.Disk)
+		gauge("queue_disk_bound_bytes", "What the queue may have on its disk.")
+		fmt.Fprintf(w, "enhance_farm_queue_disk_bound_bytes %d\n", s.Serving.DiskBound)
+	}
 	gauge("too_large", "Photos that no worker has the memory for, by the longest side.")
 	for _, l := range s.TooLarge {
 		fmt.Fprintf(w, "enhance_farm_too_large{order=%q,side=\"%d\"} %d\n", l.Order, l.Side, l.Photos)

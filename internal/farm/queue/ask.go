@@ -87,6 +87,7 @@ const (
 	kindConflict errorKind = "conflict"
 	kindRefused  errorKind = "refused"
 	kindEnded    errorKind = "ended"
+	kindDisk     errorKind = "disk"
 )
 
 // ErrEnded says that a lease has ended: another worker has the photo meanwhile, or it is done.
@@ -133,6 +134,8 @@ func (a *answer) note(err error) {
 		a.Kind = kindEnded
 	case errors.Is(err, store.ErrFull):
 		a.Kind = kindFull
+	case errors.Is(err, ErrDisk):
+		a.Kind = kindDisk
 	case errors.Is(err, fs.ErrNotExist):
 		a.Kind = kindAbsent
 	}
@@ -162,6 +165,8 @@ func (a *answer) err(op, name string) error {
 		return &RefusedError{a.Error}
 	case kindEnded:
 		return ErrEnded
+	case kindDisk:
+		return ErrDisk
 	case kindFull:
 		return &asked{a.Error, store.ErrFull}
 	case kindAbsent:

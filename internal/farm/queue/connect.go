@@ -52,7 +52,7 @@ func connect(ctx context.Context, o Options, make *farm.Policy) (*Queue, error) 
 	if err != nil {
 		return nil, err
 	}
-	q, err := newQueue(ctx, nc, make, o.sayer())
+	q, err := newQueue(ctx, nc, make, &o)
 	if err != nil {
 		nc.Close()
 		if errors.Is(context.Cause(ctx), nats.ErrPermissionViolation) {

@@ -9,7 +9,7 @@
 //	stream farm_dead     farm.dead.ORDER.TASK   photos that were given up, with reason and log
 //	bucket farm_orders   orders, how many photos each has, the policy, the secret of leases
 //	bucket farm_begun    attempts by task, until it goes well
-//	bucket farm_workers  what workers say of themselves; gone when they say nothing
+//	bucket farm_states   what workers say of themselves, in memory; gone when they say nothing
 //	objects farm_files   files that settings name, by their SHA-256
 //
 // Beside them are the buckets of a store of objects (store.Objects), for machines that share
@@ -39,7 +39,7 @@ const (
 	deadStream    = "farm_dead"
 	ordersBucket  = "farm_orders"
 	begunBucket   = "farm_begun"
-	workersBucket = "farm_workers"
+	workersBucket = "farm_states"
 	filesBucket   = "farm_files"
 	wakeSubject   = "farm.wake"
 	policyKey     = "policy"
@@ -83,11 +83,17 @@ func failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		err = errNoAnswer
+	case isFull(err) && !atBound(err):
+		err = fmt.Errorf("%w (%w)", ErrDisk, err)
 	}
 	return &Error{op, err}
 }
+
+// ErrDisk says that the disk of the queue has no room.
+var ErrDisk = errors.New("the queue's disk is full: make room on the disk of enhance farm serve, and start it again if it does not go on")
 
 // Queue is the connection of a farm's server or of who submits. Its methods may be called
 // from any goroutine.
@@ -107,8 +113,11 @@ type Queue struct {
 }
 
 // newQueue opens what is there. make makes it first.
-func newQueue(ctx context.Context, nc *nats.Conn, make *farm.Policy, say func(string)) (q *Queue, err error) {
-	q = &Queue{nc: nc, say: say}
+func newQueue(ctx context.Context, nc *nats.Conn, make *farm.Policy, o *Options) (q *Queue, err error) {
+	q = &Queue{nc: nc, say: o.sayer()}
+	if o.Server != nil {
+		q.disk = o.Server.disk
+	}
 	if q.js, err = jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(window), jetstream.WithPublishAsyncTimeout(answerTime), jetstream.WithDefaultTimeout(answerTime)); err != nil {
 		return nil, failed("use JetStream", err)
 	}
@@ -149,9 +158,15 @@ const answerTime = 5 * time.Second
 
 // make makes streams, consumers and buckets, or changes them to the policy.
 func (q *Queue) make(ctx context.Context, p farm.Policy) error {
+	bytes := int64(-1)
+	if q.disk != nil {
+		if _, bound := q.disk(); bound > 0 {
+			bytes = bound / 2 // what is noted of tasks in work needs room, too: without it none would end
+		}
+	}
 	_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: tasksStream, Subjects: []string{"farm.task.*.*"}, Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew,
-		MaxMsgs: p.Queue, MaxMsgSize: maxTask, Storage: jetstream.FileStorage, Duplicates: duplicateTime,
+		MaxMsgs: p.Queue, MaxBytes: bytes, MaxMsgSize: maxTask, Storage: jetstream.FileStorage, Duplicates: duplicateTime,
 	})
 	if err != nil {
 		return err
@@ -163,7 +178,7 @@ func (q *Queue) make(ctx context.Context, p farm.Policy) error {
 		return err
 	}
 	for _, b := range []jetstream.KeyValueConfig{
-		{Bucket: ordersBucket}, {Bucket: begunBucket}, {Bucket: workersBucket, TTL: stateLife},
+		{Bucket: ordersBucket}, {Bucket: begunBucket}, {Bucket: workersBucket, TTL: stateLife, Storage: jetstream.MemoryStorage},
 	} {
 		if _, err := q.js.CreateOrUpdateKeyValue(ctx, b); err != nil {
 			return err

@@ -81,7 +81,6 @@ func Serve(ctx context.Context, o ServerOptions) (s *Server, err error) {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	if s.queue, err = connect(ctx, Options{Server: s, Role: Admin}, &o.Policy); err == nil {
-		s.queue.disk = s.disk
 		s.lost, err = s.queue.ServeWorkers(serving, o.Dir, o.Users)
 	}
 	if err != nil {

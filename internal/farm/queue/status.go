@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,8 @@ type Status struct {
 	TooLarge []TooLarge `json:"too_large,omitempty"`
 	// Bound is how many tasks may wait.
 	Bound int64 `json:"queue_bound"`
+	// Serving is the process that answers workers; nil: none does.
+	Serving *Serving `json:"serving"`
 	// Rate is photos a second by what workers say; 0: unknown.
 	Rate float64 `json:"photos_per_second"`
 }
@@ -89,6 +92,9 @@ func (q *Queue) Status(ctx context.Context) (*Status, error) {
 	s := &Status{Bound: q.policy.Queue}
 	var err error
 	if s.Workers, err = q.Workers(ctx); err != nil {
+		return nil, err
+	}
+	if s.Serving, err = q.Serving(ctx); err != nil && !errors.As(err, new(*OccupiedError)) {
 		return nil, err
 	}
 	for _, w := range s.Workers {

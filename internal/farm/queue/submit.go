@@ -3,8 +3,10 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -58,6 +60,7 @@ type submission struct {
 	counts   Submitted
 	pending  []pending // the oldest first
 	offered  [len(farm.Sides)]bool
+	told     time.Time // when it was last said what is waited for
 }
 
 type pending struct {
@@ -153,6 +156,7 @@ func (s *submission) again(ctx context.Context, t Sized, id string) error {
 		case isFull(err):
 			s.counts.Waited = true
 			s.wake()
+			s.tell(err)
 		case errors.As(err, &api):
 			return failed("submit "+t.Photo, err)
 		}
@@ -162,10 +166,33 @@ func (s *submission) again(ctx context.Context, t Sized, id string) error {
 	}
 }
 
-// isFull reports whether the stream of tasks has as many as it may.
+// tellPeriod is how often a submission says what it waits for.
+const tellPeriod = time.Minute
+
+// tell says what the submission waits for.
+func (s *submission) tell(err error) {
+	if !s.told.IsZero() && time.Since(s.told) < tellPeriod {
+		return
+	}
+	s.told = time.Now()
+	if atBound(err) {
+		s.say(fmt.Sprintf("the queue has as many photos as it takes (%d submitted so far): the submission waits until workers have made some", s.counts.Accepted+s.counts.Duplicates))
+		return
+	}
+	s.say(fmt.Sprintf("%v: the submission waits", ErrDisk))
+}
+
+// isFull reports whether the queue takes no more: the stream has as many tasks as it may, or
+// the server's disk has no room.
 func isFull(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == 10077 || api.ErrorCode == 10023 || api.ErrorCode == 10047) // store failed, no resources, no storage
+}
+
+// atBound reports whether that is for the bounds of the stream of tasks.
+func atBound(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (strings.Contains(api.Description, "maximum messages") || strings.Contains(api.Description, "maximum bytes"))
 }
 
 // wake has idle workers look for tasks.

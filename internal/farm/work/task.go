@@ -99,6 +99,9 @@ func (w *worker) failure(ctx context.Context, l *queue.Lease, err error) *farm.F
 		return &farm.Failure{Kind: farm.Stopped, Reason: "the worker was told to end"}
 	case errors.Is(err, store.ErrFull):
 		return w.noteFull(err.Error())
+	case errors.Is(err, queue.ErrDisk):
+		w.standStill("the queue's disk is full", err.Error()+": the worker waits")
+		return fail(farm.Cut, farm.IO)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT): // of a copy on its way
 		w.standStill("this worker's disk is full", err.Error()+": the worker waits for room on its own disk")
 		return fail(farm.Full, farm.IO)
