@@ -97,3 +97,24 @@ func TestWithoutPhotos(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+// TestFarmSummary: what needs a hand is said.
+func TestFarmSummary(t *testing.T) {
+	serving := &queue.Serving{Host: "h", PID: 1, Disk: 1 << 20, DiskBound: 1 << 30}
+	waiting := []queue.OrderStatus{{ID: strings.Repeat("0", 32), Photos: 3, Waiting: 3}}
+	for name, c := range map[string]struct {
+		queue.Status
+		want string
+	}{
+		"nobody serves": {queue.Status{}, "nobody answers the workers: start enhance farm serve"},
+		"all is well":   {queue.Status{Serving: serving, Workers: []queue.Worker{{Name: "w"}}, Orders: waiting}, "0 of 3 photos done\n"},
+		"full disk":     {queue.Status{Serving: &queue.Serving{Disk: 3 << 30, DiskBound: 3 << 30}}, "the queue's disk is full: it has 3.0 GiB there and may have 3.0 GiB"},
+		"a cluster":     {queue.Status{Serving: &queue.Serving{}}, "0 of 0 photos done\n"},
+		"no worker":     {queue.Status{Serving: serving, Orders: waiting}, "no worker is connected: start enhance farm work"},
+	} {
+		text := (&farmReport{Status: &c.Status}).summary()
+		if _, rest, _ := strings.Cut(text, "done\n"); !strings.Contains(text, c.want) || strings.HasSuffix(c.want, "done\n") && rest != "" {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func runFarmRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	r := &farmRun{call: c, submission: f, queue: q, client: client, start: time.Now(), progress: c.newMeter(), done: make(chan struct{}, 1), largest: map[string]int{}}
+	r := &farmRun{call: c, submission: f, queue: q, client: client, lost: s.Lost(), start: time.Now(), progress: c.newMeter(), done: make(chan struct{}, 1), largest: map[string]int{}}
 	return r.run(ctx, devices, func(o *work.Options) {
 		o.Store, o.Photos, o.Done = results, photos, r.photo
 		o.Tell = func(text string) { r.tell("note", text) }
@@ -96,6 +96,7 @@ type farmRun struct {
 	submission *submission
 	queue      *queue.Queue
 	client     *queue.Client // of the workers
+	lost       <-chan error  // why the queue's server has to end
 	start      time.Time
 
 	mu       sync.Mutex
@@ -106,7 +107,7 @@ type farmRun struct {
 	done     chan struct{}
 	refusals int            // workers that do not take the order
 	largest  map[string]int // the longest side that a worker has room for
-	refused  error          // why none does
+	refused  error          // why none does, or why the queue cannot be used
 }
 
 // farmFigures are what became of photos.
@@ -149,6 +150,10 @@ func (r *farmRun) run(ctx context.Context, devices []string, complete func(o *wo
 	both.Go(func() {
 		select {
 		case <-r.done:
+		case err := <-r.lost:
+			r.mu.Lock()
+			r.refused = err
+			r.mu.Unlock()
 		case <-working.Done():
 		}
 		end()

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,8 +48,8 @@ type Server struct {
 	lock *os.File
 	key  string // seed of the NKey of this process, "" if the server takes everyone
 
-	queue *Queue       // of the service that answers workers
-	lost  <-chan error // why that has to end
+	queue *Queue     // of the service that answers workers
+	lost  chan error // why the server has to end
 	stop  context.CancelFunc
 }
 
@@ -61,7 +62,7 @@ func Serve(ctx context.Context, o ServerOptions) (s *Server, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	s = &Server{}
+	s = &Server{lost: make(chan error, 1)}
 	if s.lock, err = lockDir(o.Dir); err != nil {
 		return nil, err
 	}
@@ -81,7 +82,9 @@ func Serve(ctx context.Context, o ServerOptions) (s *Server, err error) {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	if s.queue, err = connect(ctx, Options{Server: s, Role: Admin}, &o.Policy); err == nil {
-		s.lost, err = s.queue.ServeWorkers(serving, o.Dir, o.Users)
+		var other <-chan error
+		other, err = s.queue.ServeWorkers(serving, o.Dir, o.Users)
+		go s.watch(serving, other)
 	}
 	if err != nil {
 		s.Close()
@@ -155,8 +158,33 @@ func (s *Server) options(o *ServerOptions) (*server.Options, error) {
 	return opts, nil
 }
 
-// Lost has an error if the server has to end: another process answers its workers.
+// Lost has an error if the server has to end: another process answers its workers, or the queue
+// could not be written. JetStream writes no more to a stream after that, though there be room
+// again, until the server is started anew.
 func (s *Server) Lost() <-chan error { return s.lost }
+
+// healthPeriod is how often the server looks whether the queue can be written.
+const healthPeriod = 2 * time.Second
+
+// watch tells Lost why the server has to end.
+func (s *Server) watch(ctx context.Context, other <-chan error) {
+	tick := time.NewTicker(healthPeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case err := <-other:
+			s.lost <- err
+			return
+		case <-tick.C:
+		}
+		if h := s.nats.Healthz(nil); h.Error != "" && strings.Contains(h.Error, "write error") {
+			s.lost <- failed("write the queue", fmt.Errorf("%s: make room on its disk, and start the server again: workers and submissions go on then", h.Error))
+			return
+		}
+	}
+}
 
 // disk is how much the queue has on its disk and may have.
 func (s *Server) disk() (used, bound int64) {

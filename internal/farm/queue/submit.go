@@ -186,7 +186,7 @@ func (s *submission) tell(err error) {
 // the server's disk has no room.
 func isFull(err error) bool {
 	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == 10077 || api.ErrorCode == 10023 || api.ErrorCode == 10047) // store failed, no resources, no storage
+	return errors.As(err, &api) && (api.ErrorCode == 10077 || api.ErrorCode == 10023 || api.ErrorCode == 10047 || api.ErrorCode == 10012) // store failed, no resources, no storage, no store for a consumer
 }
 
 // atBound reports whether that is for the bounds of the stream of tasks.

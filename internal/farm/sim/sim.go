@@ -61,13 +61,14 @@ type Result struct {
 	ByKind                             []float64 // photos a second of each kind's workers together
 }
 
-// Messages of the queue's protocol, requests and answers, by what they are for.
+// Messages of the queue's protocol, requests and answers, by what they are for: those between a worker and the service,
+// and those between the service and JetStream.
 const (
 	messagesSubmit    = 2  // task, answer
-	messagesTake      = 2  // request, task
-	messagesPhoto     = 10 // attempts read twice and written, acknowledgement, attempts forgotten
-	messagesHeartbeat = 1
-	messagesReport    = 4   // state and pace
+	messagesTake      = 8  // offers, request, task, attempts
+	messagesPhoto     = 18 // begun: request, task, attempts read and written; done: request, task, acknowledgement, attempts forgotten, the dead
+	messagesHeartbeat = 2
+	messagesReport    = 8   // request, state, pace read and written
 	reportPeriod      = 5.0 // seconds
 	window            = 256 // of a submitter
 	taskBytes         = 512 // with its bookkeeping
