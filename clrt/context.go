@@ -56,8 +56,7 @@ type Context struct {
 	dev *Device
 	ref ref
 
-	compiler     Compiler // nil: programs are compiled here
-	keepCompiler bool     // see KeepCompiler
+	compiler Compiler // nil: programs are compiled here
 
 	mu       sync.Mutex
 	serial   uint64

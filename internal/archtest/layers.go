@@ -18,7 +18,7 @@ var layers = [][]string{
 		"internal/fusetest", "internal/onnxtest", "memplan", "model/calibrate", "internal/planar", "raw"},
 	{"internal/farm/sim", "internal/farm/work",
 		"conv", "internal/plantest", "internal/tensorfile", "pipeline/facts"},
-	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/wgmma", "internal/tune", "winograd"},
+	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/octets", "conv/wgmma", "internal/tune", "winograd"},
 	{"bench/im2col", "internal/exec"},
 	{"bench", "internal/kernelcheck", "pipeline"},
 	{"bench/eval", "bench/papers", "pipeline/compare"},

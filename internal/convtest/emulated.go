@@ -26,15 +26,18 @@ func (e emulated) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl,
 	if err != nil {
 		return nil, err
 	}
-	return emulatedImpl{m, e.text}, nil
+	if _, forms := m.(conv.Summing); !forms {
+		return emulatedPlain{m, e.text}, nil
+	}
+	return emulatedImpl{emulatedPlain{m, e.text}}, nil
 }
 
-type emulatedImpl struct {
+type emulatedPlain struct {
 	conv.Impl
 	text *strings.Replacer
 }
 
-func (m emulatedImpl) Kernels() []conv.Kernel {
+func (m emulatedPlain) Kernels() []conv.Kernel {
 	k := m.Impl.Kernels()
 	for i := range k {
 		k[i].Source = m.text.Replace(k[i].Source)
@@ -42,11 +45,14 @@ func (m emulatedImpl) Kernels() []conv.Kernel {
 	return k
 }
 
+// emulatedImpl has forms, too.
+type emulatedImpl struct{ emulatedPlain }
+
 // Scaled implements [conv.Scaling].
 func (m emulatedImpl) Scaled(pre fuse.Act) conv.Impl {
 	if can, ok := m.Impl.(conv.Scaling); ok {
 		if s := can.Scaled(pre); s != nil {
-			return emulatedImpl{s, m.text}
+			return emulatedImpl{emulatedPlain{s, m.text}}
 		}
 	}
 	return nil
@@ -55,5 +61,5 @@ func (m emulatedImpl) Scaled(pre fuse.Act) conv.Impl {
 // Summed implements [conv.Summing].
 func (m emulatedImpl) Summed() (conv.Impl, conv.StatsTile) {
 	s, p := m.Impl.(conv.Summing).Summed()
-	return emulatedImpl{s, m.text}, p
+	return emulatedImpl{emulatedPlain{s, m.text}}, p
 }

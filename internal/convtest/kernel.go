@@ -21,6 +21,8 @@ type Single struct {
 	Impl      conv.Impl
 	Shape     conv.Shape
 	Precision planar.Precision
+	// Residual says that one is added.
+	Residual bool
 	// Launch lists the arguments and sizes of the launch that Impl would make.
 	Launch func(packed *clrt.Buffer, a *conv.Args) (args *conv.KernelArgs, global, local []int)
 }
@@ -95,6 +97,9 @@ func (k Single) operands(ctx *clrt.Context, q *clrt.Queue) (*clrt.Buffer, *conv.
 		return planar.NewRing(random(planar.RowBytes(t, p)*int64(s.H)+planar.RimBytes(t, p), p, "ring"), 0, t, s.H)
 	}
 	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), s.Octets)}, Dst: ring(s.OutC, s.OctetsOut), Y1: s.H, Slope: 0.2}
+	if k.Residual {
+		a.Res = ring(s.OutC, s.OctetsOut)
+	}
 	a.Scratch = random(max(k.Impl.Scratch(s.H), 4), planar.FP32, "statistics")
 	scales := fuse.Tensor{Storage: fuse.Scales, Shape: model.Shape{C: s.InC(), H: 1, W: 1}}
 	a.Scales = planar.NewRing(random(int64(4*2*s.InC()), planar.FP32, "scales"), 0, scales, 1)

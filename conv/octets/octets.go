@@ -1,0 +1,142 @@
+// Package octets holds convolution of rows of octets (see package planar) on the matrix units of NVIDIA GPUs
+// (octets.cl says how the work is laid out).
+package octets
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/internal/kerneltext"
+	"enhance/internal/planar"
+)
+
+// Algo is the convolution of activations stored as binary16 with weights rounded to it and sums
+// in float32, which the units truncate.
+func Algo() conv.Algo { return algo{} }
+
+type algo struct{ variant *variant } // nil: the one that suits the shape
+
+func (a algo) Name() string {
+	if a.variant != nil {
+		return "octets-" + a.variant.String()
+	}
+	return "octets"
+}
+
+func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+	if !s.Octets {
+		return nil, errors.New("conv: octets does sources of octets")
+	}
+	if !c.Warpgroup {
+		return nil, errors.New("conv: octets needs the warpgroup matrix units of NVIDIA's Hopper GPUs")
+	}
+	if p != planar.FP16 {
+		return nil, fmt.Errorf("conv: octets needs activations stored as %s, not %s", planar.FP16, p)
+	}
+	if s.K%2 == 0 || s.K/2 > planar.Rim {
+		return nil, fmt.Errorf("conv: octets does odd kernels up to %dx%[1]d, not %dx%[2]d", 2*planar.Rim+1, s.K)
+	}
+	if s.Codes || s.Store || s.InC() < 1 || s.OutC < 1 || len(s.SrcC) > conv.MaxSources {
+		return nil, fmt.Errorf("conv: octets: shape %v of %d sources is not a convolution", s, len(s.SrcC))
+	}
+	for _, c := range s.SrcC[:len(s.SrcC)-1] {
+		if c%8 != 0 {
+			return nil, fmt.Errorf("conv: octets: a source before the last has %d channels, no multiple of 8", c)
+		}
+	}
+	m := &impl{shape: s, variant: choose(s), order: octetOrder(s.SrcC), cores: max(c.Cores, 1)}
+	if a.variant != nil {
+		m.variant = *a.variant
+	}
+	v := m.variant
+	if !v.sane() {
+		return nil, fmt.Errorf("conv: octets: there is no variant %s", v)
+	}
+	if n := v.localBytes(s.K, m.stages()); n > most(v) {
+		return nil, fmt.Errorf("conv: octets needs %d bytes of local memory for %s, there are %d", n, v, most(v))
+	}
+	if v.group() > c.MaxWorkGroup {
+		return nil, fmt.Errorf("conv: octets needs work-groups of %d, the device allows %d", v.group(), c.MaxWorkGroup)
+	}
+	return m, nil
+}
+
+// localMem is the local memory of a compute unit of Hopper GPUs.
+const localMem = 228 << 10
+
+//go:embed octets.cl
+var mainCL string
+
+//go:embed store.cl
+var storeCL string
+
+var (
+	kernelCL   = storeCL + mainCL
+	undefineCL = undefine(kernelCL)
+)
+
+var macro = regexp.MustCompile(`(?m)^#define (\w+)`)
+
+func undefine(text string) string {
+	var names []string
+	for _, m := range macro.FindAllStringSubmatch(text, -1) {
+		if !strings.HasPrefix(m[1], "OCTETS_") {
+			names = append(names, "#undef "+m[1]+"\n")
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), "")
+}
+
+type impl struct {
+	shape   conv.Shape
+	variant variant
+	order   [][2]int // octets of the sources: first channel, channels
+	cores   int
+}
+
+func (m *impl) name() string {
+	s := m.shape
+	return fmt.Sprintf("conv_octets_k%d_%s_s%dx%d_act%d_%d%d", s.K, m.variant, m.stages(), len(s.SrcC), s.Act, b2i(s.OutC%8 != 0), b2i(!s.OctetsOut))
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (m *impl) Kernels() []conv.Kernel {
+	v, s := m.variant, m.shape
+	text := kerneltext.Define(kernelCL+undefineCL, "NAME", m.name(), "KS", s.K, "WGMMA", b2i(v.units == warpgroups), "BULK", b2i(v.units != plain), "NT", v.nt, "WN", v.wn, "P", v.p, "WC", v.wc,
+		"R", v.r, "WR", v.wr, "TEAMS", v.teams, "OS", v.os, "SLOTS", v.slots, "STAGES", m.stages(), "PER", v.per, "SOURCES", len(s.SrcC),
+		"ACT", int(s.Act), "RAGGED", b2i(s.OutC%8 != 0), "PLANAR", b2i(!s.OctetsOut))
+	return []conv.Kernel{{Name: m.name(), Source: planar.OctetsSource() + instructionsCL + text}}
+}
+
+func (m *impl) Granule() int      { return 1 }
+func (m *impl) Scratch(int) int64 { return 0 }
+
+func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
+	args, global, local := m.launch(packed, a)
+	if err := args.Set(k[0]); err != nil {
+		return err
+	}
+	return q.LaunchQuiet(k[0], global, local)
+}
+
+// launch lists the kernel's arguments and sizes.
+func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args *conv.KernelArgs, global, local []int) {
+	v := m.variant
+	args = new(conv.KernelArgs).Sources(a).Buffer(packed).Int(m.groups(), m.biasAt(), m.zerosAt(), m.shape.OutC).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1).Float(a.Slope)
+	tiles := ceilDiv(a.Y1-a.Y0, v.tileH()) * ceilDiv(a.Dst.W, v.tileW())
+	workers := min(ceilDiv(tiles, v.teams), max(m.cores*v.per/m.groups(), 1))
+	return args, []int{workers * m.groups() * v.group()}, []int{v.group()}
+}
