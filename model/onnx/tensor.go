@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -56,6 +57,8 @@ type Tensor struct {
 	external map[string]string
 	counted  bool // its external data are in file.external
 	file     *File
+
+	floats atomic.Pointer[[]float32] // what Floats gave
 }
 
 // typedField is the field that holds the elements of a type if raw_data does not.
@@ -204,8 +207,21 @@ func (t *Tensor) pack(n, size int64) ([]byte, error) {
 	return out, nil
 }
 
-// Floats reads the elements as float32; 64-bit ones are rounded.
+// Floats reads the elements as float32; 64-bit ones are rounded. It reads once: a network that is imported at
+// several sizes has its weights in memory once, and nobody may change them.
 func (t *Tensor) Floats() ([]float32, error) {
+	if made := t.floats.Load(); made != nil {
+		return *made, nil
+	}
+	made, err := t.readFloats()
+	if err != nil {
+		return nil, err
+	}
+	t.floats.Store(&made)
+	return made, nil
+}
+
+func (t *Tensor) readFloats() ([]float32, error) {
 	b, err := t.bytes()
 	if err != nil {
 		return nil, err
