@@ -282,12 +282,14 @@ func TestCostUnits(t *testing.T) {
 	}
 }
 
-func benchmarkWriter(b *testing.B, w, h int, open func(io.Writer, Header) (RowWriter, error), bits int) {
+func benchmarkWriter(b *testing.B, w, h int, open func(io.Writer, Header) (RowWriter, error), bits int, bytes bool) {
 	// Smooth shading and noise of 1 %, as in a photograph.
 	m := picture(w, 64)
 	for i := range m.Pix {
 		m.Pix[i] = m.Pix[i]/64 + uint16((i/3%w)*60000/w)
 	}
+	small := make([]byte, len(m.Pix))
+	reduce(small, m.Pix)
 	var size int64
 	cpu := usage.CPUSeconds()
 	for b.Loop() {
@@ -297,7 +299,12 @@ func benchmarkWriter(b *testing.B, w, h int, open func(io.Writer, Header) (RowWr
 			b.Fatal(err)
 		}
 		for y := range h {
-			if err := rw.WriteRow(m.Row(y % 64)); err != nil {
+			if bytes {
+				err = rw.(ByteWriter).WriteBytes(small[y%64*3*w:][:3*w])
+			} else {
+				err = rw.WriteRow(m.Row(y % 64))
+			}
+			if err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -326,16 +333,17 @@ func BenchmarkWriters(b *testing.B) {
 	}
 	jpeg := func(w io.Writer, h Header) (RowWriter, error) { return NewJPEG(w, h, 95, SubsamplingDefault) }
 	for _, bb := range []struct {
-		name string
-		open func(io.Writer, Header) (RowWriter, error)
-		bits int
+		name  string
+		open  func(io.Writer, Header) (RowWriter, error)
+		bits  int
+		bytes bool // rows come as they are stored
 	}{
-		{"PNG8", NewPNG, 8}, {"PNG16", NewPNG, 16},
-		{"TIFF8", tiff(TIFFNone), 8}, {"TIFF16", tiff(TIFFNone), 16},
-		{"TIFFDeflate8", tiff(TIFFDeflate), 8}, {"TIFFDeflate16", tiff(TIFFDeflate), 16},
-		{"JPEG95", jpeg, 8}, {"JPEG90", func(w io.Writer, h Header) (RowWriter, error) { return NewJPEG(w, h, 90, SubsamplingDefault) }, 8},
+		{"PNG8", NewPNG, 8, false}, {"PNG8Bytes", NewPNG, 8, true}, {"PNG16", NewPNG, 16, false},
+		{"TIFF8", tiff(TIFFNone), 8, false}, {"TIFF16", tiff(TIFFNone), 16, false},
+		{"TIFFDeflate8", tiff(TIFFDeflate), 8, false}, {"TIFFDeflate16", tiff(TIFFDeflate), 16, false},
+		{"JPEG95", jpeg, 8, false}, {"JPEG90", func(w io.Writer, h Header) (RowWriter, error) { return NewJPEG(w, h, 90, SubsamplingDefault) }, 8, false},
 	} {
-		b.Run(bb.name, func(b *testing.B) { benchmarkWriter(b, 4000, 3000, bb.open, bb.bits) })
+		b.Run(bb.name, func(b *testing.B) { benchmarkWriter(b, 4000, 3000, bb.open, bb.bits, bb.bytes) })
 	}
 }
 
