@@ -3,13 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -21,9 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"enhance/internal/farm"
 	"enhance/internal/farm/queue"
-	"enhance/internal/farm/store"
 )
 
 // chaosEnv is how many photos the test of a farm has: from 600 on it is the long form, with
@@ -326,91 +320,6 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// trouble makes trouble until ctx ends.
-func (c *chaos) trouble(ctx context.Context) {
-	for round := 0; ; round++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Duration(1000+rand.IntN(1500)) * time.Millisecond):
-		}
-		i := rand.IntN(chaosWorkers)
-		switch round % 8 {
-		case 2:
-			c.log("the server is killed")
-			c.killServer()
-			time.Sleep(time.Second)
-			c.serve()
-		case 4:
-			if c.signal(i, syscall.SIGSTOP) {
-				c.log("worker %d is stopped for longer than its lease", i)
-				time.AfterFunc(2*chaosLease*time.Second, func() { c.signal(i, syscall.SIGCONT) })
-			}
-		case 5:
-			k := round / 8 % 2
-			d := 4 * time.Second
-			if k == 0 && c.cables[k].space != "" {
-				d = 3 * chaosLease * time.Second
-			}
-			c.log("the network of workers %d, %d and %d is cut for %v", k, k+2, k+4, d)
-			if err := c.cables[k].cut(d); err != nil {
-				c.t.Error(err)
-			}
-		case 6:
-			if round == 6 && c.small {
-				c.fillDisk(ctx)
-			}
-		default:
-			if c.signal(i, syscall.SIGKILL) {
-				c.mu.Lock()
-				c.kills++
-				c.mu.Unlock()
-				c.log("worker %d is killed", i)
-			}
-		}
-	}
-}
-
-func (c *chaos) signal(i int, s syscall.Signal) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.workers[i] != nil && c.workers[i].Process.Signal(s) == nil
-}
-
-// fullTime is how long the disk is full.
-func (c *chaos) fullTime() time.Duration {
-	if c.long {
-		return 30 * time.Second
-	}
-	return 8 * time.Second
-}
-
-// fillDisk leaves no room for results for a while.
-func (c *chaos) fillDisk(ctx context.Context) {
-	ballast := filepath.Join(c.out, ".ballast")
-	f, err := os.Create(ballast)
-	if err != nil {
-		c.t.Error(err)
-		return
-	}
-	block := make([]byte, 1<<12)
-	n := 0
-	for ; err == nil; n++ {
-		_, err = f.Write(block)
-	}
-	f.Close()
-	if !errors.Is(err, syscall.ENOSPC) {
-		c.t.Error(err)
-	}
-	c.log("the disk is full: %d MB of ballast", n>>8)
-	select {
-	case <-ctx.Done():
-	case <-time.After(c.fullTime()):
-	}
-	os.Remove(ballast)
-	c.log("the disk has room again")
-}
-
 // client joins the farm past the cable.
 func (c *chaos) client() *queue.Queue {
 	for {
@@ -448,125 +357,4 @@ func (c *chaos) await() {
 		}
 	}
 	c.t.Fatal("the farm does not end")
-}
-
-// receipts are those of all results.
-func (c *chaos) receipts() map[farm.Key]*farm.Receipt {
-	d, err := store.OpenDir(c.out)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer d.Close()
-	all := map[farm.Key]*farm.Receipt{}
-	damaged, err := d.Receipts(context.Background(), func(r *farm.Receipt) bool {
-		all[r.Key] = r
-		path, _, err := d.Fetch(context.Background(), r)
-		if err == nil {
-			var f *farm.File
-			if f, err = fileOf(path); err == nil && f.SHA256 != r.Picture {
-				err = fmt.Errorf("%s has other bytes than its receipt says", path)
-			}
-		}
-		if err != nil {
-			c.t.Error(err)
-		}
-		return true
-	})
-	if err != nil || damaged > 0 {
-		c.t.Errorf("%d receipts are damaged, %v", damaged, err)
-	}
-	return all
-}
-
-// check holds the results against the photos.
-func (c *chaos) check(when string) {
-	sums := map[[32]byte]bool{}
-	err := filepath.WalkDir(c.photos, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || strings.Contains(path, poison) || strings.Contains(path, "damaged") {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		sums[sha256.Sum256(data)] = true
-		return err
-	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	have := map[string]bool{}
-	err = filepath.WalkDir(c.out, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if e.Name() == farm.Folder {
-			return fs.SkipDir
-		}
-		if !e.IsDir() {
-			name, _ := filepath.Rel(c.out, path)
-			have[name] = true
-		}
-		return nil
-	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	for name := range c.want {
-		if !have[name] {
-			c.t.Errorf("%s: %s is missing", when, name)
-		}
-	}
-	for name := range have {
-		if !c.want[name] {
-			c.t.Errorf("%s: %s should not be there", when, name)
-		}
-	}
-	if got := len(c.receipts()); got != len(sums) {
-		c.t.Errorf("%s: %d results of %d different photos", when, got, len(sums))
-	}
-	q := c.client()
-	defer q.Close()
-	dead := map[string]farm.Failure{}
-	if err := q.DeadOf(c.t.Context(), "", func(_ uint64, d *queue.Dead) bool { dead[d.Task.Photo] = d.Failure; return true }); err != nil {
-		c.t.Fatal(err)
-	}
-	for photo, f := range dead {
-		switch {
-		case strings.Contains(photo, poison) && f.Kind == farm.Crashed && strings.Contains(f.Log, "about to open "+photo):
-		case strings.Contains(photo, "damaged") && f.Kind == farm.Hopeless:
-		default:
-			text, _ := json.Marshal(f)
-			c.t.Errorf("%s: %s is given up: %s", when, photo, text)
-		}
-	}
-	if len(dead) != c.poisoned+c.unreadable {
-		c.t.Errorf("%s: %d photos are given up, want %d", when, len(dead), c.poisoned+c.unreadable)
-	}
-	c.log("%s: %d outputs of %d results, %d photos given up and named; %d workers were killed", when, len(have), len(sums), len(dead), c.kills)
-}
-
-// removeResults removes every nth result with its outputs, and reports how many.
-func (c *chaos) removeResults(n int) (removed int) {
-	gone := map[farm.Key]bool{}
-	i := 0
-	for key, r := range c.receipts() {
-		if i++; i%n == 0 {
-			gone[key] = true
-			base := filepath.Join(c.out, farm.Folder, "results", string(key[:2]), string(key))
-			if err := errors.Join(os.Remove(base+".json"), os.Remove(base+r.Extension)); err != nil {
-				c.t.Fatal(err)
-			}
-		}
-	}
-	d, err := store.OpenDir(c.out)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer d.Close()
-	for name := range c.want {
-		if n, err := d.Named(context.Background(), name); err != nil {
-			c.t.Fatal(err)
-		} else if n != nil && gone[n.Key] {
-			os.Remove(filepath.Join(c.out, name))
-		}
-	}
-	return len(gone)
 }

@@ -54,6 +54,25 @@ func runFarmRun(c *call) error {
 	if _, err := results.Clean(); err != nil {
 		return err
 	}
+	photos, err := work.OpenFolder(f.path)
+	if err != nil {
+		return err
+	}
+	return c.asFarm(p, func(ctx context.Context, s *queue.Server, q *queue.Queue, client *queue.Client) error {
+		r := &farmRun{call: c, submission: f, queue: q, client: client, lost: s.Lost(), start: time.Now(), progress: c.newMeter(), done: make(chan struct{}, 1), largest: map[string]int{}}
+		return r.run(ctx, devices, func(o *work.Options) {
+			o.Store, o.Photos, o.Done = results, photos, r.photo
+			o.Tell = func(text string) { r.tell("note", text) }
+			name := o.Name
+			o.Accepts = func(room *queue.Room, side int) bool { return r.accepts(name, len(devices), room, side) }
+			var once sync.Once
+			o.Refused = func(err error) { once.Do(func() { r.refuse(err, len(devices)) }) }
+		})
+	})
+}
+
+// asFarm serves a farm in this process, joins it as who submits and as workers, and ends it after do.
+func (c *call) asFarm(p farm.Policy, do func(ctx context.Context, s *queue.Server, q *queue.Queue, client *queue.Client) error) error {
 	dir, err := tempdir.New("queue")
 	if err != nil {
 		return err
@@ -75,19 +94,7 @@ func runFarmRun(c *call) error {
 	if err := c.serveMetrics(ctx, q); err != nil {
 		return err
 	}
-	photos, err := work.OpenFolder(f.path)
-	if err != nil {
-		return err
-	}
-	r := &farmRun{call: c, submission: f, queue: q, client: client, lost: s.Lost(), start: time.Now(), progress: c.newMeter(), done: make(chan struct{}, 1), largest: map[string]int{}}
-	return r.run(ctx, devices, func(o *work.Options) {
-		o.Store, o.Photos, o.Done = results, photos, r.photo
-		o.Tell = func(text string) { r.tell("note", text) }
-		name := o.Name
-		o.Accepts = func(room *queue.Room, side int) bool { return r.accepts(name, len(devices), room, side) }
-		var once sync.Once
-		o.Refused = func(err error) { once.Do(func() { r.refuse(err, len(devices)) }) }
-	})
+	return do(ctx, s, q, client)
 }
 
 // farmRun is a farm of one machine.

@@ -109,29 +109,8 @@ func (q *Queue) Status(ctx context.Context) (*Status, error) {
 		}
 		return orders[id]
 	}
-	info, err := q.tasks.Info(ctx, jetstream.WithSubjectFilter("farm.task.>"))
-	if err != nil {
-		return nil, failed("count the tasks", err)
-	}
-	for subject, n := range info.State.Subjects {
-		parts := strings.Split(subject, ".") // farm.task.SIDE.ORDER
-		of(parts[3]).Waiting += int64(n)
-		side, _ := strconv.Atoi(parts[2])
-		if large := tooLarge(s.Workers, parts[3], side); large != nil {
-			large.Photos = int64(n)
-			s.TooLarge = append(s.TooLarge, *large)
-		}
-	}
-	consumers := q.tasks.ListConsumers(ctx)
-	for c := range consumers.Info() {
-		order, _, _ := strings.Cut(c.Name, "-") // consumerName
-		leased := min(int64(c.NumAckPending), of(order).Waiting)
-		of(order).Running += leased
-		of(order).Waiting -= leased
-		s.Running += leased
-	}
-	if err := consumers.Err(); err != nil {
-		return nil, failed("count the tasks", err)
+	if err := q.countTasks(ctx, s, of); err != nil {
+		return nil, err
 	}
 	if err := q.countDead(ctx, s, of); err != nil {
 		return nil, err
@@ -151,6 +130,32 @@ func (q *Queue) Status(ctx context.Context) (*Status, error) {
 	slices.SortFunc(s.Orders, func(a, b OrderStatus) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(s.Workers, func(a, b Worker) int { return cmp.Compare(a.Name, b.Name) })
 	return s, nil
+}
+
+// countTasks counts tasks that wait and that are leased, by order, and those that no worker takes.
+func (q *Queue) countTasks(ctx context.Context, s *Status, of func(string) *OrderStatus) error {
+	info, err := q.tasks.Info(ctx, jetstream.WithSubjectFilter("farm.task.>"))
+	if err != nil {
+		return failed("count the tasks", err)
+	}
+	for subject, n := range info.State.Subjects {
+		parts := strings.Split(subject, ".") // farm.task.SIDE.ORDER
+		of(parts[3]).Waiting += int64(n)
+		side, _ := strconv.Atoi(parts[2])
+		if large := tooLarge(s.Workers, parts[3], side); large != nil {
+			large.Photos = int64(n)
+			s.TooLarge = append(s.TooLarge, *large)
+		}
+	}
+	consumers := q.tasks.ListConsumers(ctx)
+	for c := range consumers.Info() {
+		order, _, _ := strings.Cut(c.Name, "-") // consumerName
+		leased := min(int64(c.NumAckPending), of(order).Waiting)
+		of(order).Running += leased
+		of(order).Waiting -= leased
+		s.Running += leased
+	}
+	return failed("count the tasks", consumers.Err())
 }
 
 // countDead counts photos that were given up, by order.
