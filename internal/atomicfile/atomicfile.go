@@ -105,6 +105,7 @@ type File struct {
 	keepMode  *fs.FileMode // permission bits of the file being replaced
 	overwrite bool
 	out       backing
+	unwritten int   // bytes that the system was not told to begin with
 	failed    error // the first failure; everything is removed already
 	done      bool
 }

@@ -19,8 +19,18 @@ func (f *File) Write(p []byte) (int, error) {
 	if err != nil {
 		return n, f.fail("write", err)
 	}
+	if f.unwritten += n; f.unwritten >= writeEvery {
+		f.unwritten = 0
+		if file := f.Descriptor(); file != nil {
+			startWriting(file)
+		}
+	}
 	return n, nil
 }
+
+// writeEvery is how many bytes are written before the system is told to begin with them, so that
+// Commit need not wait for all of them.
+const writeEvery = 4 << 20
 
 // Seek sets where the next Write goes, as in io.Seeker. Formats whose tables
 // come before the data they describe need it.
