@@ -32,6 +32,9 @@ type Compiler interface {
 // Call it before the first Build.
 func (c *Context) CompileWith(k Compiler) { c.compiler = k }
 
+// KeepCompiler has RestCompiler do nothing: others in need of the context's compiler are at work.
+func (c *Context) KeepCompiler() { c.keepCompiler = true }
+
 // ExpectPrograms tells the context's compiler, if there is one, that many programs are
 // to come, where nothing at all is in the cache, so that it can make ready.
 func (c *Context) ExpectPrograms() {
@@ -53,7 +56,7 @@ func (c *Context) ExpectPrograms() {
 // as so many bytes of the device's memory are needed next. It waits for that only
 // where they may not be there otherwise.
 func (c *Context) RestCompiler(need int64) {
-	if c.compiler != nil {
+	if c.compiler != nil && !c.keepCompiler {
 		c.compiler.Rest(c.dev.info.Type != CPU && need > c.dev.info.GlobalMem/8*7)
 	}
 }

@@ -56,7 +56,8 @@ type Context struct {
 	dev *Device
 	ref ref
 
-	compiler Compiler // nil: programs are compiled here
+	compiler     Compiler // nil: programs are compiled here
+	keepCompiler bool     // see KeepCompiler
 
 	mu       sync.Mutex
 	serial   uint64

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"unsafe"
 )
 
@@ -63,6 +64,9 @@ func (c *Context) Build(source, options string) (*Program, error) {
 	}
 	full := fullOptions(options)
 	cache := c.dev.openCache(source, full)
+	if cache.enabled() && c.compiler != nil {
+		defer lockBuild(cache.key)()
+	}
 	if kept := cache.load(); kept != nil {
 		if p, err := c.buildKept(kept, source, full); err == nil {
 			return p, nil
@@ -222,4 +226,40 @@ func (p *Program) Close() error {
 		return p.destroy()
 	}
 	return nil
+}
+
+// building are the programs that contexts with a Compiler are building, by key of the cache.
+var building struct {
+	sync.Mutex
+	locks map[[32]byte]*buildLock
+}
+
+// buildLock is held by the one that builds a program; users hold or want it.
+type buildLock struct {
+	sync.Mutex
+	users int
+}
+
+// lockBuild waits until nobody else in this process has a program compiled, which is in the cache then.
+func lockBuild(key [32]byte) (unlock func()) {
+	building.Lock()
+	if building.locks == nil {
+		building.locks = map[[32]byte]*buildLock{}
+	}
+	l := building.locks[key]
+	if l == nil {
+		l = &buildLock{}
+		building.locks[key] = l
+	}
+	l.users++
+	building.Unlock()
+	l.Lock()
+	return func() {
+		l.Unlock()
+		building.Lock()
+		defer building.Unlock()
+		if l.users--; l.users == 0 {
+			delete(building.locks, key)
+		}
+	}
 }

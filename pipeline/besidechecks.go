@@ -61,71 +61,124 @@ func (c *computation) avoidWrong(p planar.Precision) (left bool) {
 	return left
 }
 
-// checkKernels checks what the plan has beside its network, unless that was done, and plans
-// again without what is wrong; replanned is then called.
-func (c *computation) checkKernels(replanned func() error) error {
+// besideChecks are checks of kernels beside the network's that are under way.
+type besideChecks struct {
+	session   *Session
+	precision planar.Precision
+	ctx       context.Context
+	kinds     []besideKernel
+	found     []error // by kind
+	failed    error   // of the checks themselves
+	ended     chan struct{}
+	taken     bool
+}
+
+// beginChecks begins to check what the plan has beside its network, unless that was done. The checks
+// take memory of the device: nothing else may until they are taken.
+func (c *computation) beginChecks() (*besideChecks, error) {
 	s := c.session
+	b := &besideChecks{session: s, ctx: c.ctx}
 	if c.plan == nil || s.device.choice.Device == nil {
+		return b, nil
+	}
+	b.precision = c.plan.Precision()
+	if c.plan.TakesSamples() && !s.knows(sampleKernel, b.precision) {
+		b.kinds = append(b.kinds, sampleKernel)
+	}
+	if c.plan.MakesPixels() && !s.knows(pictureKernels, b.precision) {
+		b.kinds = append(b.kinds, pictureKernels)
+	}
+	if len(b.kinds) == 0 {
+		return b, nil
+	}
+	if err := s.runner.closeEngine(); err != nil { // its memory counts too
+		return b, err
+	}
+	b.found, b.ended = make([]error, len(b.kinds)), make(chan struct{})
+	opt := exec.Options{Precision: b.precision, Budget: s.allowed()}
+	end := s.stages().Begin("check kernels")
+	go func() {
+		defer close(b.ended)
+		defer end()
+		b.failed = s.tryKernels(c.ctx, b.kinds, b.found, opt)
+	}()
+	return b, nil
+}
+
+// take waits for the checks and makes choices.wrong say what is wrong, "" for nothing.
+func (b *besideChecks) take() error {
+	if b == nil || b.ended == nil {
 		return nil
 	}
+	<-b.ended
+	if b.failed != nil || b.taken {
+		return b.failed
+	}
+	b.taken = true
+	for i, k := range b.kinds {
+		if err := b.session.note(b.ctx, k, b.precision, b.found[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// avoids reports whether the plan has kernels that are known to be wrong.
+func (c *computation) avoids() bool {
+	known := c.session.choices.wrong
 	p := c.plan.Precision()
-	if c.plan.TakesSamples() {
-		if err := s.check(c.ctx, sampleKernel, p); err != nil {
-			return err
-		}
-	}
-	if c.plan.MakesPixels() {
-		if err := s.check(c.ctx, pictureKernels, p); err != nil {
-			return err
-		}
-	}
-	if !c.avoidWrong(p) {
-		return nil
-	}
-	if err := c.makePlan(c.facts.Rows); err != nil {
-		return err
-	}
-	return replanned()
+	return c.plan.TakesSamples() && known[besideKey(sampleKernel, p)] != "" || c.plan.MakesPixels() && known[besideKey(pictureKernels, p)] != ""
 }
 
 func besideKey(k besideKernel, p planar.Precision) string { return fmt.Sprintf("%s %v", k, p) }
 
-// check makes choices.wrong say what is wrong with kernels, "" for nothing.
-func (s *Session) check(ctx context.Context, k besideKernel, p planar.Precision) error {
+// besideNote names what is noted of kernels among a device's tuning results, and device both.
+func (s *Session) besideNote(k besideKernel, p planar.Precision) (note, device string) {
+	note = besideKey(k, p) + " " + k.sourceHash()
+	return note, fmt.Sprintf("%+v %s", exec.TuningDevice(s.device.choice.Device.Info()), note)
+}
+
+// knows reports whether choices.wrong says of kernels what is wrong with them, or another process
+// found them right.
+func (s *Session) knows(k besideKernel, p planar.Precision) bool {
 	key := besideKey(k, p)
 	if _, known := s.choices.wrong[key]; known {
-		return nil
+		return true
 	}
 	if s.choices.wrong == nil {
 		s.choices.wrong = map[string]string{}
 	}
-	store, note := s.tuningStore(), key+" "+k.sourceHash()
-	device := fmt.Sprintf("%+v %s", exec.TuningDevice(s.device.choice.Device.Info()), note)
-	if _, right := foundRight.Load(device); right {
-		s.choices.wrong[key] = ""
-		return nil
+	note, device := s.besideNote(k, p)
+	_, right := foundRight.Load(device)
+	if !right {
+		table, _ := s.tuningStore().Load()
+		right = table.Notes[note] == "right"
 	}
-	if table, _ := store.Load(); table.Notes[note] == "right" {
+	if right {
 		s.choices.wrong[key] = ""
-		return nil
 	}
-	err := s.tryKernels(ctx, k, p)
+	return right
+}
+
+// note makes choices.wrong say what a check found, and notes that kernels are right.
+func (s *Session) note(ctx context.Context, k besideKernel, p planar.Precision, found error) error {
+	key := besideKey(k, p)
 	switch small := (*memplan.BudgetError)(nil); {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &small) || clrt.OutOfMemory(err): // the photo's own plan will tell
-		s.debug(fmt.Sprintf("kernels of %s are not checked: %v", key, err))
+	case errors.As(found, &small) || clrt.OutOfMemory(found): // the photo's own plan will tell
+		s.debug(fmt.Sprintf("kernels of %s are not checked: %v", key, found))
 		s.choices.wrong[key] = ""
 		return nil
-	case errors.As(err, new(*devices.Error)):
-		return err
-	case err != nil:
-		why, _, _ := strings.Cut(err.Error(), "\n")
+	case found != nil:
+		why, _, _ := strings.Cut(found.Error(), "\n")
 		s.choices.wrong[key] = strings.TrimRight(why, ": ")
 		return nil
 	}
 	s.choices.wrong[key] = ""
+	note, device := s.besideNote(k, p)
 	foundRight.Store(device, true)
+	store := s.tuningStore()
 	release, err := store.Lock(ctx, nil)
 	if err != nil {
 		s.debug(err.Error())
@@ -140,24 +193,29 @@ func (s *Session) check(ctx context.Context, k besideKernel, p planar.Precision)
 	return nil
 }
 
-// tryKernels runs them in a context of their own: a kernel that fails may take its context with it.
-func (s *Session) tryKernels(ctx context.Context, k besideKernel, p planar.Precision) error {
-	if s.tryBeside != nil {
-		return s.tryBeside(k)
+// tryKernels runs kernels, and tells what is wrong with each kind, in a context of their own: a
+// kernel that fails may take its context with it.
+func (s *Session) tryKernels(ctx context.Context, kinds []besideKernel, found []error, opt exec.Options) error {
+	info := s.device.choice.Device.Info()
+	var cl *clrt.Context
+	for i, k := range kinds {
+		if s.tryBeside != nil {
+			found[i] = s.tryBeside(k)
+			continue
+		}
+		if cl == nil || found[max(i-1, 0)] != nil {
+			var err error
+			if cl, err = s.device.newContext(); err != nil {
+				return &devices.Error{Selector: s.set.Device, Problem: s.device.choice.Device.String() + " cannot be used", Err: err}
+			}
+			cl.KeepCompiler() // the network's kernels are being compiled
+			defer cl.Close()
+		}
+		if k == sampleKernel {
+			found[i] = checkSamples(ctx, cl, info, opt)
+		} else {
+			_, found[i] = checkPictures(ctx, cl, info, opt)
+		}
 	}
-	if err := s.runner.closeEngine(); err != nil { // its memory counts too
-		return err
-	}
-	cl, err := s.device.newContext()
-	if err != nil {
-		return &devices.Error{Selector: s.set.Device, Problem: s.device.choice.Device.String() + " cannot be used", Err: err}
-	}
-	defer cl.Close()
-	defer s.stages().Begin("check kernels")()
-	opt := exec.Options{Precision: p, Budget: s.allowed()}
-	if k == sampleKernel {
-		return checkSamples(ctx, cl, s.device.choice.Device.Info(), opt)
-	}
-	_, err = checkPictures(ctx, cl, s.device.choice.Device.Info(), opt)
-	return err
+	return nil
 }

@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"enhance/internal/fuse"
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,8 +23,8 @@ type runner struct {
 	engine *exec.Engine // nil: none
 	sides  [2]int       // rows and columns of its input
 	found  Budget       // what the device was found to have, if that is less than it says
-	// openJob replaces exec's Job.Open in tests.
-	openJob func(*exec.Job, *clrt.Context) (*exec.Engine, error)
+	// openJob replaces exec's Job.OpenWhen in tests.
+	openJob func(*exec.Job, *clrt.Context, func() error) (*exec.Engine, error)
 }
 
 func (r *runner) closeEngine() error {
@@ -45,6 +47,7 @@ type computation struct {
 	picture  *fuse.Picture // the sink takes that picture's codes, see exec.PixelSink; nil: planes
 	within   Budget        // for the device; the session's if nothing else is decided before makePlan
 	plan     *exec.Job     // nil on the host executor
+	prepared bool          // its engine is open
 	progress func(done, total int64)
 
 	// Facts of the report, and who is told what comes up.
@@ -63,6 +66,7 @@ func (s *Session) computation(ctx context.Context, net *model.Model, h, w int, p
 // makePlan decides how the network runs; rows are those of its result that are wanted.
 func (c *computation) makePlan(rows int) error {
 	f := c.facts
+	c.prepared = false
 	if !c.within.Decided() {
 		c.within = c.session.allowed()
 	}
@@ -110,6 +114,51 @@ func (c *computation) planHost(rows int) error {
 	return nil
 }
 
+// prepare opens the engine, and meanwhile checks the kernels that the plan has beside the network's:
+// makesPixels says afterwards what the sink must take. replanned is called if the plan had to be made
+// again.
+func (c *computation) prepare(replanned func() error) error {
+	if c.session.device.info == nil || c.prepared {
+		return nil
+	}
+	start := time.Now()
+	defer c.session.stages().Begin("prepare")()
+	if err := c.openChecked(replanned); err != nil {
+		return err
+	}
+	c.seconds.Prepare, c.prepared = time.Since(start).Seconds(), true
+	return nil
+}
+
+// openChecked opens the engine of a plan whose kernels are right.
+func (c *computation) openChecked(replanned func() error) error {
+	checks, err := c.beginChecks()
+	if err != nil {
+		return err
+	}
+	err = c.openEngine(replanned, func() error {
+		err := checks.take()
+		if err == nil && c.avoids() {
+			err = errors.New("pipeline: a kernel of the plan is wrong")
+		}
+		return err
+	})
+	if terr := checks.take(); terr != nil || !c.avoids() {
+		return cmp.Or(terr, err)
+	}
+	// Whatever became of the engine, the plan is not to be run. The next has less to check.
+	if err := c.session.runner.closeEngine(); err != nil {
+		return err
+	}
+	if err := c.makePlan(c.facts.Rows); err != nil {
+		return err
+	}
+	if err := replanned(); err != nil {
+		return err
+	}
+	return c.openEngine(replanned, nil)
+}
+
 // compute runs the network. replanned is called if the plan had to be made again, free, if
 // not nil, when the session's device is no longer used.
 func (c *computation) compute(src exec.Source, sink exec.Sink, replanned func() error, free func()) error {
@@ -118,15 +167,11 @@ func (c *computation) compute(src exec.Source, sink exec.Sink, replanned func() 
 		defer func() { c.seconds.Run = time.Since(start).Seconds() }()
 		return c.onHost(src, sink)
 	}
-	start := time.Now()
-	end := c.session.stages().Begin("prepare")
-	err := c.openEngine(replanned)
-	end()
-	if err != nil {
+	if err := c.prepare(replanned); err != nil {
 		return err
 	}
-	c.seconds.Prepare = time.Since(start).Seconds()
-	start = time.Now()
+	start := time.Now()
+	var err error
 	e, handed := c.session.runner.engine, false
 	var hand func()
 	if free != nil {
@@ -160,8 +205,9 @@ func (c *computation) notePeak(e *exec.Engine) {
 	}
 }
 
-// openEngine makes c.engine the engine of c.plan.
-func (c *computation) openEngine(replanned func() error) error {
+// openEngine makes c.engine the engine of c.plan. Its memory is taken when ready, if not nil, has
+// returned.
+func (c *computation) openEngine(replanned, ready func() error) error {
 	if c.session.runner.engine != nil && c.session.runner.engine.Job == c.plan && !c.session.runner.engine.Failed() {
 		return nil
 	}
@@ -169,7 +215,7 @@ func (c *computation) openEngine(replanned func() error) error {
 		return err
 	}
 	c.session.host.compiled = c.session.compiles(c.plan)
-	e, plan, err := c.session.openPlan(c.plan, c.net, c.h, c.w, c.warn)
+	e, plan, err := c.session.openPlan(c.plan, c.net, c.h, c.w, c.warn, ready)
 	if err != nil {
 		return err
 	}

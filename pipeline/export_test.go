@@ -10,7 +10,14 @@ func (s *Session) Context() *clrt.Context { return s.device.cl }
 
 // OpenWith makes the session open engines with do, which may refuse to.
 func OpenWith(s *Session, do func(*exec.Job, *clrt.Context) (*exec.Engine, error)) {
-	s.runner.openJob = do
+	s.runner.openJob = func(j *exec.Job, cl *clrt.Context, ready func() error) (*exec.Engine, error) {
+		if ready != nil {
+			if err := ready(); err != nil {
+				return nil, err
+			}
+		}
+		return do(j, cl)
+	}
 }
 
 // BoundHost bounds the host's memory of a session that knows what the process held

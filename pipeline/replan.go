@@ -38,9 +38,9 @@ func (s *Session) tellSlow() (stop func()) {
 // openPlan opens job's engine, or, if the device has too little memory, that of
 // one more plan, which it also returns; say is told about that. A device that
 // has too little for both gives a *MemoryError.
-func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(string)) (*exec.Engine, *exec.Job, error) {
+func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(string), ready func() error) (*exec.Engine, *exec.Job, error) {
 	defer s.tellSlow()()
-	e, held, err := s.open(job)
+	e, held, err := s.open(job, ready)
 	if err == nil || !clrt.OutOfMemory(err) {
 		return e, job, err
 	}
@@ -54,25 +54,26 @@ func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(str
 		return nil, job, perr
 	}
 	say(fmt.Sprintf("the device has no room for the planned %s (%v); the photo is planned again within %s", bytesize.Text(job.Plan.Peak), err, bytesize.Text(found.Bytes())))
-	if e, _, err = s.open(again); err != nil {
+	if e, _, err = s.open(again, nil); err != nil {
 		return nil, again, s.memoryError(err, again, m, h, w)
 	}
 	s.runner.found = found
 	return e, again, nil
 }
 
-// open opens a job in the session's context. If memory is short it says how many
+// open opens a job in the session's context, whose memory is taken when ready, if not nil, has
+// returned. If memory is short it says how many
 // bytes the device had come to hold, or was to hold if it had not begun, and
 // drops the context: what a driver makes of the rest of it is not known.
-func (s *Session) open(job *exec.Job) (e *exec.Engine, held int64, err error) {
+func (s *Session) open(job *exec.Job, ready func() error) (e *exec.Engine, held int64, err error) {
 	if err := s.device.openContext(); err != nil {
 		return nil, 0, err
 	}
 	do := s.runner.openJob
 	if do == nil {
-		do = (*exec.Job).Open
+		do = (*exec.Job).OpenWhen
 	}
-	if e, err = do(job, s.device.cl); err == nil || !clrt.OutOfMemory(err) {
+	if e, err = do(job, s.device.cl, ready); err == nil || !clrt.OutOfMemory(err) {
 		return e, 0, err
 	}
 	if held = min(s.device.cl.Peak(), job.Plan.Peak); held == 0 {

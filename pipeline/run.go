@@ -274,17 +274,16 @@ func (r *run) make(out *target, w, h int) error {
 		return err
 	}
 	defer r.abandonEncoder()
-	if err := r.network.checkKernels(r.replanned); err != nil {
-		return err
-	}
 	src := r.source()
 	dev := newDeveloper(r.geo, r.decisions.rendering, enc, r.holds.batches, &r.session.host.pictures, r.session.stages())
 	defer dev.abandon()
-	sink := exec.Sink(dev)
-	if r.network.makesPixels() {
-		sink = newPixelSink(dev, r.network.plan.Picture())
+	if err = r.network.prepare(r.replanned); err == nil {
+		sink := exec.Sink(dev)
+		if r.network.makesPixels() {
+			sink = newPixelSink(dev, r.network.plan.Picture())
+		}
+		err = r.network.compute(src, sink, r.replanned, r.turn.leave)
 	}
-	err = r.network.compute(src, sink, r.replanned, r.turn.leave)
 	r.turn.leave()
 	if bad := (*exec.NotFiniteError)(nil); errors.As(err, &bad) {
 		err = &NonFiniteError{Row: bad.Row, Column: bad.Column}

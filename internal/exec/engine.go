@@ -64,7 +64,11 @@ type stepResources struct {
 
 // Open allocates the plan's memory on the device of ctx, which must be the one
 // the job was prepared for and hold no other buffers, and compiles the kernels.
-func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
+func (j *Job) Open(ctx *clrt.Context) (*Engine, error) { return j.OpenWhen(ctx, nil) }
+
+// OpenWhen is Open, which takes memory of the device after the kernels are compiled, and only when
+// ready, if that is not nil, has returned no error.
+func (j *Job) OpenWhen(ctx *clrt.Context, ready func() error) (e *Engine, err error) {
 	if live := ctx.Live(); live != 0 {
 		return nil, fmt.Errorf("exec: the context already holds %d bytes in buffers; an engine needs one of its own", live)
 	}
@@ -86,7 +90,10 @@ func (j *Job) Open(ctx *clrt.Context) (e *Engine, err error) {
 	for _, part := range []struct {
 		name string
 		do   func() error
-	}{{"compile", e.compile}, {"allocate", e.allocate}, {"allocate", e.stage}, {"load weights", e.loadWeights}} {
+	}{{"compile", e.compile}, {"wait", ready}, {"allocate", e.allocate}, {"allocate", e.stage}, {"load weights", e.loadWeights}} {
+		if part.do == nil {
+			continue
+		}
 		end := j.opt.Profiler.Stages().Begin(part.name)
 		err = part.do()
 		end()
