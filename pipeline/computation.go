@@ -136,6 +136,9 @@ func (c *computation) openChecked(replanned func() error) error {
 	if err != nil {
 		return err
 	}
+	if checks.ended == nil && !c.avoids() {
+		return c.openEngine(replanned, nil)
+	}
 	err = c.openEngine(replanned, func() error {
 		err := checks.take()
 		if err == nil && c.avoids() {
@@ -150,6 +153,7 @@ func (c *computation) openChecked(replanned func() error) error {
 	if err := c.session.runner.closeEngine(); err != nil {
 		return err
 	}
+	c.avoidWrong(c.plan.Precision())
 	if err := c.makePlan(c.facts.Rows); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -87,21 +88,36 @@ func (j *Job) OpenWhen(ctx *clrt.Context, ready func() error) (e *Engine, err er
 	if e.queues, err = newQueues(j.Shared(), newQueue); err != nil {
 		return
 	}
-	for _, part := range []struct {
-		name string
-		do   func() error
-	}{{"compile", e.compile}, {"wait", ready}, {"allocate", e.allocate}, {"allocate", e.stage}, {"load weights", e.loadWeights}} {
-		if part.do == nil {
-			continue
+	// Memory is taken while programs are read from the cache; what compiles them may hold memory of
+	// the device itself.
+	if ready == nil && !j.Compiles(ctx.Device()) {
+		compiled := make(chan error, 1)
+		go func() { compiled <- e.stages("compile", e.compile) }()
+		err = e.stages("allocate", e.allocate, e.stage)
+		err = cmp.Or(<-compiled, err)
+	} else if err = e.stages("compile", e.compile); err == nil {
+		if ready != nil {
+			err = e.stages("wait", ready)
 		}
-		end := j.opt.Profiler.Stages().Begin(part.name)
-		err = part.do()
-		end()
-		if err != nil {
-			return
+		if err == nil {
+			err = e.stages("allocate", e.allocate, e.stage)
 		}
 	}
+	if err == nil {
+		err = e.stages("load weights", e.loadWeights)
+	}
 	return
+}
+
+// stages does parts of opening an engine one after the other, timed under one name.
+func (e *Engine) stages(name string, parts ...func() error) error {
+	defer e.opt.Profiler.Stages().Begin(name)()
+	for _, do := range parts {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newBuffer creates a buffer and touches it, so that a device that cannot hold it
