@@ -17,19 +17,27 @@ func most(v variant) int { return localMem/v.per - 1<<10 }
 
 func stagesOf(s conv.Shape, v variant) int { return ceilDiv(len(octetOrder(s.SrcC)), v.os) }
 
-// choose gives the variant for a shape: as many outputs as fit with the patches.
+// choose gives the variant for a shape: as many outputs as fit with the patches of three or four teams, or two for the
+// largest. Teams hide each other's stores. docs/octets.md has figures.
 func choose(s conv.Shape) variant {
 	tiles, octets := ceilDiv(s.OutC, 8), len(octetOrder(s.SrcC))
-	v := variant{units: warpgroups, nt: tiles, wn: 1, p: 1, wc: 4, r: 4, wr: 1, teams: 1, os: 2, slots: 3, per: 2}
-	if octets <= 4 {
+	v := variant{units: warpgroups, wn: 1, p: 1, wc: 4, r: 4, wr: 1, os: 2, per: 1}
+	if octets <= 3 {
 		v.os = octets
 	}
 	for n := ceilDiv(tiles, 8); ; n++ { // work-groups along the outputs
 		v.nt = ceilDiv(tiles, n)
-		for _, v.per = range []int{2, 1} {
-			if v.localBytes(s.K, stagesOf(s, v)) <= most(v) || v.nt == 1 && v.per == 1 {
+		for _, try := range [][2]int{{4, 4}, {4, 3}, {4, 2}, {3, 4}, {3, 3}, {2, 4}, {2, 3}, {2, 2}} {
+			v.teams, v.slots = try[0], try[1]
+			if v.teams == 4 && v.nt > 4 { // whose sums do not fit into 128 registers
+				continue
+			}
+			if v.localBytes(s.K, stagesOf(s, v)) <= most(v) {
 				return v
 			}
+		}
+		if v.nt == 1 {
+			return v
 		}
 	}
 }
