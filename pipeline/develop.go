@@ -75,8 +75,8 @@ type batchOfRows struct {
 
 // pictureRows keeps batches of rows for reuse.
 type pictureRows struct {
-	codes buffers.Slices[uint16]
-	bytes buffers.Slices[byte]
+	codes buffers.Blocks[uint16]
+	bytes buffers.Blocks[byte]
 }
 
 // newDeveloper makes a developer that holds at most so many batches of rows. The

@@ -35,7 +35,7 @@ func (in *input) layOut(m *raw.Meta, c *model.Convention) {
 }
 
 // decodeAhead begins to decode, so many blocks ahead, unless that has begun.
-func (in *input) decodeAhead(ctx context.Context, blocks int, pool *buffers.Slices[uint16], stages *trace.Stages) {
+func (in *input) decodeAhead(ctx context.Context, blocks int, pool *buffers.Blocks[uint16], stages *trace.Stages) {
 	if in.ahead == nil {
 		in.ahead = newReadAhead(ctx, in.photo, in.geo.region, blocks, pool, stages)
 	}

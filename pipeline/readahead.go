@@ -53,7 +53,7 @@ type blockWindow struct {
 	held      map[int]heldBlock
 	users     map[int]int // of those blocks that somebody uses
 	from      int         // what was asked for last
-	pool      *buffers.Slices[uint16]
+	pool      *buffers.Blocks[uint16]
 }
 
 // heldBlock is a decoded block.
@@ -69,7 +69,7 @@ type decodedBlocks struct {
 }
 
 // newReadAhead starts decoding. Until it is closed nobody else may read the photo.
-func newReadAhead(ctx context.Context, p *raw.Photo, region raw.Rect, blocks int, pool *buffers.Slices[uint16], stages *trace.Stages) *readAhead {
+func newReadAhead(ctx context.Context, p *raw.Photo, region raw.Rect, blocks int, pool *buffers.Blocks[uint16], stages *trace.Stages) *readAhead {
 	a := &readAhead{ctx: ctx, photo: p, region: region, stages: stages, ended: make(chan struct{})}
 	a.window = blockWindow{capacity: blocksHeld(blocks, region), held: map[int]heldBlock{}, users: map[int]int{}, pool: pool}
 	a.changed = sync.NewCond(&a.mu)

@@ -69,7 +69,7 @@ type hostMemory struct {
 	}
 	// available says how much more there is; hostmemory.Available but in tests.
 	available func() (int64, bool)
-	mosaics   buffers.Slices[uint16] // blocks of rows
+	mosaics   buffers.Blocks[uint16] // blocks of rows
 	pictures  pictureRows
 }
 

@@ -27,8 +27,8 @@ type pngRows[T uint16 | byte] struct {
 
 // Blocks of one picture after another: new ones for each would have to be zeroed first.
 var (
-	pngSamples buffers.Slices[uint16]
-	pngBytes   buffers.Slices[byte]
+	pngSamples buffers.Blocks[uint16]
+	pngBytes   buffers.Blocks[byte]
 )
 
 // errMixed is a defect of the caller.
@@ -36,7 +36,7 @@ var errMixed = fmt.Errorf("%w: samples and bytes of one picture", ErrRows)
 
 // add takes a row. It returns the block, if that is complete with so many rows or if it is the
 // picture's last.
-func (b *pngRows[T]) add(row []T, most int, last bool, pool *buffers.Slices[T]) (block []T) {
+func (b *pngRows[T]) add(row []T, most int, last bool, pool *buffers.Blocks[T]) (block []T) {
 	if b.rows == nil {
 		b.rows = pool.Get((1 + most) * len(row))
 		clear(b.rows[:len(row)])
