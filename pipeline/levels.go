@@ -64,8 +64,13 @@ func (l *levels) newTable(black float32, col raw.Colour) table {
 	if l.noise != nil {
 		t.noise = make([]float32, math.MaxUint16+1)
 	}
+	before, light, noise := 0.0, float32(0), float32(0)
 	for v := range t.light {
-		light, noise := l.sample(float32(v), black, col)
+		x := l.place(float32(v), black, col)
+		if v == 0 || x != before { // most of them are beyond white
+			before = x
+			light, noise = l.atPlace(x, col)
+		}
 		t.light[v] = light
 		if l.noise != nil {
 			t.noise[v] = noise
@@ -87,12 +92,24 @@ func commonPeriod(a, b int) int {
 // sample is the definition: one stored sample to one network sample and that of
 // its noise plane, 0 if there is none.
 func (l *levels) sample(v, black float32, col raw.Colour) (light, noise float32) {
+	return l.atPlace(l.place(v, black, col), col)
+}
+
+// place is the light that decides what the samples are.
+func (l *levels) place(v, black float32, col raw.Colour) float64 {
 	if !l.conv.SubtractBlack {
-		return v * float32(1023/fullScale(l.meta)/l.conv.Divisor), 0
+		return float64(v)
 	}
 	// The convention clips after white balance: samples at saturation become 1 in
 	// all colours, since no gain is below 1, so that highlights stay neutral.
-	x := l.conv.Limit(float64((v - black) / (l.meta.White[col] - black) * float32(l.gains[col])))
+	return l.conv.Limit(float64((v - black) / (l.meta.White[col] - black) * float32(l.gains[col])))
+}
+
+// atPlace gives the samples of a place.
+func (l *levels) atPlace(x float64, col raw.Colour) (light, noise float32) {
+	if !l.conv.SubtractBlack {
+		return float32(x) * float32(1023/fullScale(l.meta)/l.conv.Divisor), 0
+	}
 	if l.noise != nil {
 		noise = l.strength(x, col)
 	}

@@ -39,6 +39,7 @@ const (
 	costUnit   = 16 // bytes
 	reduceUnit = 32 // samples
 	codeUnit   = 4  // bytes
+	codesUnit  = 64 // bytes
 )
 
 // bestFilter chooses the filter whose output, read as signed bytes, has the

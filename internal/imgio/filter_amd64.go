@@ -2,11 +2,12 @@ package imgio
 
 import "golang.org/x/sys/cpu"
 
-// hasUnits says that the functions below can be used, and fastCodes that codeUnits can. n is not
-// 0 and a multiple of the unit.
+// hasUnits says that the functions below can be used, fastCodes that codeUnits can, and manyCodes
+// that codeManyUnits can. n is not 0 and a multiple of the unit.
 var (
 	hasUnits  = cpu.X86.HasAVX2
 	fastCodes = cpu.X86.HasBMI2
+	manyCodes = fastCodes && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI
 )
 
 // paethUnits writes x less its prediction from a (left), b (above) and c (above
@@ -47,3 +48,9 @@ func adlerUnits(sums *[3]uint64, p *byte, n int)
 //
 //go:noescape
 func codeUnits(out, data *byte, n int, entries *[256]uint32, held, bits uint64) (written int, rest, left uint64)
+
+// codeManyUnits is codeUnits for a multiple of 64 bytes. tables are the lower bytes of the bytes'
+// codes, the upper ones, and the numbers of their bits.
+//
+//go:noescape
+func codeManyUnits(out, data *byte, n int, tables *[3][256]byte, held, bits uint64) (written int, rest, left uint64)

@@ -15,6 +15,7 @@ type huffman struct {
 	weight []int          // of its own
 	length [symbols]uint8
 	code   [symbols]uint32 // bits as they are written from bit 8 on, and below their number
+	tables [3][256]byte    // for codeManyUnits
 	runs   []run
 	out    []byte
 	held   uint64 // bits that are no whole byte yet
@@ -25,7 +26,7 @@ const (
 	endOfBlock = 256
 	symbols    = endOfBlock + 1
 
-	sameCode  = 64 << 10  // bytes that share a code
+	sameCode  = 256 << 10 // bytes that share a code
 	maxStored = 1<<16 - 1 // bytes of a block that is stored as it is
 
 	// longestCode is short of deflate's 15 so that four codes and a rest fit into 64 bits.
@@ -105,7 +106,7 @@ func (c *huffman) block(data []byte, last bool) {
 const (
 	manyBytes    = 8 << 10
 	countWindow  = 64
-	countStretch = 256
+	countStretch = 512
 )
 
 func finalBit(last bool) uint32 {
@@ -152,6 +153,13 @@ func (c *huffman) write(data []byte) {
 	c.out = slices.Grow(c.out, len(data)/8*longestCode+32)
 	out, at := c.out[:cap(c.out)], len(c.out)
 	held, n, code := c.held, uint32(c.n), (*[256]uint32)(c.code[:256])
+	if k := len(data) / codesUnit * codesUnit; manyCodes && k > 0 {
+		for s, v := range code {
+			c.tables[0][s], c.tables[1][s], c.tables[2][s] = byte(v>>8), byte(v>>16), byte(v)
+		}
+		written, rest, left := codeManyUnits(&out[at], &data[0], k, &c.tables, held, uint64(n))
+		at, held, n, data = at+written, rest, uint32(left), data[k:]
+	}
 	if k := len(data) / codeUnit * codeUnit; fastCodes && k > 0 {
 		written, rest, left := codeUnits(&out[at], &data[0], k, code, held, uint64(n))
 		at, held, n, data = at+written, rest, uint32(left), data[k:]

@@ -70,12 +70,40 @@ func TestHuffman(t *testing.T) {
 	}
 }
 
+// TestHuffmanAnyway: the bytes are the same however many are coded at a time.
+func TestHuffmanAnyway(t *testing.T) {
+	fast, many := fastCodes, manyCodes
+	defer func() { fastCodes, manyCodes = fast, many }()
+	rng := rand.New(rand.NewPCG(21, 22))
+	var c huffman
+	for n := range 400 {
+		if n >= 300 {
+			n = rng.IntN(2 * sameCode)
+		}
+		data, spread := make([]byte, n), 1+rng.ExpFloat64()*30
+		for i := range data {
+			data[i] = byte(int(rng.NormFloat64() * spread))
+		}
+		var want []byte
+		for _, at := range []struct{ fast, many bool }{{false, false}, {fast, false}, {fast, many}} {
+			fastCodes, manyCodes = at.fast, at.many
+			got := c.append([]byte{1}, data, n%2 == 0)
+			if want == nil {
+				want = got
+			}
+			if !bytes.Equal(got, want) {
+				t.Fatalf("%d bytes, four at a time %v, 64 at a time %v: other codes", n, at.fast, at.many)
+			}
+		}
+	}
+}
+
 // TestHuffmanUnseen: bytes that stand nowhere among those that are counted come back too, and never
 // grow by more than a stored block does.
 func TestHuffmanUnseen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	var c huffman
-	for n := manyBytes - 1; n < 3*sameCode; n += 9973 {
+	for n := manyBytes - 1; n < 2*sameCode; n += 29973 {
 		for _, share := range []float64{1, 0.02} {
 			data := make([]byte, n)
 			for i := range data {
