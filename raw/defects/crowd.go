@@ -29,43 +29,46 @@ func (f *finder) crowded(q *spot, e *extremes, s *sight, times float64, p *patch
 		inner  = (1<<(patchSide-4) - 1) << 2 // the columns that have their neighbours in the patch
 		nearby = 0b11111 << (reach - 2)
 	)
-	var top [3]other
+	n, larger := 0, 0
 	for k := range 2*(reach-2) + 1 {
 		dy := (k + 1) / 2 // 0, 1, -1, 2, -2, ...
 		if k%2 == 0 {
 			dy = -dy
 		}
-		up, own, down := q.row(dy-2), q.row(dy), q.row(dy+2)
 		var beyond uint32 // the columns of those that lie beyond their neighbours
 		if q.inside {
 			beyond = e.around(q.y+dy, q.at-reach, s.sign)
 		} else {
-			beyond = beyondNeighbours(up, own, down, s.sign) &^ p.bad[reach+dy]
+			beyond = beyondNeighbours(q.row(dy-2), q.row(dy), q.row(dy+2), s.sign) &^ p.bad[reach+dy]
 		}
 		if beyond &= inner; dy >= -2 && dy <= 2 {
 			beyond &^= nearby
 		}
+		if beyond == 0 {
+			continue
+		}
+		up, own, down := q.row(dy-2), q.row(dy), q.row(dy+2)
+		lights := [2]*roots{f.at(q.y+dy, q.x-reach), f.at(q.y+dy, q.x-reach+1)}
 		for ; beyond != 0; beyond &= beyond - 1 {
-			x := bits.TrailingZeros32(beyond)
-			v := own[x]
-			light := f.at(q.y+dy, q.x+x-reach)
+			x := bits.TrailingZeros32(beyond) % patchStride
+			if x >= patchSide-2 || x < 2 { // as inner says
+				break
+			}
 			around := [8]uint16{own[x+2], own[x-2], down[x], up[x], down[x+2], down[x-2], up[x+2], up[x-2]} // as in ring
-			excess, alone := light.excess(v, &around, s.sign)
+			excess, alone := lights[x%2].excess(own[x], &around, s.sign)
 			if !alone {
 				continue
 			}
-			o := other{excess, reach + dy, x}
-			for k := range top {
-				if o.above(&top[k]) {
-					o, top[k] = top[k], o
+			p.others[n%len(p.others)] = other{excess, reach + dy, x}
+			n++
+			if s.excess < times*excess {
+				if larger++; larger == 3 {
+					return true
 				}
-			}
-			if s.excess < times*top[2].excess {
-				return true
 			}
 		}
 	}
-	for _, o := range top[:2] {
+	for _, o := range largest(p.others[:n]) {
 		if o.excess > s.excess/2 {
 			p.setBad(o.y, o.x)
 		}
@@ -73,18 +76,29 @@ func (f *finder) crowded(q *spot, e *extremes, s *sight, times float64, p *patch
 	return false
 }
 
-// excess is by how much a sample is above the mean of its neighbours, or for a sign of -1
-// below, in roots, and whether it is above or below all of them.
-func (l *roots) excess(v uint16, around *[8]uint16, sign float64) (excess float64, alone bool) {
-	root := l[v] * sign
-	sum := 0.0
-	alone = true
-	for _, n := range around {
-		r := l[n] * sign
-		alone = alone && r < root
-		sum += r
+// largest are the two with the largest excess.
+func largest(all []other) (top [2]other) {
+	for _, o := range all {
+		for k := range top {
+			if o.above(&top[k]) {
+				o, top[k] = top[k], o
+			}
+		}
 	}
-	return root - sum/8, alone
+	return top
+}
+
+// excess is by how much a sample is above the mean of its neighbours, or for a sign of -1
+// below, in roots, and whether it is above or below all of them: it is in stored units.
+func (l *roots) excess(v uint16, around *[8]uint16, sign float64) (excess float64, alone bool) {
+	root, sum := l[v], 0.0
+	for _, n := range around {
+		sum += l[n]
+	}
+	if alone = root > 0; !alone && sign < 0 { // below black all are alike
+		alone = l[slices.Min(around[:])] > 0
+	}
+	return (root - sum/8) * sign, alone
 }
 
 // beyondNeighbours are the inner columns of own whose samples are above their eight neighbours,

@@ -3,6 +3,7 @@ package defects
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"enhance/raw/mosaic"
 )
@@ -122,23 +123,23 @@ func within(i, at, n int) int {
 // standsOut tests sample v against its neighbours, which come clockwise. Near black
 // stored units say little about steps in roots: what is black there passes.
 func (f *finder) standsOut(y, x int, v uint16, around *[8]uint16) bool {
-	lo, hi, sum, differ := int(around[0]), int(around[0]), 0, 0
-	last := int(around[7])
-	for _, n := range around {
-		s := int(n)
-		lo, hi, sum, differ = min(lo, s), max(hi, s), sum+s, differ+max(s-last, last-s)
-		last = s
-	}
+	a := around
+	lo := int(min(min(a[0], a[1], a[2], a[3]), min(a[4], a[5], a[6], a[7])))
+	hi := int(max(max(a[0], a[1], a[2], a[3]), max(a[4], a[5], a[6], a[7])))
 	s := int(v)
-	excess, step := 8*s-sum, s-hi
-	if lo-s > step {
-		excess, step = -excess, lo-s
-	}
+	step := max(s-hi, lo-s)
 	if step < f.step {
 		return false
 	}
-	if excess > activity*differ && step*8 > hi-lo {
-		return true
+	if step*8 > hi-lo {
+		sum, differ, last := 0, 0, int(a[7])
+		for _, n := range a {
+			next := int(n)
+			sum, differ, last = sum+next, differ+max(next-last, last-next), next
+		}
+		if max(8*s-sum, sum-8*s) > activity*differ { // to the side of the step
+			return true
+		}
 	}
 	black := f.black[y&1][x&1] + f.pad[y&1][x&1]
 	return s < lo && float64(s)-black < (float64(lo)-black)/4
@@ -153,15 +154,21 @@ type sight struct {
 
 // look examines a candidate. It reports false for what is no defect.
 func (f *finder) look(q *spot) (s sight, ok bool) {
-	rows := [7]*[patchSide]uint16{q.row(-3), q.row(-2), q.row(-1), q.row(0), q.row(1), q.row(2), q.row(3)}
+	row := func(dy int) *[7]uint16 { return (*[7]uint16)(q.rows[reach+dy][q.at-3:]) }
+	far3, far2, far1, here, next1, next2, next3 := row(-3), row(-2), row(-1), row(0), row(1), row(2), row(3)
 	own, beside, below := f.at(q.y, q.x), f.at(q.y, q.x^1), f.at(q.y^1, q.x)
-	at := func(dy, dx int, light *roots) float64 { return light[rows[3+dy][reach+dx]] }
-	v := at(0, 0, own)
-	lo, hi, sum := math.Inf(1), math.Inf(-1), 0.0
-	for _, o := range q.ring() {
-		n := at(o.dy, o.dx, own)
-		lo, hi, sum = min(lo, n), max(hi, n), sum+n
+	v := own[here[3]]
+	around := [8]uint16{here[5], here[1], next2[3], far2[3], next2[5], next2[1], far2[5], far2[1]} // as in ring
+	if !q.inside {
+		for i, o := range q.ring() {
+			around[i] = q.row(o.dy)[reach+o.dx]
+		}
 	}
+	sum := 0.0
+	for _, n := range around {
+		sum += own[n]
+	}
+	lo, hi := own[slices.Min(around[:])], own[slices.Max(around[:])] // roots grow with what is stored
 	step := v - hi
 	if s.sign = 1; v < lo {
 		s.sign, step = -1, lo-v
@@ -180,10 +187,10 @@ func (f *finder) look(q *spot) (s sight, ok bool) {
 	}
 	// By how much the neighbours of other colours stand out: of their own neighbours those
 	// count that are not beside the sample too.
-	with := at(0, 1, beside) - (at(0, 3, beside)+at(2, 1, beside)+at(-2, 1, beside))/3
-	with += at(0, -1, beside) - (at(0, -3, beside)+at(-2, -1, beside)+at(2, -1, beside))/3
-	with += at(1, 0, below) - (at(3, 0, below)+at(1, 2, below)+at(1, -2, below))/3
-	with += at(-1, 0, below) - (at(-3, 0, below)+at(-1, -2, below)+at(-1, 2, below))/3
+	with := beside[here[4]] - (beside[here[6]]+beside[next2[4]]+beside[far2[4]])/3
+	with += beside[here[2]] - (beside[here[0]]+beside[far2[2]]+beside[next2[2]])/3
+	with += below[next1[3]] - (below[next3[3]]+below[next1[5]]+below[next1[1]])/3
+	with += below[far1[3]] - (below[far3[3]]+below[far1[1]]+below[far1[5]])/3
 	most := company
 	switch {
 	case s.alone && s.sign < 0:
@@ -257,10 +264,26 @@ func (f *finder) activity(q *spot) float64 {
 	var v [side][side]float64
 	light := f.at(q.y, q.x)
 	for i := range v {
-		row := q.row(2 * (i - middle))
+		row := (*[4*middle + 1]uint16)(q.rows[reach+2*(i-middle)][q.at-2*middle:])
 		for j := range v[i] {
-			v[i][j] = light[row[reach+2*(j-middle)]]
-			if (i == middle && j == middle || !q.inside) && q.is(2*(i-middle), 2*(j-middle)) {
+			v[i][j] = light[row[2*j]]
+		}
+	}
+	if q.inside { // all but the four differences from the middle
+		sum := 0.0
+		for i := range side {
+			for j := range side - 1 {
+				if i != middle || j != middle-1 && j != middle {
+					sum += math.Abs(v[i][j] - v[i][j+1])
+					sum += math.Abs(v[j][i] - v[j+1][i])
+				}
+			}
+		}
+		return sum / (2*side*(side-1) - 4)
+	}
+	for i := range v {
+		for j := range v[i] {
+			if q.is(2*(i-middle), 2*(j-middle)) {
 				v[i][j] = math.NaN()
 			}
 		}

@@ -38,6 +38,8 @@ type patch struct {
 	v   [1024]float64     // by place
 	bad [patchSide]uint32 // not to be used: by row, a bit for each column
 	fit fit               // of predict
+
+	others [patchSide * patchSide]other // of crowded
 }
 
 // patchStride is how far apart in patch.v a sample and the one below it are: a power of two, so that
