@@ -99,6 +99,9 @@ func (c *call) fetchAll(ctx context.Context, from withOutputs, to *store.Dir) er
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
+	if r == (fetched{}) {
+		c.note("the store has no results: workers put them there if they are started with --results nats: or the same s3:// URL")
+	}
 	if err := c.report(&r, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s in %s, %d copied now, %d missing, %d damaged, %d whose names are taken\n", photos(r.Outputs), c.output, r.Copied, r.Missing, r.Damaged, r.Taken)
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +83,9 @@ func newKeys(dir string, workers []string) (files []keyFile, err error) {
 // writeNew makes a file that is not there yet; if it fails it leaves none.
 func writeNew(path, text string, mode os.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already, and a key that is in use would be lost: choose another directory: %w", path, err)
+	}
 	if err != nil {
 		return err
 	}

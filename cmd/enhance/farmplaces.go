@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"enhance/internal/farm"
@@ -70,7 +71,11 @@ func (c *call) awaitPlaces(ctx context.Context, q *queue.Client, spool string) (
 // openPhotos opens the photos of --photos: a folder or an s3:// URL.
 func (c *call) openPhotos(ctx context.Context, spool string) (work.Photos, error) {
 	if !s3.IsURL(c.photosRoot) {
-		return work.OpenFolder(c.photosRoot)
+		folder, err := work.OpenFolder(c.photosRoot)
+		if err != nil {
+			return nil, fmt.Errorf("--photos: %w", err)
+		}
+		return folder, nil
 	}
 	b, err := c.openBucket(ctx, c.photosRoot)
 	if err != nil {

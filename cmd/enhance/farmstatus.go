@@ -136,7 +136,10 @@ func (r *farmReport) summary() string {
 	}
 	fmt.Fprintf(&b, "%d of %s done", done, photos(int(all)))
 	if r.Rate > 0 {
-		fmt.Fprintf(&b, "; the workers make %.3g a second together, so that about %s are left", r.Rate, time.Duration(r.Left)*time.Second)
+		fmt.Fprintf(&b, "; the workers make %.3g a second together", r.Rate)
+		if r.Left >= 1 {
+			fmt.Fprintf(&b, ", so that about %s are left", time.Duration(r.Left)*time.Second)
+		}
 	}
 	b.WriteString("\n")
 	switch s := r.Serving; {

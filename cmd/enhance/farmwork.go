@@ -54,7 +54,13 @@ func runFarmWork(c *call) error {
 		return err
 	}
 	defer results.close()
-	return c.runWorkers(ctx, name, devices, q, func(o *work.Options) { o.Store, o.Photos, o.UntilIdle = results.Store, photos, c.untilIdle })
+	c.note("%s takes photos from the farm; enhance farm status shows what it does", name)
+	return c.runWorkers(ctx, name, devices, q, func(o *work.Options) {
+		o.Store, o.Photos, o.UntilIdle = results.Store, photos, c.untilIdle
+		o.Ended = func(s *queue.Worker) {
+			c.note("%s ends: %d %s made, %d found, %d %s failed", s.Name, s.Made, plural(int(s.Made), "picture"), s.Found, s.Failed, plural(int(s.Failed), "attempt"))
+		}
+	})
 }
 
 // join joins the farm as a worker. It waits for a server that is away, for workers may start

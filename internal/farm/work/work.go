@@ -81,6 +81,8 @@ type Options struct {
 	Done func(t *farm.Task, r *farm.Receipt, found bool, err error)
 	// Refused is told why the worker does not work for an order; nil: nobody.
 	Refused func(err error)
+	// Ended is told the worker's last state when it ends; nil: nobody.
+	Ended func(s *queue.Worker)
 }
 
 // Photos are the sources.
@@ -135,6 +137,9 @@ func Run(ctx context.Context, o Options) error {
 	w.lease(ctx)
 	stop()
 	all.Wait()
+	if o.Ended != nil {
+		o.Ended(&w.state)
+	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	err := errors.Join(o.Queue.Leave(last, o.Name), o.Maker.Close())
