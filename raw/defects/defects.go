@@ -24,6 +24,7 @@ import (
 	"slices"
 	"time"
 
+	"enhance/internal/buffers"
 	"enhance/internal/workers"
 	"enhance/raw/mosaic"
 )
@@ -133,15 +134,26 @@ func (r *Rows) read(top, end int) error {
 	return nil
 }
 
+// searching is what the search of a row works with: 20 KB, which would be most of the garbage of
+// many photos.
+type searching struct {
+	band  band
+	spot  spot
+	patch patch
+}
+
+var searches = buffers.Values[searching]{New: func() *searching { return &searching{} }}
+
 // searchRow finds and repairs the defects of row y in out.
 func (r *Rows) searchRow(w *window, y int, out []uint16) (places []int32) {
-	b := bandOf(w, y)
-	var q *spot
-	var p *patch
+	s := searches.Get()
+	defer func() {
+		s.band, s.spot.rows = band{}, nil // which refer to the photo
+		searches.Put(s)
+	}()
+	b, q, p := &s.band, &s.spot, &s.patch
+	*b = bandOf(w, y)
 	r.finder.candidates(b, &r.extremes, func(x int) {
-		if p == nil {
-			q, p = &spot{}, &patch{}
-		}
 		q.move(b, x)
 		if v, bad := r.finder.judge(q, &r.extremes, p); bad {
 			out[x] = v
@@ -171,7 +183,7 @@ func (r *Rows) repairListed(w *window, y int, out []uint16) (places []int32) {
 	}
 	b, q, p := bandOf(w, y), &spot{}, &patch{}
 	for _, at := range here {
-		q.move(b, at.Column)
+		q.move(&b, at.Column)
 		p.clear(q)
 		r.finder.fill(p, q)
 		p.mark(around, q)

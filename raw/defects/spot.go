@@ -8,8 +8,8 @@ type band struct {
 }
 
 // bandOf gives the rows around row y.
-func bandOf(w *window, y int) *band {
-	b := &band{y: y, width: w.width, height: w.height}
+func bandOf(w *window, y int) band {
+	b := band{y: y, width: w.width, height: w.height}
 	for i := range b.rows {
 		b.rows[i] = w.row(y + i - reach)
 	}
