@@ -7,6 +7,7 @@ import (
 
 	"enhance/conv"
 	"enhance/conv/mma"
+	"enhance/conv/octets"
 	"enhance/conv/wgmma"
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
@@ -25,7 +26,7 @@ func Algorithms(c conv.Caps) []conv.Algo {
 	for _, p := range []mma.Precision{mma.FP16, mma.TF32, mma.FP32} {
 		all = append(all, mma.Algo(p))
 	}
-	return append(all, wgmma.Algo())
+	return append(all, wgmma.Algo(), octets.Algo())
 }
 
 // algoByName finds an algorithm, nil if there is none. Beyond the list there are

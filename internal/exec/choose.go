@@ -5,6 +5,7 @@ import (
 
 	"enhance/conv"
 	"enhance/conv/mma"
+	"enhance/conv/octets"
 	"enhance/conv/wgmma"
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
@@ -93,7 +94,14 @@ var codesFamilies = []family{
 }
 
 // octetFamilies are those of convolutions of octets, which tuning leaves alone too.
-var octetFamilies = []family{}
+var octetFamilies = []family{
+	{why: "matrix units, of octets", choose: func(c conv.Caps, s conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
+		if !c.Octets || !octets.Suits(s) {
+			return nil, nil
+		}
+		return octets.Algo(), nil
+	}},
+}
 
 // alone is a choice that makes nothing.
 func alone(choose func(conv.Caps, conv.Shape, conv.Arithmetic) conv.Algo) func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
@@ -279,12 +287,14 @@ func SuitsWarpgroups(m *model.Model) bool {
 	if err != nil {
 		return false
 	}
+	units := Options{Precision: planar.FP16, Octets: true, Matrix: true, Warpgroup: true}
+	units.storeOctets(p, conv.Caps{Octets: true, Matrix: true, Warpgroup: true, MaxWorkGroup: 1024})
 	for i := range p.Steps {
 		if s := &p.Steps[i]; s.Kind == fuse.Conv && wgmma.Suits(ShapeOf(p, s)) {
 			return true
 		}
 	}
-	return false
+	return p.HasOctets()
 }
 
 // chooseAlgos gives every convolution its algorithm.

@@ -3,35 +3,35 @@ package exec
 import (
 	"slices"
 
+	"enhance/conv"
 	"enhance/internal/fuse"
 	"enhance/internal/ops"
 	"enhance/internal/planar"
 )
 
-// storeOctets has activations stored as octets where a convolution of octets is the choice.
-func (j *Job) storeOctets() {
-	if j.caps.Octets && j.opt.Precision == planar.FP16 {
-		p := j.Program
-		p.StoreOctets(func(i int, out bool) bool { return j.mayBeOctets(p, i, out) })
+// storeOctets has p store activations as octets where convolutions of octets are the choice on a device with caps.
+func (o *Options) storeOctets(p *fuse.Program, caps conv.Caps) {
+	if caps.Octets && o.Precision == planar.FP16 {
+		p.StoreOctets(func(i int, out bool) bool { return o.mayBeOctets(p, i, out, caps) })
 	}
 }
 
 // mayBeOctets reports whether there is a convolution of octets for step i of p, to octets or to planes: that asked
 // for, or the rule's. Beside norms other families do better, which take these along.
-func (j *Job) mayBeOctets(p *fuse.Program, i int, out bool) bool {
+func (o *Options) mayBeOctets(p *fuse.Program, i int, out bool, caps conv.Caps) bool {
 	s := &p.Steps[i]
 	if besideNorm(p, i) {
 		return false
 	}
 	shape := ShapeOf(p, s)
 	shape.Octets, shape.OctetsOut = true, out
-	if j.opt.Algo != nil {
-		if algo := j.opt.Algo(s.Name, shape); algo != nil {
-			_, err := algo.New(j.caps, shape, j.opt.Precision)
+	if o.Algo != nil {
+		if algo := o.Algo(s.Name, shape); algo != nil {
+			_, err := algo.New(caps, shape, o.Precision)
 			return err == nil
 		}
 	}
-	_, err := AutoAlgo(j.caps, shape, j.arith)
+	_, err := AutoAlgo(caps, shape, o.arithmetic())
 	return err == nil
 }
 

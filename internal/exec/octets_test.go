@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/conv/octets"
 	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/fuse"
 	"enhance/internal/kerneltext"
 	"enhance/internal/modeltest"
 	"enhance/internal/planar"
+	"enhance/memplan"
 	"enhance/model"
 )
 
@@ -71,11 +74,13 @@ __kernel void NAME(__global const octet_t *src0, ring_t r0, __global const octet
                     for (int kx = 0; kx < KS; kx++, wt++) sum = fma(*wt, LD1((__global const half *)(line + kx), c % 8), sum);
                 }
         }
-        v[e] = activate(sum, act, SLOPE_OF(slope, weights, k));
+        __global const half *add = res;
 #ifdef OUT_OCTETS
-        if (res) v[e] += LD1((__global const half *)((__global const octet_t *)res + octets_row(rres, y) + (size_t)o * R_PITCH(rres) + x), e);
+        if (res) add = (__global const half *)((__global const octet_t *)res + octets_row(rres, y) + (size_t)o * R_PITCH(rres) + x);
+        v[e] = finished(sum, add, e, act, SLOPE_OF(slope, weights, k));
 #else
-        if (res) v[e] += LD1((__global const half *)res, ring_row(rres, y) + (size_t)k * R_PITCH(rres) + x);
+        if (res) add += ring_row(rres, y) + (size_t)k * R_PITCH(rres) + x;
+        v[e] = finished(sum, add, 0, act, SLOPE_OF(slope, weights, k));
         put((__global half *)dst + ring_row(rdst, y) + (size_t)k * R_PITCH(rdst), x, w, v[e]);
 #endif
     }
@@ -171,5 +176,85 @@ func TestOctets(t *testing.T) {
 		if kinds[k] == 0 && !testing.Short() {
 			t.Errorf("no step of kind %s stores octets", k)
 		}
+	}
+}
+
+// emulatedOctets is the algorithm of octets by instructions emulated in OpenCL C, and naive for planes.
+type emulatedOctets struct {
+	naive
+	units conv.Algo
+}
+
+func (m emulatedOctets) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+	if !s.Octets {
+		return m.naive.New(c, s, p)
+	}
+	return m.units.New(c, s, p)
+}
+
+// TestOctetsEmulated runs whole networks by conv/octets with its instructions emulated, under several plans, within what fp16 allows of the definition.
+func TestOctetsEmulated(t *testing.T) {
+	text, err := os.ReadFile("../../conv/octets/emulated_test.cl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	units := convtest.Emulated(octets.Algo(), octets.Instructions(), string(text))
+	chain := func(pad model.PadMode, c int) *model.Graph {
+		b := model.NewBuilder(3)
+		x := b.LeakyReLU("a", b.Conv("first", "first", 0, c, 3), 0.1)
+		y := b.LeakyReLU("b", b.Conv("second", "second", x, c, 3), 0.1)
+		y = b.Add("sum", b.Conv("third", "third", y, c, 3), x)
+		g, err := b.Graph(b.Add("out", b.Conv("last", "last", y, 3, 3), 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range g.Nodes {
+			if g.Nodes[i].Op == model.OpConv {
+				g.Nodes[i].Pad = pad
+			}
+		}
+		return g
+	}
+	tiny, err := model.Load("pynet-m-random:7,size=tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct {
+		name string
+		m    *model.Model
+		h, w int
+	}{{"zeros", modeltest.Model("zeros", chain(model.PadZero, 16)), 13, 39}, {"tiny", tiny, 16, 24}, {"reflected", modeltest.Model("reflected", chain(model.PadReflect, 20)), 7, 70}} {
+		if i > 0 && testing.Short() {
+			break
+		}
+		t.Run(c.name, func(t *testing.T) {
+			in := c.m.Graph.Nodes[0].C
+			p := &picture{TB: t, name: c.name, m: c.m, info: convtest.Device(t).Info(), in: &tensor{c: in, h: c.h, w: c.w, v: model.FormulaTensor("octets", c.name, in*c.h*c.w)}}
+			p.opt = exec.Options{Poison: true, Precision: planar.FP16, Octets: true, Warpgroup: true, Algo: func(string, conv.Shape) conv.Algo { return emulatedOctets{naive{granule: 1}, units} }}
+			job, err := exec.Prepare(p.m, c.h, c.w, p.info, p.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, s := range job.Program.Steps {
+				if s.Kind == fuse.Conv && job.Program.Tensors[s.Src[0].Tensor].Storage == fuse.Octets {
+					n++
+				}
+			}
+			if n < 4 {
+				t.Errorf("%d convolutions of octets", n)
+			}
+			least, err := exec.Minimum(p.m, c.h, c.w, p.info, p.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.run("free", func(*exec.Options) {})
+			p.run("whole planes", func(o *exec.Options) { o.WholePlanes = true })
+			p.run("5 rows", func(o *exec.Options) { o.Rows = 5 })
+			p.run("the least budget", func(o *exec.Options) { o.Budget = memplan.Limit(least) })
+			if !p.close() {
+				t.Error("not compared")
+			}
+		})
 	}
 }

@@ -176,7 +176,7 @@ func request(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 		p.MakePicture(&m.Convention, *opt.Picture)
 	}
 	j := &Job{Model: m, Program: p, Info: info, opt: opt, caps: opt.Caps(info), arith: opt.arithmetic()}
-	j.storeOctets()
+	opt.storeOctets(p, j.caps)
 	if err := j.chooseAlgos(); err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/conv/mma"
+	"enhance/conv/octets"
 	"enhance/conv/wgmma"
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
@@ -27,7 +28,7 @@ const tuningGeneration = "1"
 // KernelHash names the kernel sources of this build, 16 hexadecimal digits.
 var KernelHash = sync.OnceValue(func() string {
 	h := sha256.New()
-	for _, text := range []string{tuningGeneration, planar.Source(planar.FP32, model.PadReflect), planar.Source(planar.FP16, model.PadReflect), conv.Sources(), mma.Sources(), wgmma.Sources(), winograd.Sources()} {
+	for _, text := range []string{tuningGeneration, planar.Source(planar.FP32, model.PadReflect), planar.Source(planar.FP16, model.PadReflect), conv.Sources(), mma.Sources(), wgmma.Sources(), octets.Sources(), winograd.Sources()} {
 		h.Write([]byte(text))
 		h.Write([]byte{0})
 	}
@@ -154,6 +155,7 @@ func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) ([]
 	}
 	caps := opt.Caps(info)
 	arith := opt.arithmetic()
+	opt.storeOctets(p, caps)
 	exact := beforeNorms(p)
 	work := map[string]float64{}
 	var tasks []tune.Task
@@ -163,6 +165,9 @@ func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) ([]
 			continue
 		}
 		shape := tunedAs(ShapeOf(p, s))
+		if shape.Octets { // for which there is one family
+			continue
+		}
 		if arith.TF32 && exact[i] || opt.Algo != nil && opt.Algo(s.Name, shape) != nil {
 			continue
 		}

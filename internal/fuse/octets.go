@@ -4,13 +4,17 @@ import (
 	"slices"
 )
 
-// octetsMost is the most channels that a tensor of planes may have to be stored as octets too, for convolutions
-// that read them: more cost as much time to store again as the convolutions gain.
-const octetsMost = ChannelsInOctet
+// The most channels that a tensor of planes may have to be stored as octets too, for convolutions that read
+// them: more cost as much time to store again as the convolutions gain. That of the input lets all that follows be octets.
+const (
+	twinChannels  = ChannelsInOctet
+	inputChannels = 4 * ChannelsInOctet
+)
 
 // StoreOctets stores activations as octets (see package planar) where all steps that write and read them can do that.
 // It must not have been planned. Can reports whether there is a convolution of octets for a step, to octets or to planes. Convolutions that read a
-// tensor of few planes, as networks' inputs are, get it converted.
+// tensor of few planes, as networks' inputs are, get it converted. Where convolutions of octets would do less than half of the
+// work, everything stays planes.
 func (p *Program) StoreOctets(can func(step int, out bool) bool) {
 	o := &octets{p: p, can: can, is: make([]bool, len(p.Tensors)), conv: make([]bool, len(p.Steps)), twin: make([]bool, len(p.Tensors))}
 	o.begin()
@@ -20,7 +24,14 @@ func (p *Program) StoreOctets(can func(step int, out bool) bool) {
 			o.settle(i)
 		}
 	}
-	if !slices.Contains(o.conv, true) {
+	all, octets := int64(0), int64(0)
+	for i := range p.Steps {
+		n := p.FLOPs(&p.Steps[i], p.Tensors[p.Steps[i].Dst.Tensor].H)
+		if all += n; o.conv[i] {
+			octets += n
+		}
+	}
+	if octets == 0 || octets < all/2 {
 		return
 	}
 	for t, is := range o.is {
@@ -47,7 +58,11 @@ func (o *octets) begin() {
 	waits := p.waits() // planes might be needed again in another section, and kept for that
 	for t := range o.is {
 		o.is[t] = p.Tensors[t].Storage == Activation && t != p.Input && t != p.Output
-		o.twin[t] = !waits && p.Tensors[t].Storage == Activation && p.Tensors[t].C <= octetsMost
+		most := twinChannels
+		if t == p.Input {
+			most = inputChannels
+		}
+		o.twin[t] = !waits && p.Tensors[t].Storage == Activation && p.Tensors[t].C <= most
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]

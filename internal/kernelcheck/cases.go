@@ -21,6 +21,15 @@ type testCase struct {
 	// inexact says that an algorithm computes sums in another way than term by term in
 	// float32.
 	inexact bool
+	octets  bool // activations are octets; what cannot be is planes, convolved by the plain algorithm
+}
+
+// chosen is the algorithm for a convolution of the network.
+func (c *testCase) chosen(s conv.Shape) conv.Algo {
+	if c.octets && !s.Octets {
+		return conv.Simple{}
+	}
+	return c.algo
 }
 
 // operations are networks for what is no convolution. Their names are those of package
@@ -68,10 +77,11 @@ const (
 )
 
 // convolutions are networks for the convolutions of a model as a device would compute
-// them: one for each algorithm and side of kernel.
-func convolutions(m *model.Model, info *clrt.DeviceInfo, a conv.Arithmetic, matrix, warpgroup bool) ([]testCase, error) {
+// them: one for each algorithm and side of kernel. Units are the options that say what matrix units it has.
+func convolutions(m *model.Model, info *clrt.DeviceInfo, a conv.Arithmetic, units exec.Options) ([]testCase, error) {
 	h, w := m.Convention.PaddedSides(photoH, photoW)
-	job, err := exec.Prepare(m, h, w, info, exec.Options{Precision: a.Precision, TF32: a.TF32, Matrix: matrix, Warpgroup: warpgroup})
+	units.Precision, units.TF32 = a.Precision, a.TF32
+	job, err := exec.Prepare(m, h, w, info, units)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +94,9 @@ func convolutions(m *model.Model, info *clrt.DeviceInfo, a conv.Arithmetic, matr
 		}
 		shape := exec.ShapeOf(job.Program, s)
 		name := fmt.Sprintf("%s %dx%[2]d", job.Algo(i), shape.K)
+		if shape.Octets && !shape.OctetsOut {
+			name += " to planes"
+		}
 		if seen[name] {
 			continue
 		}
@@ -93,11 +106,14 @@ func convolutions(m *model.Model, info *clrt.DeviceInfo, a conv.Arithmetic, matr
 			return nil, err
 		}
 		g, err := convolution(shape)
+		if shape.Octets {
+			g, err = octetConvolution(shape)
+		}
 		if err != nil {
 			return nil, err
 		}
 		algo := spec.Algo("conv", shape)
-		all = append(all, testCase{kernel: name, arith: a, graph: g, h: smallH, w: smallW, algo: algo,
+		all = append(all, testCase{kernel: name, arith: a, graph: g, h: smallH, w: smallW, algo: algo, octets: shape.Octets,
 			inexact: algo.Name() != conv.Direct(conv.CapsOf(info)).Name() && algo.Name() != conv.Simple{}.Name()})
 	}
 	return all, nil

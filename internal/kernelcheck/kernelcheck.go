@@ -10,6 +10,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/conv/octets"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
 	"enhance/memplan"
@@ -68,6 +69,7 @@ type tester struct {
 	info              *clrt.DeviceInfo
 	ctx               *clrt.Context
 	matrix, warpgroup bool
+	octets            conv.Algo // of octets, nil if it has no units for that
 }
 
 // Run tests a device. The error says that the test could not be made; what is wrong with a
@@ -162,6 +164,9 @@ func open(d *clrt.Device) (*tester, error) {
 	if t.matrix, t.warpgroup, err = exec.ProbeUnits(c); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	if t.warpgroup {
+		t.octets = octets.Algo()
+	}
 	return t, nil
 }
 
@@ -175,13 +180,22 @@ func (t *tester) cases(m *model.Model) (all []testCase, err error) {
 			}
 			all = append(all, ops...)
 		}
-		convs, err := convolutions(m, t.info, a, t.matrix, t.warpgroup)
+		convs, err := convolutions(m, t.info, a, t.units())
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, convs...)
 	}
-	return all, nil
+	if t.octets == nil {
+		return all, nil
+	}
+	ops, err := octetOperations(t.octets)
+	return append(all, ops...), err
+}
+
+// units are the options that say what matrix units the device has.
+func (t *tester) units() exec.Options {
+	return exec.Options{Matrix: t.matrix, Warpgroup: t.warpgroup, Octets: t.octets != nil}
 }
 
 // definition is what is right, and how far float32 in plain loops is from it.
@@ -278,8 +292,9 @@ func (t *tester) run(ctx context.Context, c *testCase) Kernel {
 		k.Problem = err.Error()
 		return k
 	}
-	base := exec.Options{Precision: c.arith.Precision, TF32: c.arith.TF32, Matrix: t.matrix, Warpgroup: t.warpgroup, Poison: true,
-		Algo: func(string, conv.Shape) conv.Algo { return c.algo }}
+	base := t.units()
+	base.Precision, base.TF32, base.Poison, base.Octets = c.arith.Precision, c.arith.TF32, true, c.octets
+	base.Algo = func(_ string, s conv.Shape) conv.Algo { return c.chosen(s) }
 	plans := []struct {
 		name   string
 		change func(o *exec.Options) error

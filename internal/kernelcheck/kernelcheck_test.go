@@ -2,12 +2,15 @@ package kernelcheck
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/conv/octets"
 	"enhance/internal/convtest"
+	"enhance/internal/exec"
 	"enhance/internal/planar"
 	"enhance/model"
 )
@@ -96,6 +99,47 @@ func TestWrong(t *testing.T) {
 		}
 		if n := d.ctx.Live(); n != 0 {
 			t.Fatalf("%q: %d bytes are left", way, n)
+		}
+	}
+}
+
+// TestOctets: the networks of octets pass with the algorithm's instructions emulated.
+func TestOctets(t *testing.T) {
+	text, err := os.ReadFile("../../conv/octets/emulated_test.cl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check, err := open(convtest.Device(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer check.ctx.Close()
+	check.warpgroup, check.octets = true, convtest.Emulated(octets.Algo(), octets.Instructions(), string(text))
+	cases, err := octetOperations(check.octets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := octetConvolution(conv.Shape{K: 3, SrcC: []int{20}, OutC: 20, OctetsOut: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases = append(cases, testCase{kernel: "octets 3x3", arith: conv.Arithmetic{Precision: planar.FP16}, graph: g, h: smallH, w: smallW, algo: check.octets, octets: true, inexact: true})
+	if testing.Short() {
+		cases = cases[:1]
+	}
+	for i := range cases {
+		if k := check.run(context.Background(), &cases[i]); k.Problem != "" {
+			t.Errorf("%s: %s", k.Name, k.Problem)
+		}
+		m, _ := cases[i].network()
+		o := check.units()
+		o.Precision, o.Algo = planar.FP16, func(_ string, s conv.Shape) conv.Algo { return cases[i].chosen(s) }
+		job, err := exec.Prepare(m, cases[i].h, cases[i].w, check.info, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !job.Program.HasOctets() {
+			t.Errorf("%s: no octets", cases[i].kernel)
 		}
 	}
 }
