@@ -71,7 +71,7 @@ func runDevelop(c *call) error {
 func (o *order) makers() (makers, error) {
 	o.tellNotices(o.verbose)
 	o.compileApart()
-	o.set.Profiler = o.times.profiler
+	o.set.Profiler, o.set.Began = o.times.profiler, began
 	if s := o.server(); s != nil {
 		return s, nil
 	}
