@@ -52,7 +52,7 @@ func (u Units) Of(algo string) (peak float64, unit string) {
 		return u.TF32, "MMA tf32"
 	case strings.HasPrefix(algo, "mma"):
 		return u.MMA, "MMA fp16"
-	case strings.HasPrefix(algo, "wgmma"):
+	case strings.HasPrefix(algo, "wgmma"), strings.HasPrefix(algo, "octets"):
 		return u.Warpgroup, "wgmma fp16"
 	}
 	return u.FMA, "FMA"
