@@ -91,6 +91,12 @@ var windowFamilies = []family{
 
 // codesFamilies are those of convolutions of codes, which tuning leaves alone too.
 var codesFamilies = []family{
+	{why: "codes of 8 bits, on matrix units", choose: func(c conv.Caps, s conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
+		if !c.Matrix || !mma.SuitsCodes(s) {
+			return nil, nil
+		}
+		return mma.Codes(), nil
+	}},
 	{why: "codes of 8 bits", choose: func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
 		return conv.DirectCodes{}, nil
 	}},

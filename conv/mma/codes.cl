@@ -1,0 +1,290 @@
+// conv_mma_codes: convolution of codes of 8 bits on NVIDIA's matrix units by inline PTX
+// (mma.sync of signed weights and unsigned codes). Sums are of integers and exact.
+//
+// M is output channels, N pixels, K words of four source channels times taps. A work-group
+// makes 32 columns × TILE_H rows and 16·MT·WO outputs at a time, tiles times below each other;
+// each of its WO·WR warps makes ROWS rows of that and 16·MT outputs, with sums in registers.
+//
+// A register of a fragment of pixels is four channels of one column: a word of a line as it
+// lies in memory. Lane 4n+t needs the words of lines t and t+4 at column n. Column n of
+// fragment i is column 8(n/2) + 2i + n%2 of the tile, so that sums of a lane are of eight
+// neighbouring columns; and lines lie two words further in the banks than the one before, so that
+// the 32 lanes read 32 banks.
+//
+// A stage is WORDS lines of the source: rows of 32 columns and what the kernel takes beside them, by asynchronous
+// copies. The next stage, of the same tile or of the next, is copied while this one is
+// computed. With one stage (RESIDENT) weights are copied once a work-group, else with every stage.
+//
+// Rows of a fragment of weights are the outputs in another order: lane 4q+t has rows q and q+8 of
+// each fragment, and these are outputs 4q to 4q+3 of two fragments together, a whole word of codes, or
+// outputs 2q and 2q+1 of one that remains, which neighbours put together.
+//
+// Expects the prelude, instructions.cl, planar's codes.cl, common.cl and NAME; KS; MT, WO, WR, ROWS; WORDS, a multiple of
+// four; RESIDENT; TILES, at most how many tiles below each other; ACT; STORE (codes are stored, else samples). Weights:
+// see codespack.go.
+
+#define GROUP (32 * WO * WR)
+#define TILE_H (ROWS * WR)
+#define PATCH_H (TILE_H + KS - 1)
+#define LEFT ((KS / 2 + 1) / 2 * 2) // columns of the patch before the tile's, for copies of eight bytes
+#define ROW (32 + 2 * LEFT)
+#define LINE ((PATCH_H * ROW + 29) / 32 * 32 + 2)
+#define PATCH (WORDS * LINE)
+#define STEPS (WORDS / 8) // products of eight words; one of four may follow
+#define TAIL (WORDS % 8 / 4)
+#define TAP_WORDS (MT * (128 * STEPS + 64 * TAIL))
+#define STAGE_WORDS (KS * KS * WO * TAP_WORDS)
+#define PAIR_UNITS (ROW / 2)
+#define COPIED_ROWS (GROUP / PAIR_UNITS) // of a line, at a time
+
+// Starts copying stage s of tile n to a patch.
+#define COPY_PATCH(to, s, n) { \
+    if (lid < COPIED_ROWS * PAIR_UNITS) { \
+        const int unit_ = lid % PAIR_UNITS, last_ = min(WORDS, R_C(rs) - (s) * WORDS); \
+        for (int row_ = lid / PAIR_UNITS; row_ < PATCH_H; row_ += COPIED_ROWS) { \
+            const size_t at_ = row_at[(n) * TILE_H + row_]; \
+            __local uint *to_ = (to) + row_ * ROW + 2 * unit_; \
+            __global const uint *from_ = src + (at_ + (size_t)(uint)((s) * WORDS * R_PITCH(rs))) + (x0 - LEFT + 2 * unit_); \
+            if (ABSENT(at_)) { \
+                for (int line_ = 0; line_ < last_; line_++) *(__local uint2 *)(to_ + line_ * LINE) = (uint2)((uint)outside); \
+                continue; \
+            } \
+            _Pragma("unroll 4") for (int line_ = 0; line_ < last_; line_++, from_ += R_PITCH(rs)) \
+                COPY8(to_ + line_ * LINE, from_) \
+        } \
+    } }
+#ifdef PAD_ZERO
+#define NO_ROW (~(size_t)0)
+#define ABSENT(row) ((row) == NO_ROW)
+#else
+#define ABSENT(row) 0
+#endif
+
+#define COPY_WEIGHTS(to, s) { \
+    __global const uint *from_ = weights + ((size_t)get_group_id(0) * stages + (s)) * STAGE_WORDS; \
+    _Pragma("unroll 4") for (int i_ = lid; i_ < STAGE_WORDS / 4; i_ += GROUP) COPY16((to) + 4 * i_, from_ + 4 * i_) \
+    }
+
+// All products of a step of four or eight words: NA registers of weights and NB of pixels. Kernels of 3×3 load each
+// row of pixels once for the three rows that it counts for.
+#define WEIGHTS4(a, from) { const uint4 v_ = *(__local const uint4 *)(from); (a)[0] = v_.x; (a)[1] = v_.y; (a)[2] = v_.z; (a)[3] = v_.w; }
+#define WEIGHTS2(a, from) { const uint2 v_ = *(__local const uint2 *)(from); (a)[0] = v_.x; (a)[1] = v_.y; }
+#define PIXELS(b, NB, row, kx) \
+    _Pragma("unroll") for (int i_ = 0; i_ < 4; i_++) { \
+        (b)[i_][0] = line[(row) * ROW + (kx) + 2 * i_]; \
+        if (NB == 2) (b)[i_][NB - 1] = line[4 * LINE + (row) * ROW + (kx) + 2 * i_]; \
+    }
+#if KS == 3
+#define PRODUCTS(NA, NB, MMA) \
+    _Pragma("unroll") for (int kx = 0; kx < KS; kx++) { \
+        uint a[KS][MT][NA]; \
+        _Pragma("unroll") for (int ky = 0; ky < KS; ky++) \
+            _Pragma("unroll") for (int m = 0; m < MT; m++) WEIGHTS##NA(a[ky][m], taps + (ky * KS + kx) * (WO * TAP_WORDS) + m * (32 * NA)) \
+        _Pragma("unroll") for (int j = 0; j < ROWS + KS - 1; j++) { \
+            uint b[4][NB]; \
+            PIXELS(b, NB, j, kx) \
+            _Pragma("unroll") for (int ky = 0; ky < KS; ky++) \
+                if (j - ky >= 0 && j - ky < ROWS) \
+                    _Pragma("unroll") for (int i = 0; i < 4; i++) \
+                        _Pragma("unroll") for (int m = 0; m < MT; m++) MMA(acc[j - ky][i][m], a[ky][m], b[i]) \
+        } \
+    }
+#else
+#define PRODUCTS(NA, NB, MMA) \
+    _Pragma("unroll 1") for (int ky = 0; ky < KS; ky++) \
+        _Pragma("unroll") for (int kx = 0; kx < KS; kx++) { \
+            uint a[MT][NA]; \
+            _Pragma("unroll") for (int m = 0; m < MT; m++) WEIGHTS##NA(a[m], taps + (ky * KS + kx) * (WO * TAP_WORDS) + m * (32 * NA)) \
+            _Pragma("unroll") for (int r = 0; r < ROWS; r++) { \
+                uint b[4][NB]; \
+                PIXELS(b, NB, r + ky, kx) \
+                _Pragma("unroll") for (int i = 0; i < 4; i++) \
+                    _Pragma("unroll") for (int m = 0; m < MT; m++) MMA(acc[r][i][m], a[m], b[i]) \
+            } \
+        }
+#endif
+
+// The output whose sums row q + 8e of fragment m has.
+#define OUTPUT(m, e) (k0 + ((m) < MT / 2 * 2 ? (m) / 2 * 32 + 4 * quad + (m) % 2 * 2 : 16 * (m) + 2 * quad) + (e))
+// The sums of column c (of eight), output e (of two) of fragment m.
+#define SUM_OF(c, m, e) acc[r][(c) / 2][m][2 * (e) + (c) % 2]
+
+// Values of output k: v[0] to v[7].
+#define VALUES(m, e, k) { \
+    const float factor_ = factor[k], bias_ = bias[k], slope_ = SLOPE_OF(slope, (__global const float *)weights, min(k, outs - 1)); \
+    _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) v[c_] = fma((float)SUM_OF(c_, m, e), factor_, bias_); \
+    if (RES_FIRST) RESIDUAL(k) \
+    _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) v[c_] = activate(v[c_], ACT, slope_); \
+    if (!RES_FIRST) RESIDUAL(k) \
+    }
+#define RESIDUAL(k) \
+    if (res && there && (k) < outs) { \
+        __global const data_t *from_ = res + res_at + (size_t)(k) * R_PITCH(rres); \
+        if (inside) mma_add8(v, from_); \
+        else { \
+            _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) if (x + c_ < w) v[c_] += LD1(from_, c_); \
+        } \
+    }
+
+// Puts their codes into byte b of q[0] to q[7]. Bounds are integers, so that codes may be held to them before
+// they are rounded; halves go to the even integer.
+#define CODES_OF(b) \
+    _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) { \
+        const uint code_ = as_uint(fmin(fmax(v[c_] * inverse, -zero), 255.0f - zero) + 12582912.0f) + (uint)(int)zero; \
+        if ((b) == 0) q[c_] = code_; /* whose other bytes are overwritten or left out */ \
+        else INSERT(q[c_], code_, b) \
+    }
+
+// Stores four words of line g from column x + c on. Bytes of channels beyond the last are of zero.
+#define PUT_WORDS(q, g, c) { \
+    __global uint *to_ = dst + at + (size_t)(g) * R_PITCH(rdst) + (c); \
+    const uint zeros_ = (uint)zero * 0x1010101u, beyond_ = 4 * (g) + 3 < outs ? 0u : ~0u << (8 * (outs - 4 * (g))); \
+    _Pragma("unroll") for (int i_ = 0; i_ < 4; i_++) (q)[i_] = (q)[i_] & ~beyond_ | zeros_ & beyond_; \
+    if (inside) *(__global uint4 *)to_ = (uint4)((q)[0], (q)[1], (q)[2], (q)[3]); \
+    else \
+        for (int i_ = 0; i_ < 4; i_++) \
+            if (x + (c) + i_ < w) codes_put(to_ - x - (c), x + (c) + i_, w, (q)[i_], zeros_); \
+    }
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void NAME(__global const uint *restrict src, ring_t rs, __global const uint *restrict weights, int stages, int first_at, int factors_at, int bias_at, int outside,
+          __global const data_t *restrict res, ring_t rres,
+#if STORE
+          __global uint *restrict dst,
+#else
+          __global data_t *restrict dst,
+#endif
+          ring_t rdst, int outs, int y0, int y1, int tiles, float slope, float inverse, float zero) {
+    SHARED(patches, 2 * PATCH + (2 - RESIDENT) * STAGE_WORDS)
+    __local uint *const ring = patches + 2 * PATCH;
+    __local size_t row_at[TILES * TILE_H + KS - 1];
+    EXCHANGE
+    const int lid = get_local_id(0), lane = lid & 31, quad = lane / 4, t = lane % 4;
+    const int wr = lid / 32 % WR, wo = lid / 32 / WR;
+    const int x0 = get_group_id(1) * 32, w = R_W(rdst), h = R_H(rdst);
+    int top = y0 + (int)get_group_id(2) * tiles * TILE_H;
+    const int stop = min(y1, top + tiles * TILE_H), total = (stop - top + TILE_H - 1) / TILE_H * stages;
+    const int k0 = ((int)get_group_id(0) * WO + wo) * (16 * MT);
+    __global const int *first = (__global const int *)weights + first_at;
+    __global const float *factor = (__global const float *)weights + factors_at, *bias = (__global const float *)weights + bias_at;
+
+    for (int i = lid; i < stop - top + TILE_H + KS - 1 && i < TILES * TILE_H + KS - 1; i += GROUP) {
+        const int y = top + i - KS / 2;
+        row_at[i] = codes_row(rs, pad_index(min(y, h - 1 + KS / 2), h));
+#ifdef PAD_ZERO
+        if (OUTSIDE(y, h)) row_at[i] = NO_ROW;
+#endif
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    COPY_PATCH(patches, 0, 0)
+    COPY_WEIGHTS(ring, 0)
+    COMMIT
+
+    int acc[ROWS][4][MT][4];
+    int tile = 0, stage = 0;
+#pragma unroll 1
+    for (int n = 0; n < total; n++) {
+        const int following = stage + 1 == stages ? 0 : stage + 1;
+        WAIT_ALL_BUT(0)
+        barrier(CLK_LOCAL_MEM_FENCE); // this stage has come, and all are done with the one before
+        if (n + 1 < total) {
+            COPY_PATCH(patches + (n + 1) % 2 * PATCH, following, tile + (following == 0 ? 1 : 0))
+            if (!RESIDENT) COPY_WEIGHTS(ring + (n + 1) % 2 * STAGE_WORDS, following)
+        }
+        COMMIT
+        if (stage == 0) {
+#pragma unroll
+            for (int m = 0; m < MT; m++)
+#pragma unroll
+                for (int e = 0; e < 2; e++) {
+                    const int s = first[OUTPUT(m, e)];
+#pragma unroll
+                    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                        for (int i = 0; i < 4; i++) acc[r][i][m][2 * e] = acc[r][i][m][2 * e + 1] = s;
+                }
+        }
+        __local const uint *line = patches + n % 2 * PATCH + t * LINE + wr * ROWS * ROW + 8 * (quad / 2) + quad % 2 + LEFT - KS / 2;
+        __local const uint *taps = ring + (RESIDENT ? 0 : n % 2 * STAGE_WORDS) + wo * TAP_WORDS + lane * 4;
+#if STEPS
+#pragma unroll 1
+        for (int step = 0; step < STEPS; step++) {
+            PRODUCTS(4, 2, MMA_S8)
+            line += 8 * LINE;
+            taps += MT * 128;
+        }
+#endif
+#if TAIL
+        taps -= lane * 2;
+        PRODUCTS(2, 1, MMA_S8_HALF)
+#endif
+        stage = following;
+        if (stage == 0) {
+            const int x = x0 + 8 * t;
+            const bool inside = x > RIM && x + 7 < w - 1 - RIM;
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                const int y = top + wr * ROWS + r;
+                const bool there = y < y1;
+                const size_t res_at = res && there ? ring_row(rres, y) + x : 0;
+                float v[8];
+#if STORE
+                const size_t at = there ? codes_row(rdst, y) + x : 0;
+                uint q[8];
+#pragma unroll
+                for (int p = 0; p < MT / 2; p++) {
+                    const int g = k0 / 4 + 8 * p + quad;
+#pragma unroll
+                    for (int b = 0; b < 4; b++) {
+                        VALUES(2 * p + b / 2, b % 2, 4 * g + b)
+                        CODES_OF(b)
+                    }
+                    if (there && g < R_C(rdst)) {
+                        PUT_WORDS(q, g, 0)
+                        PUT_WORDS(q + 4, g, 4)
+                    }
+                }
+#if MT % 2
+                const int odd = quad % 2, g = k0 / 4 + 4 * (MT - 1) + quad / 2;
+#pragma unroll
+                for (int e = 0; e < 2; e++) {
+                    VALUES(MT - 1, e, 4 * g + 2 * odd + e)
+                    CODES_OF(e)
+                }
+                uint sent[2], word[4];
+#pragma unroll
+                for (int i = 0; i < 2; i++) {
+                    sent[i] = odd ? q[2 * i] & 0xffffu | q[2 * i + 1] << 16 : q[4 + 2 * i] & 0xffffu | q[5 + 2 * i] << 16;
+                    FROM_NEIGHBOUR(sent[i])
+                }
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    const uint other = sent[i / 2] >> (16 * (i % 2)) & 0xffffu;
+                    word[i] = odd ? other | q[4 + i] << 16 : q[i] & 0xffffu | other << 16;
+                }
+                if (there && g < R_C(rdst)) PUT_WORDS(word, g, 4 * odd)
+#endif
+#else
+                const size_t at = there ? ring_row(rdst, y) + x : 0;
+#pragma unroll
+                for (int m = 0; m < MT; m++)
+#pragma unroll
+                    for (int e = 0; e < 2; e++) {
+                        const int k = OUTPUT(m, e);
+                        VALUES(m, e, k)
+                        if (!there || k >= outs) continue;
+                        __global data_t *to = dst + at + (size_t)k * R_PITCH(rdst);
+                        if (inside) mma_store8(to, v);
+                        else {
+#pragma unroll
+                            for (int c = 0; c < 8; c++)
+                                if (x + c < w) mma_put(to, x, c, w, v[c]);
+                        }
+                    }
+#endif
+            }
+            top += TILE_H;
+            tile++;
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package mma
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"enhance/conv"
+	"enhance/internal/convtest"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
+	"enhance/model"
+)
+
+// codesTrials are variants and shapes that between them have every form of the kernel: whole and lone m-tiles, several groups
+// of outputs, one stage and more, stages with and without a step of four words, tiles below each other.
+var codesTrials = []struct {
+	v     codesVariant
+	shape conv.Shape
+}{
+	{codesVariant{mt: 3, wo: 1, wr: 2, rows: 1, words: 12, tiles: 3}, conv.Shape{K: 3, SrcC: []int{45}, OutC: 42, H: 11, W: 37, Store: true}},
+	{codesVariant{mt: 2, wo: 2, wr: 1, rows: 2, words: 8, tiles: 2}, conv.Shape{K: 3, SrcC: []int{40}, OutC: 70, H: 7, W: 41, Act: fuse.LeakyReLU}},
+	{codesVariant{mt: 1, wo: 1, wr: 2, rows: 2, words: 4, tiles: 1}, conv.Shape{K: 5, SrcC: []int{20}, OutC: 13, H: 9, W: 70, Store: true}},
+	{codesVariant{mt: 1, wo: 3, wr: 1, rows: 1, words: 16, tiles: 4}, conv.Shape{K: 1, SrcC: []int{64}, OutC: 48, H: 6, W: 33, Act: fuse.LeakyReLU, Store: true}},
+}
+
+// TestEmulatedCodes holds everything but the order of copies and loads to the definition.
+func TestEmulatedCodes(t *testing.T) {
+	dev := convtest.Device(t)
+	for i, c := range codesTrials {
+		if testing.Short() && i >= 2 {
+			break
+		}
+		c.shape.Codes = true
+		convtest.RunCodes(t, convtest.CodesConfig{Algo: convtest.Emulated(codesAlgo{&c.v}, instructionsCL, emulatedCL), Device: dev, Caps: capsOf(dev),
+			Precision: planar.Precision(i % 2), Pad: model.PadMode(i % 3), Draw: func(*rand.Rand) conv.Shape { return c.shape }, Cases: 2})
+	}
+}
+
+// TestCodes holds the kernels that shapes choose, and others, to the definition.
+func TestCodes(t *testing.T) {
+	dev := convtest.Units(t, Probe)
+	for pad := range model.PadMode(3) {
+		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
+			convtest.RunCodes(t, convtest.CodesConfig{Algo: Codes(), Device: dev, Caps: capsOf(dev), Precision: p, Pad: pad, Draw: convtest.AnyCodes, Cases: convtest.Cases(10)})
+		}
+	}
+	for i, c := range codesTrials {
+		c.shape.Codes = true
+		convtest.RunCodes(t, convtest.CodesConfig{Algo: codesAlgo{&c.v}, Device: dev, Caps: capsOf(dev), Precision: planar.Precision(i % 2), Pad: model.PadMode(i % 3),
+			Draw: func(*rand.Rand) conv.Shape { return c.shape }, Cases: 4})
+	}
+}
