@@ -41,7 +41,7 @@ func TestCodes(t *testing.T) {
 	dev := convtest.Units(t, Probe)
 	for pad := range model.PadMode(3) {
 		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-			convtest.RunCodes(t, convtest.CodesConfig{Algo: Codes(), Device: dev, Caps: capsOf(dev), Precision: p, Pad: pad, Draw: convtest.AnyCodes, Cases: convtest.Cases(10)})
+			convtest.RunCodes(t, convtest.CodesConfig{Algo: Codes(), Device: dev, Caps: capsOf(dev), Precision: p, Pad: pad, Draw: convtest.AnyCodes, Cases: convtest.Cases(5)})
 		}
 	}
 	for i, c := range codesTrials {
