@@ -32,7 +32,7 @@ func TestEmulatedCodes(t *testing.T) {
 		}
 		c.shape.Codes = true
 		convtest.RunCodes(t, convtest.CodesConfig{Algo: convtest.Emulated(codesAlgo{&c.v}, instructionsCL, emulatedCL), Device: dev, Caps: capsOf(dev),
-			Precision: planar.Precision(i % 2), Pad: model.PadMode(i % 3), Draw: func(*rand.Rand) conv.Shape { return c.shape }, Cases: 2})
+			Precision: planar.Precision(i % 2), Pad: model.PadMode(i % 3), ResFirst: i == 3, Draw: func(*rand.Rand) conv.Shape { return c.shape }, Cases: 2})
 	}
 }
 
@@ -46,7 +46,7 @@ func TestCodes(t *testing.T) {
 	}
 	for i, c := range codesTrials {
 		c.shape.Codes = true
-		convtest.RunCodes(t, convtest.CodesConfig{Algo: codesAlgo{&c.v}, Device: dev, Caps: capsOf(dev), Precision: planar.Precision(i % 2), Pad: model.PadMode(i % 3),
+		convtest.RunCodes(t, convtest.CodesConfig{Algo: codesAlgo{&c.v}, Device: dev, Caps: capsOf(dev), Precision: planar.Precision(i % 2), Pad: model.PadMode(i % 3), ResFirst: i == 1,
 			Draw: func(*rand.Rand) conv.Shape { return c.shape }, Cases: 4})
 	}
 }

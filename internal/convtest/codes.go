@@ -21,6 +21,7 @@ type CodesConfig struct {
 	Caps      *conv.Caps
 	Precision planar.Precision // of samples: residuals, and what is stored unless that is codes
 	Pad       model.PadMode
+	ResFirst  bool // residuals are added before the activation
 	Draw      func(rng *rand.Rand) conv.Shape
 	Cases     int
 }
@@ -30,7 +31,7 @@ type CodesConfig struct {
 // nothing else.
 func RunCodes(t *testing.T, c CodesConfig) {
 	b := Open(t, c.Device, c.Precision, 1)
-	b.Pad = c.Pad
+	b.Pad, b.ResFirst = c.Pad, c.ResFirst
 	var trials []*codesTrial
 	var kernels []conv.Kernel
 	for i := range c.Cases {
@@ -75,7 +76,7 @@ func newCodesTrial(b *Bench, c CodesConfig, seed uint64) *codesTrial {
 	rng := rand.New(rand.NewPCG(seed, 12))
 	k := &codesTrial{Bench: b, shape: c.Draw(rng), slope: float32(rng.IntN(3)) / 8, weights: &conv.IntegerWeights{Zero: rng.IntN(256)}}
 	s := &k.shape
-	s.Pad = c.Pad
+	s.Pad, s.ResFirst = c.Pad, c.ResFirst
 	var err error
 	if k.impl, err = c.Algo.New(*c.Caps, *s, c.Precision); err != nil {
 		b.Fatalf("seed %d: %s: %v", seed, k, err)
@@ -124,10 +125,13 @@ func (k *codesTrial) define() {
 			}
 		}
 		v := model.FMA(float32(sum), k.weights.Factors[o], k.weights.Bias[o])
+		if s.ResFirst && k.res != nil {
+			v += k.res.V[i]
+		}
 		if s.Act == fuse.LeakyReLU && v < 0 {
 			v *= k.slope
 		}
-		if k.res != nil {
+		if !s.ResFirst && k.res != nil {
 			v += k.res.V[i]
 		}
 		if k.want[i] = k.Round(v); s.Store {
