@@ -76,7 +76,15 @@ func chooseCodes(c conv.Caps, s conv.Shape) codesVariant {
 		v.mt, v.wo = 2, 2
 	}
 	lines := planar.Words(s.InC())
-	for v.words = 16; v.words > 4 && v.localBytes(s.K, s.InC()) > codesLocal; v.words -= 4 {
+	for v.words = 16; v.localBytes(s.K, s.InC()) > codesLocal; {
+		switch { // large kernels have many weights
+		case v.words > 4:
+			v.words -= 4
+		case v.wo > 1:
+			v.wo--
+		default:
+			v.mt--
+		}
 	}
 	v.words = ceilDiv(ceilDiv(lines, ceilDiv(lines, v.words)), 4) * 4
 	groups := ceilDiv(s.W, tileW) * ceilDiv(s.H, v.tileH()) * ceilDiv(s.OutC, v.outputs())

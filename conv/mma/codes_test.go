@@ -50,3 +50,66 @@ func TestCodes(t *testing.T) {
 			Draw: func(*rand.Rand) conv.Shape { return c.shape }, Cases: 4})
 	}
 }
+
+// TestChooseCodes checks that every shape has a variant that local memory holds, that covers all outputs and channels, and whose
+// weights have places of their own in what is packed.
+func TestChooseCodes(t *testing.T) {
+	caps := conv.Caps{MaxWorkGroup: 1024, Matrix: true, Cores: 132}
+	for k := 1; k <= 9; k += 2 {
+		for _, outs := range []int{1, 3, 12, 24, 40, 48, 64, 70, 96, 128, 200, 600} {
+			for _, channels := range []int{1, 4, 8, 20, 24, 48, 64, 65, 96, 128, 300} {
+				s := conv.Shape{K: k, SrcC: []int{channels}, OutC: outs, H: 1504, W: 2000, Codes: true, Store: true}
+				made, err := Codes().New(caps, s, planar.FP16)
+				if err != nil {
+					t.Fatal(err)
+				}
+				m := made.(*codesImpl)
+				if m.outputs() < outs || m.stages()*m.variant.words*fuse.CodesInWord < channels {
+					t.Fatalf("%v: %v does not cover the shape", s, m.variant)
+				}
+				if outs*channels > 100*100 {
+					continue
+				}
+				seen := make([]bool, m.firstAt())
+				for o := range outs {
+					for word := range planar.Words(channels) {
+						for tap := range k * k {
+							at := m.wordOf(o, word, tap)
+							if seen[at] {
+								t.Fatalf("%v: %v: two weights are packed into word %d", s, m.variant, at)
+							}
+							seen[at] = true
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestCodesRefuse says what the algorithm does not take.
+func TestCodesRefuse(t *testing.T) {
+	caps := conv.Caps{MaxWorkGroup: 1024, Matrix: true}
+	good := conv.Shape{K: 3, SrcC: []int{16}, OutC: 16, H: 8, W: 8, Codes: true}
+	for _, c := range []struct {
+		name   string
+		change func(*conv.Caps, *conv.Shape)
+	}{
+		{"no matrix units", func(c *conv.Caps, _ *conv.Shape) { c.Matrix = false }},
+		{"samples", func(_ *conv.Caps, s *conv.Shape) { s.Codes = false }},
+		{"two sources", func(_ *conv.Caps, s *conv.Shape) { s.SrcC = []int{8, 8} }},
+		{"even kernel", func(_ *conv.Caps, s *conv.Shape) { s.K = 4 }},
+		{"large kernel", func(_ *conv.Caps, s *conv.Shape) { s.K = 11 }},
+		{"narrow plane", func(_ *conv.Caps, s *conv.Shape) { s.W = 4 }},
+		{"small groups", func(c *conv.Caps, _ *conv.Shape) { c.MaxWorkGroup = 64 }},
+	} {
+		caps, s := caps, good
+		c.change(&caps, &s)
+		if _, err := Codes().New(caps, s, planar.FP16); err == nil {
+			t.Errorf("%s: not refused", c.name)
+		}
+	}
+	if _, err := Codes().New(caps, good, planar.FP16); err != nil {
+		t.Error(err)
+	}
+}
