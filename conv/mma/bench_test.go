@@ -63,13 +63,13 @@ var codesShapes = [][7]int{{48, 1504, 2000, 3, 48, 1, 0}, {48, 1504, 2000, 3, 48
 	{64, 752, 1000, 3, 64, 1, 0}, {64, 752, 1000, 3, 64, 0, 1}, {48, 752, 1000, 3, 48, 1, 0}, {96, 376, 500, 3, 96, 1, 0}, {128, 188, 250, 3, 128, 1, 0}, {64, 752, 1000, 1, 48, 0, 0}}
 
 // BenchmarkCodesShapes times convolutions of codes by events of the device. ENHANCE_MMA_CODES names variants to try beside the
-// one chosen: "mt,wo,wr,rows,words,tiles" separated by blanks.
+// one chosen: "mt,wo,wr,rows,words,tiles,reuse" separated by blanks.
 func BenchmarkCodesShapes(b *testing.B) {
 	dev := convtest.Units(b, Probe)
 	var tried []codesVariant
 	for _, text := range strings.Fields(os.Getenv("ENHANCE_MMA_CODES")) {
 		var v codesVariant
-		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d %d %d", &v.mt, &v.wo, &v.wr, &v.rows, &v.words, &v.tiles); err != nil {
+		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d %d %d %d", &v.mt, &v.wo, &v.wr, &v.rows, &v.words, &v.tiles, &v.reuse); err != nil {
 			b.Fatalf("ENHANCE_MMA_CODES: %q: %v", text, err)
 		}
 		tried = append(tried, v)

@@ -20,7 +20,7 @@
 // outputs 2q and 2q+1 of one that remains, which neighbours put together.
 //
 // Expects the prelude, instructions.cl, planar's codes.cl, common.cl and NAME; KS; MT, WO, WR, ROWS; WORDS, a multiple of
-// four; RESIDENT; TILES, at most how many tiles below each other; ACT; STORE (codes are stored, else samples). Weights:
+// four; RESIDENT; REUSE; TILES, at most how many tiles below each other; ACT; STORE (codes are stored, else samples). Weights:
 // see codespack.go.
 
 #define GROUP (32 * WO * WR)
@@ -34,6 +34,7 @@
 #define TAIL (WORDS % 8 / 4)
 #define TAP_WORDS (MT * (128 * STEPS + 64 * TAIL))
 #define STAGE_WORDS (KS * KS * WO * TAP_WORDS)
+#define OUTPUTS (16 * MT * WO)
 #define PAIR_UNITS (ROW / 2)
 #define COPIED_ROWS (GROUP / PAIR_UNITS) // of a line, at a time
 
@@ -65,8 +66,8 @@
     _Pragma("unroll 4") for (int i_ = lid; i_ < STAGE_WORDS / 4; i_ += GROUP) COPY16((to) + 4 * i_, from_ + 4 * i_) \
     }
 
-// All products of a step of four or eight words: NA registers of weights and NB of pixels. Kernels of 3×3 load each
-// row of pixels once for the three rows that it counts for.
+// All products of a step of four or eight words: NA registers of weights and NB of pixels. With REUSE a
+// row of pixels is loaded once for all rows of the kernel, whose weights take more registers.
 #define WEIGHTS4(a, from) { const uint4 v_ = *(__local const uint4 *)(from); (a)[0] = v_.x; (a)[1] = v_.y; (a)[2] = v_.z; (a)[3] = v_.w; }
 #define WEIGHTS2(a, from) { const uint2 v_ = *(__local const uint2 *)(from); (a)[0] = v_.x; (a)[1] = v_.y; }
 #define PIXELS(b, NB, row, kx) \
@@ -74,7 +75,7 @@
         (b)[i_][0] = line[(row) * ROW + (kx) + 2 * i_]; \
         if (NB == 2) (b)[i_][NB - 1] = line[4 * LINE + (row) * ROW + (kx) + 2 * i_]; \
     }
-#if KS == 3
+#if REUSE
 #define PRODUCTS(NA, NB, MMA) \
     _Pragma("unroll") for (int kx = 0; kx < KS; kx++) { \
         uint a[KS][MT][NA]; \
@@ -104,18 +105,18 @@
         }
 #endif
 
-// The output whose sums row q + 8e of fragment m has.
-#define OUTPUT(m, e) (k0 + ((m) < MT / 2 * 2 ? (m) / 2 * 32 + 4 * quad + (m) % 2 * 2 : 16 * (m) + 2 * quad) + (e))
+// The output, among those of the work-group, whose sums row q + 8e of fragment m has.
+#define OUTPUT(m, e) (wo * (16 * MT) + ((m) < MT / 2 * 2 ? (m) / 2 * 32 + 4 * quad + (m) % 2 * 2 : 16 * (m) + 2 * quad) + (e))
 // The sums of column c (of eight), output e (of two) of fragment m.
 #define SUM_OF(c, m, e) acc[r][(c) / 2][m][2 * (e) + (c) % 2]
 
-// Values of output k: v[0] to v[7].
-#define VALUES(m, e, k) { \
-    const float factor_ = factor[k], bias_ = bias[k], slope_ = SLOPE_OF(slope, (__global const float *)weights, min(k, outs - 1)); \
+// Values of output o: v[0] to v[7].
+#define VALUES(m, e, o) { \
+    const float factor_ = table[OUTPUTS + (o)], bias_ = table[2 * OUTPUTS + (o)], slope_ = SLOPE_OF(slope, (__global const float *)weights, min(k0 + (o), outs - 1)); \
     _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) v[c_] = fma((float)SUM_OF(c_, m, e), factor_, bias_); \
-    if (RES_FIRST) RESIDUAL(k) \
+    if (RES_FIRST) RESIDUAL(k0 + (o)) \
     _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) v[c_] = activate(v[c_], ACT, slope_); \
-    if (!RES_FIRST) RESIDUAL(k) \
+    if (!RES_FIRST) RESIDUAL(k0 + (o)) \
     }
 #define RESIDUAL(k) \
     if (res && there && (k) < outs) { \
@@ -126,13 +127,16 @@
         } \
     }
 
-// Puts their codes into byte b of q[0] to q[7]. Bounds are integers, so that codes may be held to them before
-// they are rounded; halves go to the even integer.
-#define CODES_OF(b) \
-    _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) { \
-        const uint code_ = as_uint(fmin(fmax(v[c_] * inverse, -zero), 255.0f - zero) + 12582912.0f) + (uint)(int)zero; \
-        if ((b) == 0) q[c_] = code_; /* whose other bytes are overwritten or left out */ \
-        else INSERT(q[c_], code_, b) \
+// The code of value v, which may be more than 255. The bits of a float of 1.5·2^23 and more grow with it by one
+// for each integer, and rounding to it takes halves to the even one.
+#define CODE(v) (as_int(fmax((v) * inverse, -zero) + 12582912.0f) + code_shift)
+// Puts the codes of the outputs of fragment m below what q[0] to q[7] have in their low halves.
+#define CODES_OF(m) { \
+    int even_[8]; \
+    VALUES(m, 0, OUTPUT(m, 0)) \
+    _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) even_[c_] = CODE(v[c_]); \
+    VALUES(m, 1, OUTPUT(m, 1)) \
+    _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) BELOW(q[c_], even_[c_], CODE(v[c_])) \
     }
 
 // Stores four words of line g from column x + c on. Bytes of channels beyond the last are of zero.
@@ -164,9 +168,8 @@ void NAME(__global const uint *restrict src, ring_t rs, __global const uint *res
     const int x0 = get_group_id(1) * 32, w = R_W(rdst), h = R_H(rdst);
     int top = y0 + (int)get_group_id(2) * tiles * TILE_H;
     const int stop = min(y1, top + tiles * TILE_H), total = (stop - top + TILE_H - 1) / TILE_H * stages;
-    const int k0 = ((int)get_group_id(0) * WO + wo) * (16 * MT);
-    __global const int *first = (__global const int *)weights + first_at;
-    __global const float *factor = (__global const float *)weights + factors_at, *bias = (__global const float *)weights + bias_at;
+    const int k0 = (int)get_group_id(0) * OUTPUTS, code_shift = (int)zero - 0x4b400000;
+    __local float table[3 * OUTPUTS]; // first sums, factors, biases
 
     for (int i = lid; i < stop - top + TILE_H + KS - 1 && i < TILES * TILE_H + KS - 1; i += GROUP) {
         const int y = top + i - KS / 2;
@@ -175,6 +178,8 @@ void NAME(__global const uint *restrict src, ring_t rs, __global const uint *res
         if (OUTSIDE(y, h)) row_at[i] = NO_ROW;
 #endif
     }
+    for (int i = lid; i < 3 * OUTPUTS; i += GROUP)
+        table[i] = ((__global const float *)weights)[(i < OUTPUTS ? first_at : i < 2 * OUTPUTS ? factors_at : bias_at) + k0 + i % OUTPUTS];
     barrier(CLK_LOCAL_MEM_FENCE);
     COPY_PATCH(patches, 0, 0)
     COPY_WEIGHTS(ring, 0)
@@ -197,7 +202,7 @@ void NAME(__global const uint *restrict src, ring_t rs, __global const uint *res
             for (int m = 0; m < MT; m++)
 #pragma unroll
                 for (int e = 0; e < 2; e++) {
-                    const int s = first[OUTPUT(m, e)];
+                    const int s = as_int(table[OUTPUT(m, e)]);
 #pragma unroll
                     for (int r = 0; r < ROWS; r++)
 #pragma unroll
@@ -233,34 +238,31 @@ void NAME(__global const uint *restrict src, ring_t rs, __global const uint *res
                 uint q[8];
 #pragma unroll
                 for (int p = 0; p < MT / 2; p++) {
-                    const int g = k0 / 4 + 8 * p + quad;
+                    const int g = (k0 + OUTPUT(2 * p, 0)) / 4;
 #pragma unroll
-                    for (int b = 0; b < 4; b++) {
-                        VALUES(2 * p + b / 2, b % 2, 4 * g + b)
-                        CODES_OF(b)
-                    }
+                    for (int c = 0; c < 8; c++) q[c] = 0;
+                    CODES_OF(2 * p + 1)
+                    CODES_OF(2 * p)
                     if (there && g < R_C(rdst)) {
                         PUT_WORDS(q, g, 0)
                         PUT_WORDS(q + 4, g, 4)
                     }
                 }
 #if MT % 2
-                const int odd = quad % 2, g = k0 / 4 + 4 * (MT - 1) + quad / 2;
+                const int odd = quad % 2, g = (k0 + OUTPUT(MT - 1, 0)) / 4;
 #pragma unroll
-                for (int e = 0; e < 2; e++) {
-                    VALUES(MT - 1, e, 4 * g + 2 * odd + e)
-                    CODES_OF(e)
-                }
+                for (int c = 0; c < 8; c++) q[c] = 0;
+                CODES_OF(MT - 1)
                 uint sent[2], word[4];
 #pragma unroll
                 for (int i = 0; i < 2; i++) {
-                    sent[i] = odd ? q[2 * i] & 0xffffu | q[2 * i + 1] << 16 : q[4 + 2 * i] & 0xffffu | q[5 + 2 * i] << 16;
+                    sent[i] = odd ? q[2 * i] | q[2 * i + 1] << 16 : q[4 + 2 * i] | q[5 + 2 * i] << 16;
                     FROM_NEIGHBOUR(sent[i])
                 }
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
                     const uint other = sent[i / 2] >> (16 * (i % 2)) & 0xffffu;
-                    word[i] = odd ? other | q[4 + i] << 16 : q[i] & 0xffffu | other << 16;
+                    word[i] = odd ? other | q[4 + i] << 16 : q[i] | other << 16;
                 }
                 if (there && g < R_C(rdst)) PUT_WORDS(word, g, 4 * odd)
 #endif
@@ -270,8 +272,8 @@ void NAME(__global const uint *restrict src, ring_t rs, __global const uint *res
                 for (int m = 0; m < MT; m++)
 #pragma unroll
                     for (int e = 0; e < 2; e++) {
-                        const int k = OUTPUT(m, e);
-                        VALUES(m, e, k)
+                        const int k = k0 + OUTPUT(m, e);
+                        VALUES(m, e, OUTPUT(m, e))
                         if (!there || k >= outs) continue;
                         __global data_t *to = dst + at + (size_t)k * R_PITCH(rdst);
                         if (inside) mma_store8(to, v);

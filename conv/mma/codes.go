@@ -32,6 +32,7 @@ type codesVariant struct {
 	rows  int // rows per warp
 	words int // lines of the source in a stage
 	tiles int // tiles of a work-group, at most maxTiles
+	reuse int // 1 if a row of pixels is loaded once for all rows of the kernel
 }
 
 // maxTiles is how many tiles below each other the kernel's table of rows has room for.
@@ -42,7 +43,7 @@ const maxTiles = 8
 const codesLocal = 96 << 10
 
 func (v codesVariant) String() string {
-	return fmt.Sprintf("m%dx%d-r%dx%d-w%d-t%d", v.mt, v.wo, v.rows, v.wr, v.words, v.tiles)
+	return fmt.Sprintf("m%dx%d-r%dx%d-w%d-t%d-u%d", v.mt, v.wo, v.rows, v.wr, v.words, v.tiles, v.reuse)
 }
 
 func (v codesVariant) group() int   { return 32 * v.wo * v.wr }
@@ -62,13 +63,16 @@ func (v codesVariant) stageWords(k int) int { return k * k * v.wo * v.tapWords()
 func (v codesVariant) localBytes(k, channels int) int {
 	left := (k/2 + 1) / 2 * 2
 	line := ((v.tileH()+k-1)*(32+2*left)+29)/32*32 + 2
-	return 4*(2*v.words*line+min(v.stages(channels), 2)*v.stageWords(k)) + 8*(maxTiles*v.tileH()+k-1)
+	return 4*(2*v.words*line+min(v.stages(channels), 2)*v.stageWords(k)) + 8*(maxTiles*v.tileH()+k-1) + 12*v.outputs()
 }
 
 // chooseCodes gives the variant for a shape: as many lines in a stage as local memory holds, up to 16, and
 // stages of one size.
 func chooseCodes(c conv.Caps, s conv.Shape) codesVariant {
 	v := codesVariant{mt: min(ceilDiv(s.OutC, 16), 3), wo: 1, wr: 4, rows: 2, tiles: 1}
+	if s.K == 3 {
+		v.reuse = 1
+	}
 	switch fragments := ceilDiv(s.OutC, 16); {
 	case fragments == 5 || fragments == 6:
 		v.wo = 2
@@ -145,7 +149,7 @@ func (m *codesImpl) name() string {
 	if m.shape.Store {
 		store = "_store"
 	}
-	return fmt.Sprintf("conv_mma_codes_k%d_m%dx%d_r%dx%d_w%d_%d_act%d%s", m.shape.K, v.mt, v.wo, v.rows, v.wr, v.words, m.resident(), m.shape.Act, store)
+	return fmt.Sprintf("conv_mma_codes_k%d_m%dx%d_r%dx%d_w%d_%d%d_act%d%s", m.shape.K, v.mt, v.wo, v.rows, v.wr, v.words, m.resident(), v.reuse, m.shape.Act, store)
 }
 
 func (m *codesImpl) Kernels() []conv.Kernel {
@@ -156,7 +160,7 @@ func (m *codesImpl) Kernels() []conv.Kernel {
 		name  string
 		value any
 	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"MT", v.mt}, {"WO", v.wo}, {"WR", v.wr}, {"ROWS", v.rows}, {"WORDS", v.words},
-		{"RESIDENT", m.resident()}, {"TILES", maxTiles}, {"ACT", int(m.shape.Act)}, {"STORE", flag[m.shape.Store]}} {
+		{"RESIDENT", m.resident()}, {"REUSE", v.reuse}, {"TILES", maxTiles}, {"ACT", int(m.shape.Act)}, {"STORE", flag[m.shape.Store]}} {
 		fmt.Fprintf(&defs, "#define %s %v\n", d.name, d.value)
 	}
 	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + planar.CodesSource() + commonCL + defs.String() + codesCL + undefs(defs.String()+codesCL)}}

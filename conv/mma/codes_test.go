@@ -17,9 +17,9 @@ var codesTrials = []struct {
 	v     codesVariant
 	shape conv.Shape
 }{
-	{codesVariant{mt: 3, wo: 1, wr: 2, rows: 1, words: 12, tiles: 3}, conv.Shape{K: 3, SrcC: []int{45}, OutC: 42, H: 11, W: 37, Store: true}},
+	{codesVariant{mt: 3, wo: 1, wr: 2, rows: 1, words: 12, tiles: 3, reuse: 1}, conv.Shape{K: 3, SrcC: []int{45}, OutC: 42, H: 11, W: 37, Store: true}},
 	{codesVariant{mt: 2, wo: 2, wr: 1, rows: 2, words: 8, tiles: 2}, conv.Shape{K: 3, SrcC: []int{40}, OutC: 70, H: 7, W: 41, Act: fuse.LeakyReLU}},
-	{codesVariant{mt: 1, wo: 1, wr: 2, rows: 2, words: 4, tiles: 1}, conv.Shape{K: 5, SrcC: []int{20}, OutC: 13, H: 9, W: 70, Store: true}},
+	{codesVariant{mt: 1, wo: 1, wr: 2, rows: 2, words: 4, tiles: 1, reuse: 1}, conv.Shape{K: 5, SrcC: []int{20}, OutC: 13, H: 9, W: 70, Store: true}},
 	{codesVariant{mt: 1, wo: 3, wr: 1, rows: 1, words: 16, tiles: 4}, conv.Shape{K: 1, SrcC: []int{64}, OutC: 48, H: 6, W: 33, Act: fuse.LeakyReLU, Store: true}},
 }
 

@@ -47,7 +47,7 @@
 #define COPY16_OF(to, from, bytes) { uint4 p_ = 0; if (bytes) p_ = *(__global const uint4 *)(from); *(__local uint4 *)(to) = p_; }
 #define COMMIT
 #define WAIT_ALL_BUT(n)
-#define INSERT(d, v, n) (d) = (d) & ~(255u << (8 * (n))) | ((v) & 255u) << (8 * (n));
+#define BELOW(d, lo, hi) (d) = (d) << 16 | (uint)clamp(hi, 0, 255) << 8 | (uint)clamp(lo, 0, 255);
 #define FROM_NEIGHBOUR(v) { \
     factors[lid * 6] = (v); \
     barrier(CLK_LOCAL_MEM_FENCE); \

@@ -39,8 +39,8 @@
 #define COMMIT asm volatile("cp.async.commit_group;" ::: "memory");
 #define WAIT_ALL_BUT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory");
 
-// The low byte of v becomes byte n of d.
-#define INSERT(d, v, n) asm("prmt.b32 %0, %0, %1, %2;" : "+r"(d) : "r"(v), "r"((n) == 0 ? 0x3214 : (n) == 1 ? 0x3240 : (n) == 2 ? 0x3410 : 0x4210));
+// d becomes d << 16 with the bytes of lo and hi, held to 0..255, below.
+#define BELOW(d, lo, hi) asm("cvt.pack.sat.u8.s32.b32 %0, %2, %1, %0;" : "+r"(d) : "r"(lo), "r"(hi));
 // v of the lane four further or before.
 #define FROM_NEIGHBOUR(v) asm volatile("shfl.sync.bfly.b32 %0, %0, 4, 31, 0xffffffff;" : "+r"(v));
 
