@@ -262,6 +262,9 @@ func (a *Applier) launch(name string, args *conv.KernelArgs, items ...int) error
 		local[i] = 1
 	}
 	local[0] = min(columns(a.caps), items[0])
+	if len(items) == 3 {
+		local[1] = channels(a.caps, local[0], items[1])
+	}
 	items[0] = (items[0] + local[0] - 1) / local[0] * local[0]
 	return a.q.LaunchQuiet(k, items, local)
 }
