@@ -7,8 +7,8 @@
 //
 // A register of a fragment of pixels is four channels of one column: a word of a line as it
 // lies in memory. Lane 4n+t needs the words of lines t and t+4 at column n. Column n of
-// fragment i is column 8(n/2) + 2i + n%2 of the tile, so that sums of a lane are of eight
-// neighbouring columns; and lines lie two words further in the banks than the one before, so that
+// fragment i is column 4(n/2) + n%2 + 2(i%2) + 16(i/2) of the tile, so that sums of a lane are of twice four
+// neighbouring columns, and a quad stores sixteen; and lines begin in the banks 0, 2, 16 and 18 by turns, so that
 // the 32 lanes read 32 banks.
 //
 // A stage is WORDS lines of the source: rows of 32 columns and what the kernel takes beside them, by asynchronous
@@ -28,8 +28,9 @@
 #define PATCH_H (TILE_H + KS - 1)
 #define LEFT ((KS / 2 + 1) / 2 * 2) // columns of the patch before the tile's, for copies of eight bytes
 #define ROW (32 + 2 * LEFT)
-#define LINE ((PATCH_H * ROW + 29) / 32 * 32 + 2)
-#define PATCH (WORDS * LINE)
+#define LINE ((PATCH_H * ROW + 49) / 32 * 32)
+#define LINE_AT(l) ((l) * LINE + (l) % 2 * 2 + (l) / 2 % 2 * 16)
+#define PATCH (WORDS * LINE + 32)
 #define STEPS (WORDS / 8) // products of eight words; one of four may follow
 #define TAIL (WORDS % 8 / 4)
 #define TAP_WORDS (MT * (128 * STEPS + 64 * TAIL))
@@ -47,11 +48,11 @@
             __local uint *to_ = (to) + row_ * ROW + 2 * unit_; \
             __global const uint *from_ = src + (at_ + (size_t)(uint)((s) * WORDS * R_PITCH(rs))) + (x0 - LEFT + 2 * unit_); \
             if (ABSENT(at_)) { \
-                for (int line_ = 0; line_ < last_; line_++) *(__local uint2 *)(to_ + line_ * LINE) = (uint2)((uint)outside); \
+                for (int line_ = 0; line_ < last_; line_++) *(__local uint2 *)(to_ + LINE_AT(line_)) = (uint2)((uint)outside); \
                 continue; \
             } \
             _Pragma("unroll 4") for (int line_ = 0; line_ < last_; line_++, from_ += R_PITCH(rs)) \
-                COPY8(to_ + line_ * LINE, from_) \
+                COPY8(to_ + LINE_AT(line_), from_) \
         } \
     } }
 #ifdef PAD_ZERO
@@ -70,10 +71,11 @@
 // row of pixels is loaded once for all rows of the kernel, whose weights take more registers.
 #define WEIGHTS4(a, from) { const uint4 v_ = *(__local const uint4 *)(from); (a)[0] = v_.x; (a)[1] = v_.y; (a)[2] = v_.z; (a)[3] = v_.w; }
 #define WEIGHTS2(a, from) { const uint2 v_ = *(__local const uint2 *)(from); (a)[0] = v_.x; (a)[1] = v_.y; }
+#define COLUMN(i) ((i) % 2 * 2 + (i) / 2 * 16) // of fragment i, for its column 0
 #define PIXELS(b, NB, row, kx) \
     _Pragma("unroll") for (int i_ = 0; i_ < 4; i_++) { \
-        (b)[i_][0] = line[(row) * ROW + (kx) + 2 * i_]; \
-        if (NB == 2) (b)[i_][NB - 1] = line[4 * LINE + (row) * ROW + (kx) + 2 * i_]; \
+        (b)[i_][0] = line[(row) * ROW + (kx) + COLUMN(i_)]; \
+        if (NB == 2) (b)[i_][NB - 1] = line[4 * LINE + (row) * ROW + (kx) + COLUMN(i_)]; \
     }
 #if REUSE
 #define PRODUCTS(NA, NB, MMA) \
@@ -110,20 +112,25 @@
 // The sums of column c (of eight), output e (of two) of fragment m.
 #define SUM_OF(c, m, e) acc[r][(c) / 2][m][2 * (e) + (c) % 2]
 
+// Column c of a lane's eight lies so many columns behind its first.
+#define BEHIND(c) ((c) + (c) / 4 * 12)
+
 // Values of output o: v[0] to v[7].
 #define VALUES(m, e, o) { \
     const float factor_ = table[OUTPUTS + (o)], bias_ = table[2 * OUTPUTS + (o)], slope_ = SLOPE_OF(slope, (__global const float *)weights, min(k0 + (o), outs - 1)); \
     _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) v[c_] = fma((float)SUM_OF(c_, m, e), factor_, bias_); \
-    if (RES_FIRST) RESIDUAL(k0 + (o)) \
+    if (RES_FIRST) ADD_RESIDUAL(m, e, k0 + (o)) \
     _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) v[c_] = activate(v[c_], ACT, slope_); \
-    if (!RES_FIRST) RESIDUAL(k0 + (o)) \
+    if (!RES_FIRST) ADD_RESIDUAL(m, e, k0 + (o)) \
     }
-#define RESIDUAL(k) \
-    if (res && there && (k) < outs) { \
-        __global const data_t *from_ = res + res_at + (size_t)(k) * R_PITCH(rres); \
-        if (inside) mma_add8(v, from_); \
-        else { \
-            _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) if (x + c_ < w) v[c_] += LD1(from_, c_); \
+#define RESIDUAL_OF(k) (res + res_at + (size_t)(uint)((k) * R_PITCH(rres)))
+#define ADD_RESIDUAL(m, e, k) \
+    if (adds && (k) < outs) { \
+        if (inside) { \
+            mma_add4(v, added[m][e][0]); \
+            mma_add4(v + 4, added[m][e][1]); \
+        } else { \
+            for (int c_ = 0; c_ < 8; c_++) if (x + BEHIND(c_) < w) v[c_] += LD1(RESIDUAL_OF(k), BEHIND(c_)); \
         } \
     }
 
@@ -209,7 +216,7 @@ void NAME(__global const uint *restrict src, ring_t rs, __global const uint *res
                         for (int i = 0; i < 4; i++) acc[r][i][m][2 * e] = acc[r][i][m][2 * e + 1] = s;
                 }
         }
-        __local const uint *line = patches + n % 2 * PATCH + t * LINE + wr * ROWS * ROW + 8 * (quad / 2) + quad % 2 + LEFT - KS / 2;
+        __local const uint *line = patches + n % 2 * PATCH + LINE_AT(t) + wr * ROWS * ROW + 4 * (quad / 2) + quad % 2 + LEFT - KS / 2;
         __local const uint *taps = ring + (RESIDENT ? 0 : n % 2 * STAGE_WORDS) + wo * TAP_WORDS + lane * 4;
 #if STEPS
 #pragma unroll 1
@@ -225,14 +232,25 @@ void NAME(__global const uint *restrict src, ring_t rs, __global const uint *res
 #endif
         stage = following;
         if (stage == 0) {
-            const int x = x0 + 8 * t;
-            const bool inside = x > RIM && x + 7 < w - 1 - RIM;
+            const int x = x0 + 4 * t;
+            const bool inside = x > RIM && x + 19 < w - 1 - RIM;
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
                 const int y = top + wr * ROWS + r;
                 const bool there = y < y1;
-                const size_t res_at = res && there ? ring_row(rres, y) + x : 0;
+                const bool adds = res && there;
+                const size_t res_at = adds ? ring_row(rres, y) + x : 0;
                 float v[8];
+                four_t added[MT][2][2]; // all are on their way before the first is waited for
+                if (adds && inside)
+#pragma unroll
+                    for (int m = 0; m < MT; m++)
+#pragma unroll
+                        for (int e = 0; e < 2; e++)
+                            if (k0 + OUTPUT(m, e) < outs) {
+                                added[m][e][0] = *(__global const four_t *)RESIDUAL_OF(k0 + OUTPUT(m, e));
+                                added[m][e][1] = *(__global const four_t *)(RESIDUAL_OF(k0 + OUTPUT(m, e)) + 16);
+                            }
 #if STORE
                 const size_t at = there ? codes_row(rdst, y) + x : 0;
                 uint q[8];
@@ -245,7 +263,7 @@ void NAME(__global const uint *restrict src, ring_t rs, __global const uint *res
                     CODES_OF(2 * p)
                     if (there && g < R_C(rdst)) {
                         PUT_WORDS(q, g, 0)
-                        PUT_WORDS(q + 4, g, 4)
+                        PUT_WORDS(q + 4, g, 16)
                     }
                 }
 #if MT % 2
@@ -264,7 +282,7 @@ void NAME(__global const uint *restrict src, ring_t rs, __global const uint *res
                     const uint other = sent[i / 2] >> (16 * (i % 2)) & 0xffffu;
                     word[i] = odd ? other | q[4 + i] << 16 : q[i] | other << 16;
                 }
-                if (there && g < R_C(rdst)) PUT_WORDS(word, g, 4 * odd)
+                if (there && g < R_C(rdst)) PUT_WORDS(word, g, 16 * odd)
 #endif
 #else
                 const size_t at = there ? ring_row(rdst, y) + x : 0;
@@ -276,12 +294,13 @@ void NAME(__global const uint *restrict src, ring_t rs, __global const uint *res
                         VALUES(m, e, OUTPUT(m, e))
                         if (!there || k >= outs) continue;
                         __global data_t *to = dst + at + (size_t)k * R_PITCH(rdst);
-                        if (inside) mma_store8(to, v);
-                        else {
+                        if (inside) {
+                            mma_store4(to, v);
+                            mma_store4(to + 16, v + 4);
+                        } else
 #pragma unroll
                             for (int c = 0; c < 8; c++)
-                                if (x + c < w) mma_put(to, x, c, w, v[c]);
-                        }
+                                if (x + BEHIND(c) < w) mma_put(to, x, BEHIND(c), w, v[c]);
                     }
 #endif
             }

@@ -62,17 +62,14 @@ func (v codesVariant) stageWords(k int) int { return k * k * v.wo * v.tapWords()
 // localBytes is the size of two patches and of the weights of all stages, if that is one, or of two.
 func (v codesVariant) localBytes(k, channels int) int {
 	left := (k/2 + 1) / 2 * 2
-	line := ((v.tileH()+k-1)*(32+2*left)+29)/32*32 + 2
-	return 4*(2*v.words*line+min(v.stages(channels), 2)*v.stageWords(k)) + 8*(maxTiles*v.tileH()+k-1) + 12*v.outputs()
+	line := ((v.tileH()+k-1)*(32+2*left) + 49) / 32 * 32
+	return 4*(2*(v.words*line+32)+min(v.stages(channels), 2)*v.stageWords(k)) + 8*(maxTiles*v.tileH()+k-1) + 12*v.outputs()
 }
 
 // chooseCodes gives the variant for a shape: as many lines in a stage as local memory holds, up to 16, and
 // stages of one size.
 func chooseCodes(c conv.Caps, s conv.Shape) codesVariant {
-	v := codesVariant{mt: min(ceilDiv(s.OutC, 16), 3), wo: 1, wr: 4, rows: 2, tiles: 1}
-	if s.K == 3 {
-		v.reuse = 1
-	}
+	v := codesVariant{mt: min(ceilDiv(s.OutC, 16), 3), wo: 1, wr: 4, rows: 1, tiles: 1}
 	switch fragments := ceilDiv(s.OutC, 16); {
 	case fragments == 5 || fragments == 6:
 		v.wo = 2
