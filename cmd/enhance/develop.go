@@ -60,7 +60,7 @@ func runDevelop(c *call) error {
 	defer b.receipts.close()
 	ctx, stop := interruptibleWith(c.env, b.abandon)
 	defer stop()
-	defer made.Leave()
+	defer made.Close()
 	if code := b.run(ctx); code != exitOK {
 		return ended(code)
 	}
@@ -71,7 +71,7 @@ func runDevelop(c *call) error {
 func (o *order) makers() (makers, error) {
 	o.tellNotices(o.verbose)
 	o.compileApart()
-	o.set.Profiler, o.set.Began = o.times.profiler, began
+	o.set.Profiler = o.times.profiler
 	if s := o.server(); s != nil {
 		return s, nil
 	}
@@ -136,11 +136,7 @@ func (b *batch) run(ctx context.Context) int {
 	}
 	clear(b.outcomes.begun) // every photo that was begun has ended
 	b.end()
-	end := b.makers.Leave
-	if b.times.wanted() { // the peaks below want the device for themselves
-		end = b.makers.Close
-	}
-	b.failed(end())
+	b.failed(b.makers.Close()) // the peaks below want the device for themselves
 	profiles, err := b.times.finish(b.stderr, b.json)
 	if err == nil {
 		b.wrote(b.stderr, b.times.path, "the timeline, for ui.perfetto.dev")

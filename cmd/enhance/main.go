@@ -28,7 +28,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
 
 	"golang.org/x/term"
 
@@ -37,9 +36,6 @@ import (
 	"enhance/internal/printable"
 	"enhance/raw/libraw"
 )
-
-// began is when the program began.
-var began = time.Now()
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, lastingStderr())) }
 

@@ -19,13 +19,13 @@ var benchShapes = [][5]int{{64, 2880, 3968, 3, 64}, {24, 1440, 1984, 3, 24}, {48
 
 // BenchmarkShapes times convolutions by events of the device, with a residual where there is no activation, as in the
 // second of a block. ENHANCE_OCTETS_VARIANTS names variants to try beside the one chosen:
-// "units,nt,wn,p,wc,r,wr,teams,os,slots,per" separated by blanks.
+// "nt,r,teams,os,slots" separated by blanks.
 func BenchmarkShapes(b *testing.B) {
 	dev := convtest.Units(b, wgmma.Probe)
 	algos := []algo{{}}
 	for _, text := range strings.Fields(os.Getenv("ENHANCE_OCTETS_VARIANTS")) {
 		var v variant
-		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d %d %d %d %d %d %d %d", &v.units, &v.nt, &v.wn, &v.p, &v.wc, &v.r, &v.wr, &v.teams, &v.os, &v.slots, &v.per); err != nil {
+		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d %d", &v.nt, &v.r, &v.teams, &v.os, &v.slots); err != nil {
 			b.Fatalf("ENHANCE_OCTETS_VARIANTS: %q: %v", text, err)
 		}
 		algos = append(algos, algo{&v})

@@ -1,5 +1,5 @@
-// The instructions of conv_octets, once a program. Those of Hopper GPUs are assembled
-// late (see clrt). Addresses in local memory are 32-bit numbers.
+// The instructions of conv_octets, once a program. Those of sm_90a are assembled late (see
+// clrt). Addresses in local memory are 32-bit numbers.
 #ifndef OCTETS_INSTRUCTIONS
 #define OCTETS_INSTRUCTIONS
 #define OCT_LATE "//@sm_90a "
@@ -10,21 +10,11 @@
     asm volatile("{.shared .align 128 .b8 conv_octets_shared[%1]; mov.u32 %0, conv_octets_shared;}" : "=r"(at) : "n"(bytes));
 // Makes v, which is the same in all lanes of a warp, known to be so.
 #define OCT_UNIFORM(v) asm volatile("shfl.sync.idx.b32 %0, %0, 0, 31, 0xffffffff;" : "+r"(v));
-#define OCT_WARP_SYNC asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 
 #define OCT_ST1(at, a) asm volatile("st.shared.b32 [%0], %1;" :: "r"(at), "r"(a) : "memory");
 #define OCT_LD2(v, at) asm volatile("ld.shared.v2.b32 {%0,%1}, [%2];" : "=r"((v)[0]), "=r"((v)[1]) : "r"(at) : "memory");
-#define OCT_LD4(v, w, at) asm volatile("ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];" : "=r"((v)[0]), "=r"((v)[1]), "=r"((w)[0]), "=r"((w)[1]) : "r"(at) : "memory");
-// Four matrices of 8 rows of 16 bytes, whose addresses the lanes give.
-#define OCT_LDMATRIX(v, at) asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"((v)[0]), "=r"((v)[1]), "=r"((v)[2]), "=r"((v)[3]) : "r"(at) : "memory");
 #define OCT_PACK2(d, lo, hi) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(hi), "f"(lo));
 #define OCT_UNPACK2(lo, hi, v) asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}" : "=f"(lo), "=f"(hi) : "r"(v));
-
-// Adds the product of 16×16 and 16×8 to d.
-#define OCT_MMA(d, a, b) \
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
-        : "+f"((d)[0]), "+f"((d)[1]), "+f"((d)[2]), "+f"((d)[3]) \
-        : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"((b)[0]), "r"((b)[1]));
 
 // Products by warpgroups run on their own between BEGIN and the end of a wait for the
 // group that COMMIT puts them in.
@@ -39,12 +29,6 @@
 #define OCT_BAR_EXPECT(at, n) asm volatile(OCT_LATE "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at), "r"(n) : "memory");
 #define OCT_BAR_WAIT(at, parity) \
     asm volatile(OCT_LATE "{.reg .pred p; L: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra L;}" :: "r"(at), "r"(parity) : "memory");
-// For all work-items of a warp together.
-#define OCT_BAR_POLL(at, parity) \
-    asm volatile("{.reg .pred p; L: mbarrier.test_wait.parity.shared.b64 p, [%0], %1; @!p bra L;}" :: "r"(at), "r"(parity) : "memory");
-// Copies of 16 bytes; this work-item arrives when all of its own until now have come.
-#define OCT_COPY16(to, from) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(to), "l"(from) : "memory");
-#define OCT_COPIES_ARRIVE(at) asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" :: "r"(at) : "memory");
 #define OCT_BULK_COPY(to, from, n, bar) \
     asm volatile(OCT_LATE "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" \
         :: "r"(to), "l"(from), "r"(n), "r"(bar) : "memory");

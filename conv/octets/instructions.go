@@ -16,13 +16,13 @@ var instructionsCL = plainInstructionsCL + warpgroupInstructions()
 // Instructions is the text with the device's instructions in every kernel. Tests on other devices put another in its place.
 func Instructions() string { return instructionsCL }
 
-// maxWarpgroupTiles is the number of octets of outputs that a product by a warpgroup makes at most.
-const maxWarpgroupTiles = 16
+// maxOctets is how many octets of outputs a product makes at most.
+const maxOctets = 16
 
 func warpgroupInstructions() string {
 	var b strings.Builder
 	b.WriteString("#ifndef OCTETS_WARPGROUPS\n#define OCTETS_WARPGROUPS\n")
-	for nt := 1; nt <= maxWarpgroupTiles; nt++ {
+	for nt := 1; nt <= maxOctets; nt++ {
 		var names, sums []string
 		for i := range 4 * nt {
 			names = append(names, fmt.Sprintf("%%%d", i))

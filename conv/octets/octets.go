@@ -58,8 +58,8 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if !v.sane() {
 		return nil, fmt.Errorf("conv: octets: there is no variant %s", v)
 	}
-	if n := v.localBytes(s.K, m.stages()); n > most(v) {
-		return nil, fmt.Errorf("conv: octets needs %d bytes of local memory for %s, there are %d", n, v, most(v))
+	if n := v.localBytes(s.K, m.stages()); n > localMem {
+		return nil, fmt.Errorf("conv: octets needs %d bytes of local memory for %s, there are %d", n, v, localMem)
 	}
 	if v.group() > c.MaxWorkGroup {
 		return nil, fmt.Errorf("conv: octets needs work-groups of %d, the device allows %d", v.group(), c.MaxWorkGroup)
@@ -67,8 +67,8 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	return m, nil
 }
 
-// localMem is the local memory of a compute unit of Hopper GPUs.
-const localMem = 228 << 10
+// localMem is the local memory that a work-group of Hopper GPUs can have.
+const localMem = 227 << 10
 
 //go:embed octets.cl
 var mainCL string
@@ -115,8 +115,8 @@ func b2i(b bool) int {
 
 func (m *impl) Kernels() []conv.Kernel {
 	v, s := m.variant, m.shape
-	text := kerneltext.Define(kernelCL+undefineCL, "NAME", m.name(), "KS", s.K, "WGMMA", b2i(v.units == warpgroups), "BULK", b2i(v.units != plain), "NT", v.nt, "WN", v.wn, "P", v.p, "WC", v.wc,
-		"R", v.r, "WR", v.wr, "TEAMS", v.teams, "OS", v.os, "SLOTS", v.slots, "STAGES", m.stages(), "PER", v.per, "SOURCES", len(s.SrcC),
+	text := kerneltext.Define(kernelCL+undefineCL, "NAME", m.name(), "KS", s.K, "NT", v.nt, "R", v.r, "TEAMS", v.teams, "OS", v.os, "SLOTS", v.slots,
+		"STAGES", m.stages(), "SOURCES", len(s.SrcC),
 		"ACT", int(s.Act), "RAGGED", b2i(s.OutC%8 != 0), "PLANAR", b2i(!s.OctetsOut))
 	return []conv.Kernel{{Name: m.name(), Source: planar.OctetsSource() + instructionsCL + text}}
 }
@@ -136,7 +136,7 @@ func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args *conv.KernelArgs, global, local []int) {
 	v := m.variant
 	args = new(conv.KernelArgs).Sources(a).Buffer(packed).Int(m.groups(), m.biasAt(), m.zerosAt(), m.shape.OutC).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1).Float(a.Slope)
-	tiles := ceilDiv(a.Y1-a.Y0, v.tileH()) * ceilDiv(a.Dst.W, v.tileW())
-	workers := min(ceilDiv(tiles, v.teams), max(m.cores*v.per/m.groups(), 1))
+	tiles := ceilDiv(a.Y1-a.Y0, v.r) * ceilDiv(a.Dst.W, tileW)
+	workers := min(ceilDiv(tiles, v.teams), max(m.cores/m.groups(), 1))
 	return args, []int{workers * m.groups() * v.group()}, []int{v.group()}
 }

@@ -35,11 +35,11 @@ func TestEmulated(t *testing.T) {
 		v     variant
 		shape conv.Shape
 	}{
-		{variant{units: bulk, nt: 3, wn: 1, p: 1, wc: 2, r: 2, wr: 1, teams: 1, os: 3, slots: 2, per: 1}, conv.Shape{K: 3, SrcC: []int{24}, OutC: 24, H: 11, W: 37, OctetsOut: true}},
-		{variant{units: warpgroups, nt: 4, wn: 1, p: 1, wc: 4, r: 2, wr: 1, teams: 1, os: 2, slots: 2, per: 1}, conv.Shape{K: 3, SrcC: []int{32}, OutC: 32, H: 9, W: 75, Act: fuse.LeakyReLU, OctetsOut: true}},
-		{variant{units: warpgroups, nt: 3, wn: 1, p: 1, wc: 4, r: 1, wr: 1, teams: 1, os: 1, slots: 3, per: 1}, conv.Shape{K: 3, SrcC: []int{16, 5}, OutC: 30, H: 6, W: 70, Act: fuse.LeakyReLU, OctetsOut: true}},
-		{variant{units: plain, nt: 2, wn: 2, p: 2, wc: 1, r: 1, wr: 2, teams: 1, os: 2, slots: 3, per: 1}, conv.Shape{K: 1, SrcC: []int{40, 9}, OutC: 64, H: 7, W: 35, Act: fuse.Sigmoid, OctetsOut: true}},
-		{variant{units: plain, nt: 1, wn: 1, p: 1, wc: 2, r: 2, wr: 1, teams: 1, os: 1, slots: 2, per: 1}, conv.Shape{K: 5, SrcC: []int{20}, OutC: 3, H: 14, W: 33, Act: fuse.LeakyReLU}},
+		{variant{nt: 3, r: 2, teams: 1, os: 3, slots: 2}, conv.Shape{K: 3, SrcC: []int{24}, OutC: 24, H: 11, W: 37, OctetsOut: true}},
+		{variant{nt: 4, r: 2, teams: 1, os: 2, slots: 2}, conv.Shape{K: 3, SrcC: []int{32}, OutC: 32, H: 9, W: 75, Act: fuse.LeakyReLU, OctetsOut: true}},
+		{variant{nt: 3, r: 4, teams: 1, os: 1, slots: 3}, conv.Shape{K: 3, SrcC: []int{16, 5}, OutC: 30, H: 6, W: 70, OctetsOut: true}},
+		{variant{nt: 4, r: 2, teams: 1, os: 2, slots: 3}, conv.Shape{K: 1, SrcC: []int{40, 9}, OutC: 64, H: 7, W: 35, Act: fuse.Sigmoid, OctetsOut: true}},
+		{variant{nt: 1, r: 2, teams: 1, os: 1, slots: 2}, conv.Shape{K: 5, SrcC: []int{20}, OutC: 3, H: 14, W: 33, Act: fuse.LeakyReLU}},
 	} {
 		if i >= convtest.Cases(2) {
 			break
@@ -59,11 +59,9 @@ func TestContract(t *testing.T) {
 
 // trialVariants are one of each way to divide a tile.
 var trialVariants = []variant{
-	{units: warpgroups, nt: 8, wn: 1, p: 1, wc: 4, r: 4, wr: 1, teams: 2, os: 2, slots: 2, per: 1},
-	{units: warpgroups, nt: 3, wn: 1, p: 1, wc: 4, r: 4, wr: 1, teams: 1, os: 3, slots: 2, per: 2},
-	{units: warpgroups, nt: 2, wn: 2, p: 1, wc: 4, r: 2, wr: 2, teams: 1, os: 1, slots: 3, per: 1},
-	{units: plain, nt: 4, wn: 1, p: 1, wc: 4, r: 4, wr: 1, teams: 2, os: 2, slots: 2, per: 1},
-	{units: plain, nt: 3, wn: 2, p: 2, wc: 2, r: 2, wr: 2, teams: 1, os: 3, slots: 2, per: 1},
+	{nt: 8, r: 4, teams: 3, os: 2, slots: 2},
+	{nt: 3, r: 4, teams: 4, os: 3, slots: 2},
+	{nt: 2, r: 2, teams: 1, os: 1, slots: 3},
 }
 
 func TestVariants(t *testing.T) {

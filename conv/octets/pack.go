@@ -30,7 +30,7 @@ func (m *impl) groupWords() int { return m.stages() * m.variant.stageBytes(m.sha
 func (m *impl) biasAt() int  { return m.groups() * m.groupWords() }
 func (m *impl) zerosAt() int { return m.biasAt() + m.groups()*m.variant.outputs() }
 
-func (m *impl) PackedLen() int { return m.zerosAt() + (m.variant.tileW()+m.shape.K-1)*4 }
+func (m *impl) PackedLen() int { return m.zerosAt() + (tileW+m.shape.K-1)*4 }
 
 // Pack lays the weights out as [work-group][stage][step][kernel row], each of two octets of channels for all outputs of
 // a work-group, in the order of place. Bias follows as float32, then a line of zeros, which stands
@@ -77,17 +77,7 @@ func (v variant) half(k, step, half int) (octet, kx int) {
 }
 
 // place is where, in halves of words, the weight of an output and channel i of a half of a step is among those of a kernel
-// row. The units take from local memory core matrices of eight outputs; from registers fragments, of which a lane loads two at once.
-func (v variant) place(n, half, i int) int {
-	if v.units == warpgroups {
-		return half*v.outputs()*8 + n*8 + i
-	}
-	tile, lane := n/8%v.nt, n%8*4+i/2
-	at := n / 8 / v.nt * v.nt * 128
-	if tile/2*2+1 < v.nt {
-		return at + tile/2*256 + lane*8 + tile%2*4 + half*2 + i%2
-	}
-	return at + tile*128 + lane*4 + half*2 + i%2
-}
+// row: core matrices of eight outputs of eight channels.
+func (v variant) place(n, half, i int) int { return half*v.outputs()*8 + n*8 + i }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -10,17 +10,11 @@ import (
 	"enhance/internal/planar"
 )
 
-// packVariants are of both units, with octets of a stage even and odd, and outputs of a warp even and odd.
-var packVariants = []variant{
-	{units: warpgroups, nt: 3, wn: 1, p: 1, wc: 4, r: 1, wr: 1, teams: 1, os: 2, slots: 2, per: 1},
-	{units: warpgroups, nt: 2, wn: 2, p: 1, wc: 4, r: 1, wr: 1, teams: 1, os: 1, slots: 2, per: 1},
-	{units: bulk, nt: 3, wn: 2, p: 1, wc: 1, r: 1, wr: 1, teams: 1, os: 3, slots: 2, per: 1},
-	{units: plain, nt: 4, wn: 1, p: 1, wc: 1, r: 1, wr: 1, teams: 1, os: 2, slots: 2, per: 1},
-	{units: plain, nt: 1, wn: 3, p: 1, wc: 1, r: 1, wr: 1, teams: 1, os: 1, slots: 2, per: 1},
-}
+// packVariants have even and odd numbers of octets in a stage.
+var packVariants = []variant{{nt: 3, os: 2}, {nt: 4, os: 1}, {nt: 1, os: 3}}
 
 // TestPack sums packed weights times activations as the kernel goes through them and the instructions are specified to take
-// them (PTX ISA, "Matrix Fragments for mma.m16n8k16" and "Shared Memory Matrix Layout" of wgmma), and compares that with the
+// them (PTX ISA, "Shared Memory Matrix Layout" of wgmma), and compares that with the
 // sums of the plain weights.
 func TestPack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -88,18 +82,9 @@ func half16(words []float32, i int) float64 {
 	return float64(planar.Float(uint16(math.Float32bits(words[i/2]) >> (16 * (i % 2)))))
 }
 
-// unitPlace is where the instructions find the factor of output n and channel i of a half, among the halves of words of a kernel row.
-func (v variant) unitPlace(n, half, i int) int {
-	if v.units == warpgroups { // core matrices of eight outputs of eight channels: strides outputs·16 bytes along K, 128 along N
-		return half*v.outputs()*8 + n/8*64 + n%8*8 + i
-	}
-	warp, tile := n/8/v.nt, n/8%v.nt
-	lane, register := n%8*4+i/2, half // of column n of the tile, rows 2t and 2t+1 of the half
-	if tile < v.nt/2*2 {              // two tiles in one load of four words
-		return (warp*v.nt*64+tile/2*128+lane*4+tile%2*2+register)*2 + i%2
-	}
-	return (warp*v.nt*64+tile*64+lane*2+register)*2 + i%2
-}
+// unitPlace is where the instruction finds the factor of output n and channel i of a half among the halves of words of a kernel
+// row: core matrices of 8 by 8, at strides of outputs·16 bytes along K and 128 along N.
+func (v variant) unitPlace(n, half, i int) int { return half*v.outputs()*8 + n/8*64 + n%8*8 + i }
 
 // TestFits checks that every shape that networks have gets a variant that fits.
 func TestFits(t *testing.T) {
@@ -107,7 +92,7 @@ func TestFits(t *testing.T) {
 		for _, in := range []int{1, 8, 24, 40, 64, 96, 160, 320} {
 			for _, outs := range []int{1, 3, 16, 24, 64, 128} {
 				s := conv.Shape{K: k, SrcC: []int{in}, OutC: outs, H: 100, W: 100, Octets: true, OctetsOut: true}
-				if v := choose(s); !v.sane() || v.localBytes(k, stagesOf(s, v)) > most(v) {
+				if v := choose(s); !v.sane() || v.localBytes(k, stagesOf(s, v)) > localMem {
 					t.Errorf("%v: %v takes %d bytes of local memory", s, v, v.localBytes(k, stagesOf(s, v)))
 				}
 			}
