@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"enhance/internal/fuse"
 	"enhance/internal/imgio"
 	"enhance/model"
+	"enhance/model/onnximport"
 	"enhance/pipeline/facts"
 )
 
@@ -50,7 +52,7 @@ func parseSamples(name string) (Samples, error) {
 		s.Offset, s.Scale = -1, 2
 		return s, nil
 	}
-	return s, optionErrorf("input", "%q: want %v: the order of the colours and the range of the samples", name, SampleNames)
+	return s, optionErrorf("input", "%q: want %s: the order of the colours and the range of the samples", name, strings.Join(SampleNames, ", "))
 }
 
 // ApplyJob is a picture for a network.
@@ -148,9 +150,9 @@ func (r *applyRun) decide(ctx context.Context) error {
 	in, out := fit.Net.Inputs, fit.Net.Output
 	switch {
 	case len(in) != 1 || in[0].C != 1 && in[0].C != 3:
-		return s.imported.explain(fmt.Errorf("it takes %d inputs with %d channels: apply gives it a picture, which has 1 or 3; model run takes any", len(in), fit.Net.Model.Graph.Nodes[0].C))
+		return s.imported.explain(fmt.Errorf("it takes %s: apply gives it a picture, which has 1 or 3 channels; model run takes any", inputsText(in)))
 	case out.C != in[0].C && !(in[0].C == 3 && out.C == 1):
-		return s.imported.explain(fmt.Errorf("it makes %d channels of %d: no picture; model run takes any network", out.C, in[0].C))
+		return s.imported.explain(fmt.Errorf("it makes %d channels of %d, which is no picture: classify names classes; model run takes any network", out.C, in[0].C))
 	}
 	rep := r.report
 	rep.Multiple, rep.Runs = fit.Multiple, 1
@@ -162,6 +164,18 @@ func (r *applyRun) decide(ctx context.Context) error {
 	r.network.progress = r.job.Progress
 	r.network.warn = func(text string) { rep.Warnings = append(rep.Warnings, text) }
 	return r.network.makePlan(rep.Result[0])
+}
+
+// inputsText counts inputs and their channels.
+func inputsText(in []onnximport.Port) string {
+	channels := 0
+	for _, p := range in {
+		channels += p.C
+	}
+	if len(in) == 1 {
+		return fmt.Sprintf("an input with %d channels", channels)
+	}
+	return fmt.Sprintf("%d inputs with %d channels in all", len(in), channels)
 }
 
 // coloured reports whether a pixel has components that differ.

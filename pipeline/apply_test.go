@@ -68,15 +68,20 @@ func sharedNetwork(name string) string {
 	return filepath.Join("..", "..", "shared", "onnx", "networks", name+".onnx")
 }
 
-// TestApplyBudgets: a network of others gives the same bytes at the smallest budget and without a limit, on a device.
-func TestApplyBudgets(t *testing.T) {
-	in := picture(t, 75, 52)
+func needsDevice(t *testing.T) {
+	t.Helper()
 	if c, err := devices.Choose(""); err != nil || c.Device == nil {
 		if os.Getenv("ENHANCE_REQUIRE_OPENCL") != "" {
 			t.Fatalf("no OpenCL device: %v", err)
 		}
 		t.Skip("needs an OpenCL device")
 	}
+}
+
+// TestApplyBudgets: a network of others gives the same bytes at the smallest budget and without a limit, on a device.
+func TestApplyBudgets(t *testing.T) {
+	in := picture(t, 75, 52)
+	needsDevice(t)
 	for name, path := range map[string]string{"smoother": network(t, onnxtest.Smoother(3)), "enlarger": network(t, onnxtest.Enlarger(3, 2)), "grey": network(t, onnxtest.Smoother(1)),
 		"dncnn25": sharedNetwork("dncnn25"), "nafnet_w8": sharedNetwork("nafnet_w8")} {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +115,22 @@ func TestApplyBudgets(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestApplyRemedies says what a network for pictures can do within less memory: not what another one does to RAW photos.
+func TestApplyRemedies(t *testing.T) {
+	needsDevice(t)
+	s := session(t, pipeline.Settings{Model: network(t, onnxtest.WholeNet("mobilenet", 1, 1)), Memory: pipeline.Limit(1 << 20)})
+	_, err := s.ExplainSize(224, 224)
+	var small *pipeline.BudgetError
+	if !errors.As(err, &small) {
+		t.Fatalf("a budget of 1 MiB: %v", err)
+	}
+	for _, r := range small.Lower {
+		if strings.HasPrefix(r.Change, "-m") {
+			t.Errorf("remedy %q for a network of pictures", r.Change)
+		}
 	}
 }
 

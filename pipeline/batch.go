@@ -154,6 +154,21 @@ func (b *Batch) Close() error {
 	return errors.Join(errs...)
 }
 
+// Leave is Close for a process that is about to end. What the driver of a GPU holds for it is left to
+// the system, which takes it back in less time: on an H200 a context takes 60 ms to close. Drivers of
+// CPUs remove files of theirs. No run may be under way.
+func (b *Batch) Leave() error {
+	var errs []error
+	for _, s := range b.sessions {
+		if i := s.device.info; i == nil || i.Type != clrt.GPU {
+			errs = append(errs, s.Close())
+		} else if s.set.Compiler != nil {
+			s.set.Compiler.Rest(true)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Abandon is [Session.Abandon] for all devices.
 func (b *Batch) Abandon() {
 	for _, s := range b.sessions {

@@ -34,7 +34,7 @@ const (
 
 // sourceHash names the kernels' text: what was found of another does not hold.
 func (k besideKernel) sourceHash() string {
-	text := ops.SamplesSource(false) + ops.SamplesSource(true)
+	text := ops.SamplesSource(false)
 	if k == pictureKernels {
 		text = ops.PictureSource()
 	}

@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"enhance/clrt"
+	"enhance/conv"
+	"enhance/conv/octets"
+	"enhance/internal/convtest"
+	"enhance/internal/exec"
 	"enhance/internal/imgio"
 	"enhance/internal/planar"
 	"enhance/raw"
@@ -36,6 +41,14 @@ func TestBesideKernels(t *testing.T) {
 			t.Errorf("picture, %v: %v", p, err)
 		}
 		t.Logf("%v: codes are %d apart at most", p, apart)
+	}
+	text, err := os.ReadFile("../conv/octets/emulated_test.cl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	units := convtest.Emulated(octets.Algo(), octets.Instructions(), string(text))
+	if err := checkSamples(context.Background(), cl, all[0].Info(), exec.Options{Precision: planar.FP16, Octets: true, Warpgroup: true, Algo: func(string, conv.Shape) conv.Algo { return units }}); err != nil {
+		t.Errorf("samples as octets: %v", err)
 	}
 	if n := cl.Live(); n != 0 {
 		t.Errorf("%d bytes are left", n)

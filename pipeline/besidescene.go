@@ -49,13 +49,49 @@ func runCheck(ctx context.Context, cl *clrt.Context, m *model.Model, h, w int, i
 }
 
 // CheckSamples holds planes that a device makes of stored samples against their definition,
-// with activations in fp32 or in fp16. The context must hold no buffers.
+// with activations in fp32 or in fp16, as octets too where the device has units for these. The context must hold no buffers.
 func CheckSamples(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, p planar.Precision) error {
-	return checkSamples(ctx, cl, info, exec.Options{Precision: p})
+	if err := checkSamples(ctx, cl, info, exec.Options{Precision: p}); err != nil || p != planar.FP16 || info.Type != clrt.GPU {
+		return err
+	}
+	matrix, hopper, err := exec.ProbeUnits(cl)
+	if err != nil || !hopper {
+		return err
+	}
+	if err := checkSamples(ctx, cl, info, exec.Options{Precision: p, Matrix: matrix, Warpgroup: hopper, Octets: true}); err != nil {
+		return fmt.Errorf("octets: %w", err)
+	}
+	return nil
+}
+
+// copied is a network of a convolution that gives samples as they are.
+func copied(planes int) (*model.Model, error) {
+	m, err := unchanged(planes)
+	if err != nil {
+		return nil, err
+	}
+	b := model.NewBuilder(planes)
+	if m.Graph, err = b.Graph(b.Conv("same", "same", 0, planes, 1)); err != nil {
+		return nil, err
+	}
+	m.Params = model.FormulaParams("check", m.Graph)
+	for _, p := range m.Params {
+		clear(p.Data)
+		if len(p.Data) == planes*planes {
+			for k := range planes {
+				p.Data[k*planes+k] = 1
+			}
+		}
+	}
+	return m, nil
 }
 
 func checkSamples(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options) error {
-	m, err := unchanged(fuse.QuadPlaces)
+	network := unchanged
+	if opt.Octets { // which convolutions alone read and write as planes
+		network = copied
+	}
+	m, err := network(fuse.QuadPlaces)
 	if err != nil {
 		return err
 	}

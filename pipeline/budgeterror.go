@@ -200,7 +200,7 @@ func (s *Session) eachRemedy(m *model.Model, try func(change string, m *model.Mo
 	if s.precision() != FP16 {
 		try("--precision fp16", m, s.optionsIn(FP16, Budget{}))
 	}
-	if s.modelName != embeddedModel && m == s.model && s.model.Convention.Samples == model.SamplesQuad { // which take the same photos
+	if s.modelName != embeddedModel && m == s.model && s.model.Convention.Samples == model.SamplesQuad && forRAW(m, s.modelName) == nil { // which take the same photos
 		if least, err := model.Load(""); err == nil {
 			try("-m "+embeddedModel, least, opt)
 		}

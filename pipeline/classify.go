@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"enhance/internal/imgio"
 	"enhance/model"
@@ -38,7 +39,7 @@ func ParseView(name string) (*View, error) {
 	}
 	var err error
 	if v.Samples, err = parseSamples(name); err != nil {
-		return nil, optionErrorf("input", "%q: want %v: the order of the colours and the range of the samples", name, ViewNames)
+		return nil, optionErrorf("input", "%q: want %s: the order of the colours and the range of the samples", name, strings.Join(ViewNames, ", "))
 	}
 	return v, nil
 }

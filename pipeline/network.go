@@ -230,8 +230,9 @@ func (s *Session) Inputs(h, w int) ([]onnximport.Port, error) {
 	return net.Inputs, nil
 }
 
-// ModelInfo is what a network costs for a mosaic of so many rows and columns, or for a picture if it is one for pictures.
-func ModelInfo(spec string, level, rows, cols int) (*model.Info, error) {
+// ModelInfo is what a network costs for a mosaic of so many rows and columns, or for a picture if it is one for pictures. If
+// these were not asked for, a network that does not run at them, such as a classifier, is described at its own.
+func ModelInfo(spec string, level, rows, cols int, asked bool) (*model.Info, error) {
 	m, n, err := LoadModel(spec, level)
 	if err != nil {
 		return nil, err
@@ -239,11 +240,23 @@ func ModelInfo(spec string, level, rows, cols int) (*model.Info, error) {
 	if n == nil || forRAW(m, spec) == nil {
 		return m.Info(rows, cols)
 	}
+	h, w, net := rows, cols, (*onnximport.Network)(nil)
 	f, err := n.fit(rows, cols)
-	if err != nil {
-		return nil, err
+	switch {
+	case err == nil:
+		h, w, net = f.H, f.W, f.Net
+	case asked:
+		at, exact := n.At(rows, cols) // a classifier, whose result is no picture
+		if exact != nil {
+			return nil, err
+		}
+		net = at
+	default:
+		net = n.any
+		_, h, w = n.fixed()
+		rows, cols = h, w
 	}
-	info, err := f.Net.Model.Info(2*f.H, 2*f.W) // which halves them
+	info, err := net.Model.Info(2*h, 2*w) // which halves them
 	if err == nil {
 		info.PhotoH, info.PhotoW = rows, cols
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"enhance/clrt"
 	"enhance/internal/devices"
@@ -61,6 +62,9 @@ type DeviceOptions struct {
 	// PlanOnly plans for the profile itself: no device is looked for, kernels are
 	// those of the profile's kind, and only dry runs and explanations work.
 	PlanOnly bool
+	// Began is when the program began, for what the report of its first photo says (Seconds.Start); zero:
+	// it does not matter.
+	Began time.Time
 	// Early opens the device while the model is loaded and the first photo read, for
 	// a session that will run on it.
 	Early bool

@@ -217,6 +217,9 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 	r.network.progress, r.network.warn, r.network.samples = j.Progress, r.say, r.input.samplesServe(&s.model.Convention)
 	r.network.picture = r.devicePicture(&s.model.Convention, &j)
 	r.turn.queueEntry = s.queue.join()
+	if !s.set.Began.IsZero() {
+		r.report.Seconds.Start, s.set.Began = r.start.Sub(s.set.Began).Seconds(), time.Time{}
+	}
 	return r, nil
 }
 

@@ -60,7 +60,7 @@ func runDevelop(c *call) error {
 	defer b.receipts.close()
 	ctx, stop := interruptibleWith(c.env, b.abandon)
 	defer stop()
-	defer made.Close()
+	defer made.Leave()
 	if code := b.run(ctx); code != exitOK {
 		return ended(code)
 	}
@@ -71,7 +71,7 @@ func runDevelop(c *call) error {
 func (o *order) makers() (makers, error) {
 	o.tellNotices(o.verbose)
 	o.compileApart()
-	o.set.Profiler = o.times.profiler
+	o.set.Profiler, o.set.Began = o.times.profiler, began
 	if s := o.server(); s != nil {
 		return s, nil
 	}
@@ -136,7 +136,11 @@ func (b *batch) run(ctx context.Context) int {
 	}
 	clear(b.outcomes.begun) // every photo that was begun has ended
 	b.end()
-	b.failed(b.makers.Close()) // the peaks below want the device for themselves
+	end := b.makers.Leave
+	if b.times.wanted() { // the peaks below want the device for themselves
+		end = b.makers.Close
+	}
+	b.failed(end())
 	profiles, err := b.times.finish(b.stderr, b.json)
 	if err == nil {
 		b.wrote(b.stderr, b.times.path, "the timeline, for ui.perfetto.dev")

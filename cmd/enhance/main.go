@@ -28,6 +28,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"golang.org/x/term"
 
@@ -36,6 +37,9 @@ import (
 	"enhance/internal/printable"
 	"enhance/raw/libraw"
 )
+
+// began is when the program began.
+var began = time.Now()
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, lastingStderr())) }
 

@@ -71,7 +71,7 @@ func readPeaks(path string) *facts.Peaks {
 
 func parsePeaks(text []byte) *facts.Peaks {
 	p := &facts.Peaks{}
-	if json.Unmarshal(text, p) != nil || !(p.FMA > 0 && p.Bytes > 0 && p.MMA >= 0 && p.TF32 >= 0 && p.Warpgroup >= 0) {
+	if json.Unmarshal(text, p) != nil || !(p.FMA > 0 && p.Bytes > 0 && p.MMA >= 0 && p.TF32 >= 0 && p.Codes >= 0 && p.Warpgroup >= 0) {
 		return nil
 	}
 	return p

@@ -307,6 +307,9 @@ func writeDone(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 	if s.Wait >= 0.005 { // for photos before
 		wait = fmt.Sprintf("wait %.2f, ", s.Wait)
 	}
+	if s.Start >= 0.005 {
+		wait = fmt.Sprintf("start %.2f before, ", s.Start) + wait
+	}
 	fmt.Fprintf(w, "%-8s%.2f s: %splan %.2f, prepare %.2f, run %.2f, finish %.2f (busy inside: decode %.2f, develop %.2f, encode %.2f)\n",
 		"time", s.Total, wait, s.Plan, s.Prepare, s.Run, s.Finish, s.Decode, s.Develop, s.Encode)
 	if m := &r.Memory; m.Measured {

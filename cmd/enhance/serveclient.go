@@ -21,6 +21,7 @@ type makers interface {
 	Note() string
 	Abandon()
 	Close() error
+	Leave() error // in place of Close, for a process that is about to end
 }
 
 // servedError is a failure that a server reported.
@@ -121,6 +122,16 @@ func (c *client) Close() error {
 		return nil
 	}
 	return c.local.Close()
+}
+
+// Leave is Close for a process that is about to end.
+func (c *client) Leave() error {
+	c.here.Lock()
+	defer c.here.Unlock()
+	if c.local == nil {
+		return nil
+	}
+	return c.local.Leave()
 }
 
 // Abandon removes unfinished pictures.

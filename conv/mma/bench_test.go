@@ -9,6 +9,7 @@ import (
 	"enhance/conv"
 	"enhance/internal/convtest"
 	"enhance/internal/fuse"
+	"enhance/internal/planar"
 )
 
 // benchShapes are the largest convolutions of PyNET and pynet-s on a 12 MP photo.
@@ -54,4 +55,39 @@ func BenchmarkShapes(b *testing.B) {
 // single is a kernel to time or to read the compiler's report of.
 func single(m *impl) convtest.Single {
 	return convtest.Single{Impl: m, Shape: m.shape, Precision: m.precision.Storage(), Launch: m.launch}
+}
+
+// codesShapes are convolutions of fast and best on a 12 MP photo: channels, rows, columns, kernel side, outputs; 1 if codes are
+// stored; 1 if a residual is added.
+var codesShapes = [][7]int{{48, 1504, 2000, 3, 48, 1, 0}, {48, 1504, 2000, 3, 48, 0, 1}, {24, 1500, 2000, 3, 24, 1, 0}, {24, 1500, 2000, 3, 24, 0, 1},
+	{64, 752, 1000, 3, 64, 1, 0}, {64, 752, 1000, 3, 64, 0, 1}, {48, 752, 1000, 3, 48, 1, 0}, {96, 376, 500, 3, 96, 1, 0}, {128, 188, 250, 3, 128, 1, 0}, {64, 752, 1000, 1, 48, 0, 0}}
+
+// BenchmarkCodesShapes times convolutions of codes by events of the device. ENHANCE_MMA_CODES names variants to try beside the
+// one chosen: "mt,wo,wr,rows,words,tiles,reuse" separated by blanks.
+func BenchmarkCodesShapes(b *testing.B) {
+	dev := convtest.Units(b, Probe)
+	var tried []codesVariant
+	for _, text := range strings.Fields(os.Getenv("ENHANCE_MMA_CODES")) {
+		var v codesVariant
+		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d %d %d %d", &v.mt, &v.wo, &v.wr, &v.rows, &v.words, &v.tiles, &v.reuse); err != nil {
+			b.Fatalf("ENHANCE_MMA_CODES: %q: %v", text, err)
+		}
+		tried = append(tried, v)
+	}
+	for _, d := range codesShapes {
+		s := conv.Shape{K: d[3], SrcC: []int{d[0]}, OutC: d[4], H: d[1], W: d[2], Act: fuse.LeakyReLU, Codes: true, Store: d[5] == 1}
+		for _, v := range append([]codesVariant{chooseCodes(*capsOf(dev), s)}, tried...) {
+			b.Run(fmt.Sprintf("%s/store=%d/res=%d/%s", s, d[5], d[6], v), func(b *testing.B) {
+				if v.mt*v.wo > (d[4]+15)/16+1 || v.words > (d[0]+15)/16*4 {
+					b.Skip("more than there is")
+				}
+				made, err := (codesAlgo{&v}).New(*capsOf(dev), s, planar.FP16)
+				if err != nil {
+					b.Skip(err)
+				}
+				m := made.(*codesImpl)
+				convtest.Single{Impl: m, Shape: s, Precision: planar.FP16, Residual: d[6] == 1, Launch: m.launch}.Bench(b, dev)
+			})
+		}
+	}
 }

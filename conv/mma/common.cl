@@ -52,6 +52,30 @@ static void mma_store8(__global data_t *to, const float *v) {
 #endif
 }
 
+// Four samples of a line, at a multiple of four from its start.
+#ifdef STORE_HALF
+typedef uint2 four_t;
+static void mma_add4(float *v, four_t p) {
+    float l, h;
+    UNPACK2(l, h, p.x);
+    v[0] += l;
+    v[1] += h;
+    UNPACK2(l, h, p.y);
+    v[2] += l;
+    v[3] += h;
+}
+static void mma_store4(__global data_t *to, const float *v) {
+    uint a, b;
+    PACK2(a, v[0], v[1]);
+    PACK2(b, v[2], v[3]);
+    *(__global uint2 *)to = (uint2)(a, b);
+}
+#else
+typedef float4 four_t;
+static void mma_add4(float *v, four_t p) { v[0] += p.x; v[1] += p.y; v[2] += p.z; v[3] += p.w; }
+static void mma_store4(__global data_t *to, const float *v) { *(__global float4 *)to = (float4)(v[0], v[1], v[2], v[3]); }
+#endif
+
 // Writes column x+i of the line, whose column x is at to, and the columns of the
 // rim that it stands for.
 static void mma_put(__global data_t *to, int x, int i, int w, float v) {

@@ -46,11 +46,11 @@ func unlessRefused(err error) error {
 	return fmt.Errorf("asking for matrix units: %w", err)
 }
 
-// probedLocal is how many bytes of local memory Probe tries.
+// probedLocal is how many bytes of local memory kernels of samples may use, where the device has more than OpenCL says.
 const probedLocal = 64 << 10
 
 func probeSource() string {
-	return fmt.Sprintf("%s#define LOCAL_WORDS %d\n%s", instructionsCL, probedLocal/4, probeCL)
+	return fmt.Sprintf("%s#define LOCAL_WORDS %d\n%s", instructionsCL, max(probedLocal, codesLocal)/4, probeCL)
 }
 
 func runProbe(ctx *clrt.Context, source string, in []byte, n int) (out []byte, err error) {
@@ -92,11 +92,19 @@ func runProbe(ctx *clrt.Context, source string, in []byte, n int) (out []byte, e
 	return out, q.Read(dst, 0, out)
 }
 
-// probeData gives the registers of the probe's fragments, twelve for each lane,
+// probeData gives the registers of the probe's fragments, twenty for each lane,
 // and the sums that it must leave in four for each. All of them are exact.
 func probeData() (in []byte, want []float32) {
 	left := func(row, k int) float32 { return float32((row*7+k*3)%11 - 5) }
 	right := func(k, col int) float32 { return float32((k*5+col*2)%7 - 3) }
+	weight := func(row, k int) int { return (row*29+k*37)%256 - 128 }
+	code := func(k, col int) int { return (k*53 + col*91) % 256 }
+	four := func(of func(row, k int) int, row, k int) (word uint32) {
+		for b := range 4 {
+			word |= uint32(uint8(of(row, k+b))) << (8 * b)
+		}
+		return word
+	}
 	half := func(lo, hi float32) uint32 { return uint32(planar.Half(lo)) | uint32(planar.Half(hi))<<16 }
 	for lane := range 32 {
 		g, t := lane/4, lane%4
@@ -108,6 +116,11 @@ func probeData() (in []byte, want []float32) {
 		for _, v := range []float32{left(g, t), left(g+8, t), left(g, t+4), left(g+8, t+4), right(t, g), right(t+4, g)} {
 			words = append(words, math.Float32bits(v))
 		}
+		for _, k := range []int{4 * t, 4*t + 16} {
+			words = append(words, four(weight, g, k), four(weight, g+8, k))
+		}
+		column := func(col, k int) int { return code(k, col) }
+		words = append(words, four(column, g, 4*t), four(column, g, 4*t+16), 0, 0)
 		for _, w := range words {
 			in = binary.LittleEndian.AppendUint32(in, w)
 		}
@@ -118,6 +131,12 @@ func probeData() (in []byte, want []float32) {
 			}
 			for k := range 8 {
 				sum += left(row, k) * right(k, col)
+			}
+			for k := range 32 {
+				sum += float32(weight(row, k) * code(k, col))
+			}
+			for k := range 16 {
+				sum += float32(weight(row, k) * code(k, col))
 			}
 			want = append(want, sum)
 		}

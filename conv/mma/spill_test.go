@@ -35,4 +35,13 @@ func TestNoSpills(t *testing.T) {
 			}
 		}
 	}
+	for _, s := range []conv.Shape{{K: 3, SrcC: []int{24}, OutC: 24, H: 1500, W: 2000, Store: true}, {K: 3, SrcC: []int{48}, OutC: 48, H: 1504, W: 2000}, {K: 3, SrcC: []int{64}, OutC: 64, H: 752, W: 1000, Store: true}} {
+		s.Codes = true
+		made, err := Codes().New(*capsOf(dev), s, FP16.Storage())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := made.(*codesImpl)
+		convtest.Single{Impl: m, Shape: s, Precision: FP16.Storage(), Launch: m.launch}.NoSpills(t, ctx)
+	}
 }

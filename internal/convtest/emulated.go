@@ -48,6 +48,11 @@ func (m emulatedPlain) Kernels() []conv.Kernel {
 // emulatedImpl has forms, too.
 type emulatedImpl struct{ emulatedPlain }
 
+// PackCodes implements [conv.Integer].
+func (m emulatedPlain) PackCodes(w *conv.IntegerWeights) []float32 {
+	return m.Impl.(conv.Integer).PackCodes(w)
+}
+
 // Scaled implements [conv.Scaling].
 func (m emulatedImpl) Scaled(pre fuse.Act) conv.Impl {
 	if can, ok := m.Impl.(conv.Scaling); ok {

@@ -89,22 +89,37 @@ func (k Single) operands(ctx *clrt.Context, q *clrt.Queue) (*clrt.Buffer, *conv.
 		}
 		return buf
 	}
-	ring := func(c int, octets bool) planar.Ring {
-		t := fuse.Tensor{Shape: model.Shape{C: c, H: s.H, W: s.W}}
-		if octets {
-			t.Storage = fuse.Octets
+	storage := func(octets, codes bool) fuse.Storage {
+		switch {
+		case octets:
+			return fuse.Octets
+		case codes:
+			return fuse.Codes
 		}
+		return fuse.Activation
+	}
+	ring := func(c int, st fuse.Storage) planar.Ring {
+		t := fuse.Tensor{Shape: model.Shape{C: c, H: s.H, W: s.W}, Storage: st}
 		return planar.NewRing(random(planar.RowBytes(t, p)*int64(s.H)+planar.RimBytes(t, p), p, "ring"), 0, t, s.H)
 	}
-	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), s.Octets)}, Dst: ring(s.OutC, s.OctetsOut), Y1: s.H, Slope: 0.2}
-	if k.Residual {
-		a.Res = ring(s.OutC, s.OctetsOut)
+	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), storage(s.Octets, s.Codes))}, Dst: ring(s.OutC, storage(s.OctetsOut, s.Store)), Y1: s.H, Slope: 0.2}
+	if a.Zero.Zero, a.Store = 128, (conv.Quantizer{Inverse: 50, Zero: 128}); k.Residual {
+		a.Res = ring(s.OutC, storage(s.OctetsOut, false))
 	}
 	a.Scratch = random(max(k.Impl.Scratch(s.H), 4), planar.FP32, "statistics")
 	scales := fuse.Tensor{Storage: fuse.Scales, Shape: model.Shape{C: s.InC(), H: 1, W: 1}}
 	a.Scales = planar.NewRing(random(int64(4*2*s.InC()), planar.FP32, "scales"), 0, scales, 1)
 	rng := rand.New(rand.NewPCG(1, 2))
-	packed := k.Impl.Pack(Randoms(rng, s.OutC*s.InC()*s.K*s.K), Randoms(rng, s.OutC))
+	var packed []float32
+	if c, ok := k.Impl.(conv.Integer); ok {
+		w := &conv.IntegerWeights{Factors: Randoms(rng, s.OutC), Bias: Randoms(rng, s.OutC), Zero: 128}
+		for range s.OutC * s.InC() * s.K * s.K {
+			w.Weights = append(w.Weights, float32(rng.IntN(255)-127))
+		}
+		packed = c.PackCodes(w)
+	} else {
+		packed = k.Impl.Pack(Randoms(rng, s.OutC*s.InC()*s.K*s.K), Randoms(rng, s.OutC))
+	}
 	raw := make([]byte, 0, 4*len(packed))
 	for _, v := range packed {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))

@@ -50,6 +50,9 @@ var families = []family{
 	}},
 	{"fewer multiplications", func(c conv.Caps, s conv.Shape, a conv.Arithmetic) (conv.Algo, conv.Impl) {
 		if !c.Plain && (wide(s) || waits(c, s) || c.CPU && shallow(s)) && (!c.CPU || s.FLOPs() >= worthCompiling && roomy(s)) {
+			if !wide(s) && shallow(s) && s.K == 3 {
+				return winograd.Algo(winograd.V4x3), nil
+			}
 			return winograd.Choose(c, s, a.Precision)
 		}
 		return nil, nil
@@ -88,6 +91,12 @@ var windowFamilies = []family{
 
 // codesFamilies are those of convolutions of codes, which tuning leaves alone too.
 var codesFamilies = []family{
+	{why: "codes of 8 bits, on matrix units", choose: func(c conv.Caps, s conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
+		if !c.Matrix || !mma.SuitsCodes(s) {
+			return nil, nil
+		}
+		return mma.Codes(), nil
+	}},
 	{why: "codes of 8 bits", choose: func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
 		return conv.DirectCodes{}, nil
 	}},
@@ -261,7 +270,8 @@ func wide(s conv.Shape) bool {
 // shallow reports whether a layer is of a network that was imported, which pad with zeros, and has
 // the channels that make Winograd worth its price there: such layers mostly lie at the picture's
 // own size, where a row more is no more than that. DnCNN takes 1.15 processor seconds for 512×512
-// in place of 1.6, with 33 MB in place of 25.
+// in place of 1.6, with 33 MB in place of 25. Of 3×3 they run by F(4,3) at all widths: F(6,3), which is
+// expected to be a little faster on wide rows, would need 300 MiB for DnCNN on 24 megapixels in place of 217.
 func shallow(s conv.Shape) bool { return s.Pad == model.PadZero && s.InC() >= 64 && s.OutC >= 48 }
 
 // waits reports whether a layer's whole plane is waited for under any plan, so that

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"strings"
 )
 
 // errAlpha is reported for a picture with transparent pixels: what they look
@@ -68,7 +69,8 @@ func rowConverter(im image.Image) (row func(dst []uint16, y int) bool, bits int,
 	case *image.Paletted:
 		return func(dst []uint16, y int) bool { return paletted(dst, s, y) }, 8, nil
 	}
-	return nil, 0, fmt.Errorf("%w: pixels of type %T; convert it to RGB", ErrUnsupported, im)
+	kind := strings.TrimPrefix(fmt.Sprintf("%T", im), "*image.")
+	return nil, 0, fmt.Errorf("%w: its pixels are %s; convert it to RGB", ErrUnsupported, kind)
 }
 
 func rgba8(dst []uint16, p []byte) bool {

@@ -126,7 +126,7 @@ type Applier struct {
 func NewApplier(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Applier, error) {
 	a := &Applier{caps: c, q: q, kernels: map[string]*clrt.Kernel{}}
 	for _, name := range []string{"apply_map", "apply_channel", "apply_binary", "apply_move", "apply_shuffle", "apply_pool", "apply_across", "apply_resize", "apply_rearrange", "apply_matmul", "apply_row_reduce", "apply_merge",
-		"codes_quantize", "codes_number", "codes_dequantize"} {
+		"codes_quantize", "codes_quantize4", "codes_number", "codes_dequantize"} {
 		k, err := p.Kernel(name)
 		if err != nil {
 			a.Close()
@@ -160,11 +160,10 @@ func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params
 	case model.OpQuantize:
 		q, least := CodesOf(n)
 		if args.Ring(dst).Int(y0).Float(q.Inverse).Float(float32(q.Zero)); dst.Codes {
-			items := (dst.W + 15) / 16
 			if a.caps.CPU {
-				items = 1 // which goes along the whole line
+				return a.launch("codes_quantize", args, 1, dst.C, y1-y0) // along whole lines
 			}
-			return a.launch("codes_quantize", args, items, dst.C, y1-y0)
+			return a.launch("codes_quantize4", args, (dst.W+3)/4, dst.C, y1-y0)
 		}
 		return a.launch("codes_number", args.Float(least), (dst.W+7)/8, dst.C, y1-y0)
 	case model.OpDequantize:
@@ -263,6 +262,9 @@ func (a *Applier) launch(name string, args *conv.KernelArgs, items ...int) error
 		local[i] = 1
 	}
 	local[0] = min(columns(a.caps), items[0])
+	if len(items) == 3 {
+		local[1] = channels(a.caps, local[0], items[1])
+	}
 	items[0] = (items[0] + local[0] - 1) / local[0] * local[0]
 	return a.q.LaunchQuiet(k, items, local)
 }

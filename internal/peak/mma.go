@@ -19,16 +19,24 @@ const (
 	mmaGroup       = 256 // work-items of a group: eight warps, two warpgroups
 )
 
+// Factors are what matrix units multiply.
+type Factors uint8
+
+const (
+	FP16  Factors = iota // m16n8k16 products of binary16
+	TF32                 // m16n8k8 products of tf32
+	Codes                // m16n8k32 products of integers of 8 bits
+)
+
 // MMA returns what the matrix units of an NVIDIA GPU do out of registers, in 10^9
-// floating-point operations a second: m16n8k16 products of binary16, or m16n8k8 of
-// tf32. Ask only where package conv/mma finds such units: other compilers may do
+// operations a second. Ask only where package conv/mma finds such units: other compilers may do
 // anything with inline PTX.
-func MMA(ctx *clrt.Context, tf32 bool) (gflops float64, err error) {
-	src, each := mmaText, 2.0*16*8*16
-	if tf32 {
-		src, each = "#define TF32\n"+mmaText, 2*16*8*8
-	}
-	return products(ctx, "peak_mma", src, each*mmaChains*mmaGroup/32, 0x3c003c00)
+func MMA(ctx *clrt.Context, f Factors) (gops float64, err error) {
+	of := [...]struct {
+		defines string
+		deep    float64
+	}{FP16: {"", 16}, TF32: {"#define TF32\n", 8}, Codes: {"#define CODES\n", 32}}[f]
+	return products(ctx, "peak_mma", of.defines+mmaText, 2*16*8*of.deep*mmaChains*mmaGroup/32, 0x3c003c00)
 }
 
 // Warpgroup returns what the matrix units of a Hopper GPU do by its instructions for four

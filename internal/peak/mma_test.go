@@ -25,18 +25,22 @@ func TestMMA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	half, err := peak.MMA(ctx, false)
+	codes, err := peak.MMA(ctx, peak.Codes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tf32, err := peak.MMA(ctx, true)
+	half, err := peak.MMA(ctx, peak.FP16)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !(half > tf32 && tf32 > fma) {
-		t.Errorf("fp16 %.0f, tf32 %.0f, float32 %.0f GFLOP/s: want them to fall", half, tf32, fma)
+	tf32, err := peak.MMA(ctx, peak.TF32)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Logf("%s: fp16 %.0f, tf32 %.0f, float32 %.0f GFLOP/s", d, half, tf32, fma)
+	if !(codes > half && half > tf32 && tf32 > fma) {
+		t.Errorf("int8 %.0f, fp16 %.0f, tf32 %.0f, float32 %.0f GFLOP/s: want them to fall", codes, half, tf32, fma)
+	}
+	t.Logf("%s: int8 %.0f, fp16 %.0f, tf32 %.0f, float32 %.0f GFLOP/s", d, codes, half, tf32, fma)
 	if convtest.Has(t, wgmma.Probe, ctx) {
 		four, err := peak.Warpgroup(ctx)
 		if err != nil {
@@ -54,7 +58,7 @@ func TestMMA(t *testing.T) {
 
 // TestUnits: every algorithm is held against the units that it uses, and against none if those were not measured.
 func TestUnits(t *testing.T) {
-	all := peak.Units{FMA: 1, MMA: 8, TF32: 4.5, Warpgroup: 12}
+	all := peak.Units{FMA: 1, MMA: 8, TF32: 4.5, Codes: 16, Warpgroup: 12}
 	for _, c := range []struct {
 		algo  string
 		units peak.Units
@@ -62,6 +66,7 @@ func TestUnits(t *testing.T) {
 		unit  string
 	}{
 		{"mma-m2x2-r2x2", all, 8, "MMA fp16"},
+		{"mma-codes", all, 16, "MMA int8"},
 		{"mma-tf32", all, 4.5, "MMA tf32"},
 		{"mma-3xtf32", all, 1.5, "MMA tf32 /3"},
 		{"wgmma", all, 12, "wgmma fp16"},

@@ -154,18 +154,8 @@ func (c *call) slice() error {
 	if err != nil {
 		return err
 	}
-	if c.opset < 10 { // starts, ends and axes are attributes
-		c.in = c.in[:1]
-		for _, name := range [...]string{"starts", "ends", "axes"} {
-			list := c.ints(name)
-			c.in = append(c.in, nil)
-			if list != nil {
-				c.in[len(c.in)-1] = shapeConstant(list)
-			}
-		}
-		for _, name := range [...]string{"starts", "ends", "axes"} { // list reads the inputs made of them
-			delete(c.n.Attrs, name)
-		}
+	if c.opset < 10 {
+		c.sliceInputs()
 	}
 	start, step, count, err := c.ranges(v.dims)
 	if err != nil {
@@ -196,10 +186,30 @@ func (c *call) slice() error {
 		start[a], step[a] = 0, 1
 		a = -1 // what were rows or columns may now be channels
 	}
-	out, s := v, c.shapeOf(v)
 	if v.mixed != nil {
 		return c.set(0, v)
 	}
+	return c.result(c.sliceSides(v, start, step, count))
+}
+
+// sliceInputs makes inputs of the attributes starts, ends and axes, which opsets before 10 have in their place.
+func (c *call) sliceInputs() {
+	c.in = c.in[:1]
+	for _, name := range [...]string{"starts", "ends", "axes"} {
+		list := c.ints(name)
+		c.in = append(c.in, nil)
+		if list != nil {
+			c.in[len(c.in)-1] = shapeConstant(list)
+		}
+	}
+	for _, name := range [...]string{"starts", "ends", "axes"} { // list reads the inputs made of them
+		delete(c.n.Attrs, name)
+	}
+}
+
+// sliceSides is the part of v's rows and columns that a slice takes.
+func (c *call) sliceSides(v *value, start, step, count []int64) (*value, error) {
+	s := c.shapeOf(v)
 	var cut [4]int
 	by := [2]int{1, 1}
 	for k, n := range [2]int{s.H, s.W} {
@@ -216,7 +226,7 @@ func (c *call) slice() error {
 			cut[2+k] = max(0, cut[2+k]-by[k]+1)
 		}
 	}
-	return c.result(c.crop(out, cut, by[0], by[1]))
+	return c.crop(v, cut, by[0], by[1])
 }
 
 // crop leaves out top, left, bottom and right, and keeps every so many-th row and column.

@@ -139,9 +139,10 @@ type Plan struct {
 // Seconds are wall-clock times. Decode, Develop and Encode are the busy time of
 // their goroutines and lie inside Run, except what Finish holds.
 type Seconds struct {
-	Plan    float64 `json:"plan"`    // open the photo, decide, plan
-	Wait    float64 `json:"wait"`    // for photos of a batch that had the device before
-	Prepare float64 `json:"prepare"` // allocate and compile; 0 if kept from the photo before
+	Start   float64 `json:"start,omitempty"` // before, of a process's first photo: from the start of the program; not in Total
+	Plan    float64 `json:"plan"`            // open the photo, decide, plan
+	Wait    float64 `json:"wait"`            // for photos of a batch that had the device before
+	Prepare float64 `json:"prepare"`         // allocate and compile; 0 if kept from the photo before
 	Run     float64 `json:"run"`
 	Finish  float64 `json:"finish"` // last rows, flush to disk, rename
 	Total   float64 `json:"total"`

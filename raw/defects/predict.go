@@ -49,6 +49,7 @@ type fitRow [features + 2]float64
 // are added, so that all machines agree.
 type fit struct {
 	use    [features]bool
+	all    bool // are in use
 	rows   [maxRows]fitRow
 	weight [maxRows]float64
 	off    [maxRows]float64 // errors
@@ -92,8 +93,10 @@ func (p *patch) predict(green bool) (prediction, bool) {
 // choosePairs takes the pairs without bad samples.
 func (f *fit) choosePairs(p *patch) bool {
 	near := 0
+	f.all = true
 	for j, q := range pairs {
 		f.use[j] = !p.isBad(reach+q.dy, reach+q.dx) && !p.isBad(reach-q.dy, reach-q.dx)
+		f.all = f.all && f.use[j]
 		if f.use[j] && j < nearest {
 			near++
 		}
@@ -101,20 +104,19 @@ func (f *fit) choosePairs(p *patch) bool {
 	return near >= 2
 }
 
-// pairPlaces are, by place in patch.v, the offsets of pairs.
-var pairPlaces = func() (at [features]int) {
-	for j, q := range pairs {
-		at[j] = q.dy*patchStride + q.dx
-	}
-	return at
-}()
-
 // features makes the means of the pairs in use around the sample of a place.
 func (f *fit) features(p *patch, at int, v *fitRow) {
-	for j, to := range &pairPlaces {
-		v[j] = (p.v[uint(at+to)%uint(len(p.v))] + p.v[uint(at-to)%uint(len(p.v))]) / 2
+	const y, m = patchStride, featureReach*patchStride + featureReach // the sample itself in w
+	w := (*[2*m + 1]float64)(p.v[at-m:])
+	v[0], v[1] = (w[m+2]+w[m-2])/2, (w[m+2*y]+w[m-2*y])/2 // in the order of pairs
+	v[2], v[3] = (w[m+2*y+2]+w[m-2*y-2])/2, (w[m+2*y-2]+w[m-2*y+2])/2
+	v[4], v[5] = (w[m+y+1]+w[m-y-1])/2, (w[m+y-1]+w[m-y+1])/2
+	v[6], v[7] = (w[m+1]+w[m-1])/2, (w[m+y]+w[m-y])/2
+	v[8], v[9] = (w[m+3]+w[m-3])/2, (w[m+3*y]+w[m-3*y])/2
+	v[features] = w[m]
+	if f.all {
+		return
 	}
-	v[features] = p.v[uint(at)%uint(len(p.v))]
 	for j, use := range &f.use {
 		if !use {
 			v[j] = 0
@@ -123,14 +125,14 @@ func (f *fit) features(p *patch, at int, v *fitRow) {
 }
 
 // unusable are, as patch.bad has them, the samples that are bad or have a bad one in their
-// pairs in use.
+// pairs in use; of the rows alone that samples are taken from.
 func (f *fit) unusable(p *patch) [patchSide]uint32 {
 	all := p.bad
 	for j, q := range pairs {
 		if !f.use[j] {
 			continue
 		}
-		for y := reach - trainReach; y <= reach+trainReach; y++ {
+		for y := reach - trainReach; y <= reach+trainReach; y += 2 {
 			above, below := p.bad[y-q.dy], p.bad[y+q.dy]
 			if q.dx >= 0 {
 				all[y] |= above<<q.dx | below>>q.dx

@@ -141,3 +141,33 @@ func FuzzParseUsers(f *testing.F) {
 		}
 	})
 }
+
+// TestPublic: whatever file a worker's key is in, its requests go to the subjects of that key.
+func TestPublic(t *testing.T) {
+	seed, public, err := NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"key":   seed + "\n",
+		"creds": "-----BEGIN NATS USER JWT-----\ne30.e30.x\n------END NATS USER JWT------\n\n-----BEGIN USER NKEY SEED-----\n" + seed + "\n------END USER NKEY SEED------\n",
+		"none":  "nothing\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		o    Options
+		want string // "": it is refused
+	}{
+		{Options{}, anyone}, {Options{KeyFile: filepath.Join(dir, "key")}, public}, {Options{Creds: filepath.Join(dir, "creds")}, public},
+		{Options{KeyFile: filepath.Join(dir, "none")}, ""}, {Options{Creds: filepath.Join(dir, "none")}, ""}, {Options{Creds: filepath.Join(dir, "absent")}, ""},
+	} {
+		got, err := c.o.public()
+		if got != c.want || (err == nil) != (c.want != "") || err != nil && !errors.As(err, new(*OptionError)) {
+			t.Errorf("%+v: %q, %v", c.o, got, err)
+		}
+	}
+}
