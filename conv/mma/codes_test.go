@@ -1,6 +1,7 @@
 package mma
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -41,13 +42,17 @@ func TestCodes(t *testing.T) {
 	dev := convtest.Units(t, Probe)
 	for pad := range model.PadMode(3) {
 		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-			convtest.RunCodes(t, convtest.CodesConfig{Algo: Codes(), Device: dev, Caps: capsOf(dev), Precision: p, Pad: pad, Draw: convtest.AnyCodes, Cases: convtest.Cases(5)})
+			t.Run(fmt.Sprintf("pad_%d_%s", pad, p), func(t *testing.T) {
+				convtest.RunCodes(t, convtest.CodesConfig{Algo: Codes(), Device: dev, Caps: capsOf(dev), Precision: p, Pad: pad, Draw: convtest.AnyCodes, Cases: convtest.Cases(5)})
+			})
 		}
 	}
 	for i, c := range codesTrials {
-		c.shape.Codes = true
-		convtest.RunCodes(t, convtest.CodesConfig{Algo: codesAlgo{&c.v}, Device: dev, Caps: capsOf(dev), Precision: planar.Precision(i % 2), Pad: model.PadMode(i % 3), ResFirst: i == 1,
-			Draw: func(*rand.Rand) conv.Shape { return c.shape }, Cases: 4})
+		t.Run(c.v.String(), func(t *testing.T) {
+			c.shape.Codes = true
+			convtest.RunCodes(t, convtest.CodesConfig{Algo: codesAlgo{&c.v}, Device: dev, Caps: capsOf(dev), Precision: planar.Precision(i % 2), Pad: model.PadMode(i % 3), ResFirst: i == 1,
+				Draw: func(*rand.Rand) conv.Shape { return c.shape }, Cases: 4})
+		})
 	}
 }
 
