@@ -105,7 +105,7 @@ func (c *call) runWorkers(ctx context.Context, name string, devices []string, q 
 	for _, one := range errs {
 		if errors.As(one, new(*work.RefusalError)) {
 			refusals, refused = refusals+1, one
-		} else {
+		} else if err == nil || one != nil && one.Error() != err.Error() { // workers have one connection
 			err = errors.Join(err, one)
 		}
 	}

@@ -74,7 +74,8 @@ func (q *Queue) checkAlone(ctx context.Context) error {
 	return err
 }
 
-// claim claims the farm until ctx ends. lost has an *OccupiedError if this service has to end, for another has the farm.
+// claim claims the farm until ctx ends. lost has an error if this service has to end: an
+// *OccupiedError if another has the farm, or why the cluster lets this one in no longer.
 func (q *Queue) claim(ctx context.Context) (lost <-chan error, err error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -91,7 +92,7 @@ func (q *Queue) claim(ctx context.Context) (lost <-chan error, err error) {
 		}
 		return encodeMessage(&now, nil)
 	}
-	end := make(chan error, 1)
+	end := make(chan error, 2)
 	sub, err := q.nc.Subscribe(serviceSubject, func(m *nats.Msg) {
 		var other Serving
 		switch {
@@ -122,6 +123,10 @@ func (q *Queue) claim(ctx context.Context) (lost <-chan error, err error) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
+				if err := gone(q.nc); err != nil {
+					end <- err
+					return
+				}
 				q.nc.Publish(serviceSubject, state())
 			}
 		}

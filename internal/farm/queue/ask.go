@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"enhance/internal/farm"
 	"enhance/internal/farm/store"
@@ -74,6 +75,9 @@ type leased struct {
 	Side      int   `json:"side"`
 	Waiting   int64 `json:"waiting"`
 	Suspected bool  `json:"suspected,omitempty"`
+	// Lease is how long the task belongs to a worker that says nothing: the server may have been started anew with
+	// another time since the worker joined.
+	Lease time.Duration `json:"lease"`
 }
 
 // errorKind is the class of an error that travels.

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,9 @@ func (c *Client) Name() string { return c.name }
 // Policy is the farm's.
 func (c *Client) Policy() *farm.Policy { return &c.policy }
 
+// Gone is why the connection does not come back by itself, nil while it is there or may come back.
+func (c *Client) Gone() error { return gone(c.nc) }
+
 // Close ends the connection.
 func (c *Client) Close() { c.nc.Close() }
 
@@ -85,7 +89,7 @@ func (c *Client) ask(ctx context.Context, op string, r *ask) (*answer, error) {
 		err = fmt.Errorf("nobody answers there: is enhance farm serve running, and of this version? %w", err)
 	}
 	if err != nil {
-		return nil, failed(what, err)
+		return nil, cmp.Or(c.Gone(), failed(what, err))
 	}
 	var a answer
 	if a.body, err = decodeMessage(m.Data, &a); err != nil {
@@ -105,6 +109,9 @@ func (c *Client) Take(ctx context.Context, accept func(Offer) bool, giveUp bool)
 		l, err := c.TakeNow(ctx, accept)
 		if l != nil || ctx.Err() != nil {
 			return l, ctx.Err()
+		}
+		if gone := c.Gone(); gone != nil {
+			return nil, gone
 		}
 		if giveUp && look == 3 {
 			return nil, err

@@ -90,12 +90,36 @@ func dial(o Options, denied func(err error) bool) (*nats.Conn, error) {
 	case errors.Is(err, nats.ErrNoServers):
 		err = fmt.Errorf("no farm is served there: start enhance farm serve, or correct --nats: %w", err)
 	case errors.Is(err, nats.ErrAuthorization):
-		err = errors.New("the server does not know this key: give --key with a file that enhance farm keys made, whose public half the server has")
+		err = unknownKey(o.KeyFile != "" || o.Creds != "")
 	}
 	if err != nil {
 		return nil, failed("reach "+address, err)
 	}
 	return nc, nil
+}
+
+// unknownKey is the error of who has a key that the server does not know, or none where it wants one.
+func unknownKey(has bool) error {
+	if has {
+		return errors.New("the server does not know this key: give --key with a file that enhance farm keys made, whose public half the server has")
+	}
+	return errors.New("the server lets in nobody without a key: give --key with a file that enhance farm keys made")
+}
+
+// gone is why a connection does not come back by itself: the server knows its key no longer, or it was closed. It is nil
+// while the connection is there or may come back.
+func gone(nc *nats.Conn) error {
+	if !nc.IsClosed() {
+		return nil
+	}
+	err := nc.LastError()
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
+		err = unknownKey(nc.Opts.Nkey != "" || nc.Opts.UserJWT != nil)
+	case err == nil:
+		err = nats.ErrConnectionClosed
+	}
+	return failed("reach the farm", err)
 }
 
 // sayer is Say, or what tells nobody.

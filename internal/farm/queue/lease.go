@@ -30,8 +30,8 @@ type Lease struct {
 
 // hold begins to renew a lease.
 func (c *Client) hold(given *leased) (*Lease, error) {
-	if given.Task == nil {
-		return nil, &farm.FormatError{What: "lease", Problem: "it has no task"}
+	if given.Task == nil || given.Lease <= 0 {
+		return nil, &farm.FormatError{What: "lease", Problem: "it has no task or no time"}
 	}
 	t, err := farm.ParseTask(given.Task.Encode())
 	if err != nil {
@@ -49,7 +49,8 @@ func (c *Client) hold(given *leased) (*Lease, error) {
 		c.mu.Unlock()
 	})
 	go func() {
-		tick := time.NewTicker(c.policy.Heartbeat())
+		now := farm.Policy{Lease: max(given.Lease, time.Second)}
+		tick := time.NewTicker(now.Heartbeat())
 		defer tick.Stop()
 		for {
 			select {

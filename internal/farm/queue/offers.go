@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -69,6 +70,27 @@ func (s *Service) follow(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// setLease has the consumers that are there give leases of a time.
+func setLease(ctx context.Context, tasks jetstream.Stream, lease time.Duration) error {
+	var others []jetstream.ConsumerConfig
+	list := tasks.ListConsumers(ctx)
+	for c := range list.Info() {
+		if c.Config.AckWait != lease {
+			others = append(others, c.Config)
+		}
+	}
+	if err := list.Err(); err != nil {
+		return err
+	}
+	for _, c := range others {
+		c.AckWait = lease
+		if _, err := tasks.UpdateConsumer(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // offer makes the consumer of an order's size class.

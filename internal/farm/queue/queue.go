@@ -164,10 +164,13 @@ func (q *Queue) make(ctx context.Context, p farm.Policy) error {
 			bytes = bound / 2 // what is noted of tasks in work needs room, too: without it none would end
 		}
 	}
-	_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	tasks, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: tasksStream, Subjects: []string{"farm.task.*.*"}, Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew,
 		MaxMsgs: p.Queue, MaxBytes: bytes, MaxMsgSize: maxTask, Storage: jetstream.FileStorage, Duplicates: duplicateTime,
 	})
+	if err == nil {
+		err = setLease(ctx, tasks, p.Lease)
+	}
 	if err != nil {
 		return err
 	}

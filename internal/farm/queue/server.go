@@ -218,8 +218,9 @@ func (s *Server) Address() string {
 
 // logger passes on what is wrong.
 type logger struct {
-	say func(string)
-	mu  sync.Mutex
+	say   func(string)
+	mu    sync.Mutex
+	reads bool // it has told that the queue is read anew
 }
 
 func (l *logger) tell(format string, args ...any) {
@@ -232,7 +233,23 @@ func (l *logger) tell(format string, args ...any) {
 }
 
 func (l *logger) Errorf(format string, args ...any) { l.tell(format, args...) }
-func (l *logger) Warnf(format string, args ...any)  { l.tell(format, args...) }
+
+// Warnf says once, and in words for who runs the farm, that the last server was killed.
+func (l *logger) Warnf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if strings.Contains(text, "Stream state outdated") || strings.Contains(text, "Recovering stream state from index errored") {
+		l.mu.Lock()
+		told := l.reads
+		l.reads = true
+		l.mu.Unlock()
+		if told {
+			return
+		}
+		text = "the server before this one did not close it: its files are read anew"
+	}
+	l.tell("%s", text)
+}
+
 func (l *logger) Fatalf(format string, args ...any) { l.tell(format, args...) }
 func (l *logger) Noticef(string, ...any)            {}
 func (l *logger) Debugf(string, ...any)             {}

@@ -47,8 +47,8 @@ const (
 )
 
 // ServeWorkers answers workers until ctx ends. dir is a folder for results on their way
-// into the farm's own store; users have the names of workers' keys. lost has an *OccupiedError
-// if the service has to end because another one has the farm.
+// into the farm's own store; users have the names of workers' keys. lost has an error
+// if the service has to end: an *OccupiedError if another one has the farm, or why the cluster lets this one in no longer.
 func (q *Queue) ServeWorkers(ctx context.Context, dir string, users []User) (lost <-chan error, err error) {
 	s := &Service{Queue: q, users: users, dir: filepath.Join(dir, "uploads"), slots: make(chan struct{}, serviceSlots),
 		consumers: map[Offer]jetstream.Consumer{}, cancelled: map[string]bool{}, known: map[string]*farm.Order{}, uploads: map[string]time.Time{}}

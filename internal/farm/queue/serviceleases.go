@@ -52,7 +52,7 @@ func (s *Service) lease(ctx context.Context, m jetstream.Msg) (*leased, error) {
 	if err != nil {
 		return nil, failed("read a lease", err)
 	}
-	l := &leased{held: held{Ack: m.Reply(), Task: t, Message: meta.Sequence.Stream, Delivery: meta.NumDelivered}, Waiting: int64(meta.NumPending)}
+	l := &leased{held: held{Ack: m.Reply(), Task: t, Message: meta.Sequence.Stream, Delivery: meta.NumDelivered}, Waiting: int64(meta.NumPending), Lease: s.policy.Lease}
 	l.Proof = s.prove(&l.held)
 	s.proofs.leased(&l.held)
 	a, _, err := s.attempts(ctx, t)

@@ -159,6 +159,8 @@ func (s *submission) again(ctx context.Context, t Sized, id string) error {
 			s.tell(err)
 		case errors.As(err, &api):
 			return failed("submit "+t.Photo, err)
+		case gone(s.nc) != nil:
+			return gone(s.nc)
 		}
 		if err := sleep(ctx, wait, nil); err != nil {
 			return err

@@ -114,13 +114,14 @@ type worker struct {
 	now     map[string]bool // photos in work
 	making  map[farm.Key]chan struct{}
 	worked  bool          // it has had a photo
+	gone    error         // why the queue is out of reach for good
 	left    *RefusalError // of what it looked at last: what it leaves to others; nil: nothing
 	full    time.Time     // when the store was last found full or away; zero: it is neither
 	why     string        // which of the two
 	changed chan struct{} // something to report
 }
 
-// Run works until ctx ends, or as UntilIdle says. What is being made when ctx ends is
+// Run works until ctx ends, or the queue lets the worker in no longer, or as UntilIdle says. What is being made when ctx ends is
 // given back.
 func Run(ctx context.Context, o Options) error {
 	if o.Tell == nil {
@@ -142,6 +143,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
+	if w.gone != nil && ctx.Err() == nil {
+		return errors.Join(w.gone, o.Maker.Close())
+	}
 	err := errors.Join(o.Queue.Leave(last, o.Name), o.Maker.Close())
 	if ctx.Err() == nil && !w.worked && w.left != nil {
 		err = errors.Join(w.left, err)
@@ -176,6 +180,9 @@ func (w *worker) lease(ctx context.Context) {
 		}
 		l := w.take(ctx, len(slots)-1)
 		if l == nil {
+			if w.gone = w.Queue.Gone(); w.gone != nil {
+				return
+			}
 			if w.UntilIdle && len(slots) == 1 && w.idle(ctx) {
 				return
 			}
