@@ -62,7 +62,7 @@ func openStore(dir string) (*store.Dir, error) {
 		return nil, usagef("%s is a file: give a directory for the pictures", dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the directory for the pictures: %w", err)
+		return nil, fmt.Errorf("%w: give the directory for the pictures, which must be there: all machines of a farm share it", err)
 	}
 	return store.OpenDir(dir)
 }
