@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"enhance/internal/farm"
@@ -98,6 +99,24 @@ func (c *call) openResults(ctx context.Context, at, spool string) (*results, err
 	d, err := openStore(at)
 	if err != nil {
 		return nil, err
+	}
+	return &results{d, func() { d.Close() }}, nil
+}
+
+// openToRead is openResults of a store that is there and stays as it is.
+func (c *call) openToRead(ctx context.Context, at, spool string) (*results, error) {
+	if s3.IsURL(at) {
+		return c.openResults(ctx, at, spool)
+	}
+	if _, err := os.Stat(at); err != nil {
+		return nil, err
+	}
+	d, err := store.LookInto(at)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil {
+		return nil, usagef("%s has no results of a farm: give the directory that farm run -o or farm work --results names", at)
 	}
 	return &results{d, func() { d.Close() }}, nil
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
 	"enhance/internal/atomicfile"
 	"enhance/internal/farm"
 	"enhance/internal/farm/queue"
+	"enhance/internal/farm/s3"
 	"enhance/internal/farm/work"
 	"enhance/internal/printable"
 	"enhance/internal/tempdir"
@@ -26,8 +28,13 @@ func runFarmRun(c *call) error {
 	switch {
 	case c.output == "":
 		return usagef("farm run: give -o, the directory for the pictures")
-	case len(c.args) != 1 || !isDir(c.args[0]):
+	case len(c.args) != 1 || s3.IsURL(c.args[0]):
 		return usagef("farm run: want one folder of photos")
+	}
+	if info, err := os.Stat(c.args[0]); err != nil {
+		return err
+	} else if !info.IsDir() {
+		return usagef("farm run: want one folder of photos, and %s is a file", c.args[0])
 	}
 	p, err := c.policy()
 	if err != nil {

@@ -96,7 +96,7 @@ func (r *farmReport) write(w io.Writer) error {
 	for _, o := range r.Orders {
 		note := ""
 		if o.Cancelled {
-			note = "cancelled"
+			note = fmt.Sprintf("cancelled: %d taken out", o.Taken)
 		}
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%s\n", o.ID, o.Photos, o.Done, o.Running, o.Waiting, o.Dead, note)
 	}
@@ -130,9 +130,7 @@ func (r *farmReport) summary() string {
 	var b strings.Builder
 	var all, done, waiting, dead int64
 	for _, o := range r.Orders {
-		if !o.Cancelled {
-			all, done, waiting, dead = all+o.Photos, done+o.Done, waiting+o.Waiting, dead+o.Dead
-		}
+		all, done, waiting, dead = all+o.Photos-o.Taken, done+o.Done, waiting+o.Waiting, dead+o.Dead
 	}
 	fmt.Fprintf(&b, "%d of %s done", done, photos(int(all)))
 	if r.Rate > 0 {

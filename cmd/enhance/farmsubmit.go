@@ -125,6 +125,11 @@ func (c *call) newSubmission() (*submission, error) {
 		return f, f.openObjects()
 	}
 	if f.path = c.photosRoot; f.path == "" || f.path == objectsURL || s3.IsURL(f.path) {
+		if len(c.args) == 1 {
+			if _, err := os.Stat(c.args[0]); err != nil {
+				return nil, err
+			}
+		}
 		if len(c.args) != 1 || c.from != "" || !isDir(c.args[0]) {
 			return nil, usagef("%s: give --photos, the folder that the names of photos are below, or one folder to submit", c.cmd.name)
 		}

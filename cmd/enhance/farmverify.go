@@ -25,7 +25,7 @@ var farmVerifyCommand = &command{name: "farm verify", summary: "compute a sample
 	about: `Takes results of a store at random, makes them again on this machine, and compares: on a
 device of the class that made a result the bytes must be the same; on another the PSNR is
 printed. The stored bytes are held against their receipts first. The exit status is 1 if
-bytes differ that must not.
+bytes differ that must not, or if no result could be made again.
 
 A store keeps no weights. Give -m FILE, --dcp FILE or --defects FILE with the file that a
 submission was given: it is recognized by its contents. Results of other files are passed
@@ -70,7 +70,7 @@ func runFarmVerify(c *call) error {
 	if err != nil {
 		return err
 	}
-	d, err := c.openResults(ctx, c.args[0], o.Files)
+	d, err := c.openToRead(ctx, c.args[0], o.Files)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,10 @@ func (v *verifier) verifyAll(ctx context.Context, sample []*farm.Receipt, damage
 		_, err := fmt.Fprintf(w, "%d %s computed again, %d wrong, %d passed over\n", again, plural(again, "result"), wrong, passed)
 		return err
 	})
-	if err == nil && wrong > 0 {
+	if err == nil && again == 0 {
+		v.note("no result was computed again, so that nothing is verified")
+	}
+	if err == nil && (wrong > 0 || again == 0) {
 		err = ended(exitFailed)
 	}
 	return err

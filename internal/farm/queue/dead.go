@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -96,7 +97,13 @@ func (q *Queue) Cancel(ctx context.Context, order string) (n int64, err error) {
 	if _, err := q.Order(ctx, order); err != nil {
 		return 0, err
 	}
-	if _, err := q.orders.Put(ctx, "cancelled."+order, nil); err != nil {
+	key, before := "cancelled."+order, []byte("0")
+	if e, err := q.orders.Get(ctx, key); err == nil {
+		before = e.Value()
+	} else if !errors.Is(err, jetstream.ErrKeyNotFound) {
+		return 0, failed("cancel the order", err)
+	}
+	if _, err := q.orders.Put(ctx, key, before); err != nil {
 		return 0, failed("cancel the order", err)
 	}
 	waiting, err := q.waiting(ctx, order)
@@ -107,7 +114,13 @@ func (q *Queue) Cancel(ctx context.Context, order string) (n int64, err error) {
 		return 0, failed("cancel the order", err)
 	}
 	left, err := q.waiting(ctx, order)
-	return max(0, waiting-left), err
+	if err != nil {
+		return 0, err
+	}
+	n = max(0, waiting-left)
+	taken, _ := strconv.ParseInt(string(before), 10, 64)
+	_, err = q.orders.Put(ctx, key, strconv.AppendInt(nil, taken+n, 10))
+	return n, failed("note how many photos were cancelled", err)
 }
 
 // waiting counts an order's tasks, leased ones included.

@@ -329,6 +329,29 @@ func TestCancel(t *testing.T) {
 	}
 	none(t, w, 0, 1, 2)
 	done(t, w, l)
+	if s, err := q.Status(ctx); err != nil || len(s.Orders) != 1 || s.Orders[0] != (OrderStatus{ID: o.ID(), Photos: 9, Taken: 9, Cancelled: true}) {
+		t.Errorf("cancelled: %+v, %v", s, err)
+	}
+	// An order of which some are done says so though it is cancelled, and though that is said twice.
+	if _, err := q.Submit(ctx, o.ID(), photos(o.ID(), 9, 2), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(q.PutOrder(ctx, o), q.SetTotal(ctx, o.ID(), 9)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := done(t, w, take(t, w, 2)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, want := range []int64{7, 0} {
+		if n, err := q.Cancel(ctx, o.ID()); n != want || err != nil {
+			t.Errorf("%d cancelled, %v", n, err)
+		}
+		if s, err := q.Status(ctx); err != nil || len(s.Orders) != 1 || s.Orders[0] != (OrderStatus{ID: o.ID(), Photos: 9, Done: 2, Taken: 7, Cancelled: true}) {
+			t.Errorf("2 done, 7 cancelled: %+v, %v", s, err)
+		}
+	}
 	if _, err := q.Cancel(ctx, farm.Hash("x")[:32]); !errors.As(err, new(*UnknownOrderError)) {
 		t.Errorf("an order that is not there: %v", err)
 	}

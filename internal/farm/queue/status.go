@@ -73,6 +73,7 @@ type OrderStatus struct {
 	Waiting   int64  `json:"waiting"`
 	Dead      int64  `json:"dead"`
 	Cancelled bool   `json:"cancelled,omitempty"`
+	Taken     int64  `json:"taken_out,omitempty"` // when it was cancelled
 }
 
 // Left is how many seconds the queue needs at this rate, 0 if unknown.
@@ -119,11 +120,9 @@ func (q *Queue) Status(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	for _, o := range orders {
-		if !o.Cancelled {
-			left := o.Running + o.Waiting + o.Dead
-			o.Photos = max(o.Photos, left)
-			o.Done = o.Photos - left
-		}
+		left := o.Running + o.Waiting + o.Dead + o.Taken
+		o.Photos = max(o.Photos, left)
+		o.Done = o.Photos - left
 		s.Orders = append(s.Orders, *o)
 	}
 	slices.SortFunc(s.TooLarge, func(a, b TooLarge) int { return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Side, b.Side)) })
@@ -197,6 +196,7 @@ func (q *Queue) countPhotos(ctx context.Context, of func(string) *OrderStatus) e
 				of(id).Photos, _ = strconv.ParseInt(string(e.Value()), 10, 64)
 			case "cancelled":
 				of(id).Cancelled = true
+				of(id).Taken, _ = strconv.ParseInt(string(e.Value()), 10, 64)
 			}
 		case <-ctx.Done():
 			return ctx.Err()
