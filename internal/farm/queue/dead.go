@@ -83,12 +83,18 @@ func (q *Queue) Retry(ctx context.Context, order string) (n int64, err error) {
 					return n, err
 				}
 			}
-			if err := s.DeleteMsg(ctx, i.seq); err != nil {
-				return n, failed("take a photo off the list of the dead", err)
+			if err := unlist(ctx, s, i.seq, i.d.Task); err != nil {
+				return n, err
 			}
 			n++
 		}
 	}
+}
+
+// unlist takes a photo off the list of the dead, unless it was given up once more since: then it has a later entry.
+func unlist(ctx context.Context, dead jetstream.Stream, entry uint64, t *farm.Task) error {
+	err := dead.Purge(ctx, jetstream.WithPurgeSubject(deadSubject(t.Order, t.ID())), jetstream.WithPurgeSequence(entry+1))
+	return failed("take a photo off the list of the dead", err)
 }
 
 // Cancel takes an order's tasks out of the queue. Photos that are being computed are

@@ -263,6 +263,40 @@ func TestDead(t *testing.T) {
 	none(t, w, 0)
 }
 
+// TestUnlist: a photo that is given up once more while it is submitted again stays on the list, and the others are
+// submitted.
+func TestUnlist(t *testing.T) {
+	_, q := serve(t, testPolicy())
+	ctx, o := t.Context(), putOrder(t, q)
+	dead, err := q.js.Stream(ctx, deadStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []uint64
+	for one := range photos(o.ID(), 1, 0) {
+		list := func() (n int) {
+			if err := q.DeadOf(ctx, "", func(entry uint64, _ *Dead) bool { entries = append(entries, entry); n++; return true }); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		for range 2 {
+			if err := q.bury(ctx, o.ID(), one.ID(), &Dead{Task: one.Task}); err != nil {
+				t.Fatal(err)
+			}
+			list()
+		}
+		for i, want := range []int{1, 0, 0} {
+			if err := unlist(ctx, dead, entries[min(i, 1)], one.Task); err != nil {
+				t.Error(err)
+			}
+			if n := list(); n != want {
+				t.Errorf("%d are given up, want %d", n, want)
+			}
+		}
+	}
+}
+
 // TestFullQueue: a submitter waits where the queue is full, and goes on.
 func TestFullQueue(t *testing.T) {
 	p := testPolicy()
