@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -51,11 +53,13 @@ func (c *call) places(ctx context.Context, q *queue.Client, spool string) (photo
 	return photos, to, err
 }
 
-// awaitPlaces is places, and waits for an object store that is away.
+// awaitPlaces is places, and waits for an object store that is away and, unless it is to end when it is idle, for a folder
+// of photos that has none yet.
 func (c *call) awaitPlaces(ctx context.Context, q *queue.Client, spool string) (photos work.Photos, to *results, err error) {
 	for told := false; ; told = true {
 		photos, to, err = c.places(ctx, q, spool)
-		if e := (*s3.Error)(nil); !errors.As(err, &e) || e.Kind != s3.Unreachable {
+		var away *s3.Error
+		if !(errors.As(err, &away) && away.Kind == s3.Unreachable || errors.Is(err, errEmptyFolder) && !c.untilIdle) {
 			return photos, to, err
 		}
 		if !told {
@@ -69,10 +73,31 @@ func (c *call) awaitPlaces(ctx context.Context, q *queue.Client, spool string) (
 	}
 }
 
+// errEmptyFolder says that a folder of photos has nothing in it, as the place of a file system that is not mounted: a worker
+// would find none of the photos there, and have all of them given up.
+var errEmptyFolder = errors.New("the folder is empty: mount the file system that has the photos")
+
+// checkFilled refuses a folder that is empty.
+func checkFilled(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err = f.Readdirnames(1); errors.Is(err, io.EOF) {
+		err = &fs.PathError{Op: "open", Path: dir, Err: errEmptyFolder}
+	}
+	return err
+}
+
 // openPhotos opens the photos of --photos: a folder or an s3:// URL.
 func (c *call) openPhotos(ctx context.Context, spool string) (work.Photos, error) {
 	if !s3.IsURL(c.photosRoot) {
-		folder, err := work.OpenFolder(c.photosRoot)
+		err := checkFilled(c.photosRoot)
+		var folder *work.Folder
+		if err == nil {
+			folder, err = work.OpenFolder(c.photosRoot)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("--photos: %w", err)
 		}
