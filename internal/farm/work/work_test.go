@@ -241,6 +241,23 @@ func TestGone(t *testing.T) {
 	}
 }
 
+// TestLockedOut: a worker whose connection does not come back ends and says why. What it made is published.
+func TestLockedOut(t *testing.T) {
+	t.Parallel()
+	f := newFarm(t, "a")
+	var q *queue.Client
+	m := &fakeMaker{make: func(context.Context, *Request) error { q.Close(); return nil }}
+	f.worker("w", m, func(o *Options) { q = o.Queue })()
+	if !errors.As(f.last, new(*queue.Error)) {
+		t.Errorf("the worker ends with %v", f.last)
+	}
+	m = &fakeMaker{}
+	if told := f.worker("x", m, nil)(); told["a"] == nil || !told["a"].found || m.made("a") != 0 {
+		t.Errorf("%+v, made %d times", told["a"], m.made("a"))
+	}
+	f.check(0, "a")
+}
+
 // TestCancelled: what an order that is cancelled has in work is finished, and nothing else is
 // begun.
 func TestCancelled(t *testing.T) {
