@@ -12,7 +12,7 @@ type Policy struct {
 	// Lease is how long a task belongs to a worker that says nothing. The queue's server
 	// measures it; no worker's clock matters.
 	Lease time.Duration `json:"lease"`
-	// Attempts is how many workers may begin a photo and not finish it.
+	// Attempts is how often a photo may be begun and not finished, by whichever workers.
 	Attempts int `json:"attempts"`
 	// Queue bounds the tasks that wait; submitters wait beyond it.
 	Queue int64 `json:"queue"`
@@ -153,7 +153,7 @@ func (a Attempts) Dead(p *Policy) *Failure {
 			reasons = append(reasons, text)
 		}
 	}
-	return &Failure{Kind: kind, Class: class, Reason: fmt.Sprintf("%d workers began this photo and none finished it: %s", len(a), strings.Join(reasons, "; ")), Log: Tail(strings.Join(logs, "\n"))}
+	return &Failure{Kind: kind, Class: class, Reason: fmt.Sprintf("it was begun %d times and never finished: %s", len(a), strings.Join(reasons, "; ")), Log: Tail(strings.Join(logs, "\n"))}
 }
 
 // Wait is how long a photo that failed n times waits before the next try.
