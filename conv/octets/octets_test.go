@@ -74,11 +74,12 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestNoSpills reads the compiler's report on kernels of many and of few sums.
+// TestNoSpills reads the compiler's report on kernels of three teams. Those of four have fewer registers: that of 24 channels
+// spills a word (docs/octets.md).
 func TestNoSpills(t *testing.T) {
 	dev := convtest.Units(t, wgmma.Probe)
 	ctx := convtest.Uncached(t, dev)
-	for _, c := range []int{24, 48, 64, 96} {
+	for _, c := range []int{48, 64, 96, 128} {
 		s := conv.Shape{K: 3, SrcC: []int{c}, OutC: c, H: 64, W: 64, Act: fuse.LeakyReLU, Octets: true, OctetsOut: true}
 		made, err := Algo().New(*capsOf(dev), s, planar.FP16)
 		if err != nil {
