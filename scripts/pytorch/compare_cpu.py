@@ -1,6 +1,6 @@
 """Times fast and best on so many cores: enhance, and PyTorch eager and compiled, in fp32 and bf16.
 
-    python3 scripts/pytorch/compare_cpu.py --enhance bin/enhance --cores 0-3 [--models fast best] [--size 2000x1500]
+    python3 scripts/pytorch/compare_cpu.py --enhance bin/enhance --cores 0-3 [--models fast best] [--size 2048x1536]
 
 Every time is the median of --runs after two that do not count, of a forward pass over the same number of samples, weights
 loaded and kernels compiled before. PyTorch runs channels_last, with oneDNN; compiled is torch.compile with constants
@@ -50,7 +50,7 @@ def main():
     p.add_argument("--enhance", required=True)
     p.add_argument("--cores", required=True, help="processors to run on, as taskset takes them")
     p.add_argument("--models", nargs="+", default=["fast", "best"])
-    p.add_argument("--size", default="2000x1500", help="columns x rows of the mosaic, even")
+    p.add_argument("--size", default="2048x1536", help="columns x rows of the mosaic, multiples of 16")
     p.add_argument("--runs", type=int, default=5)
     p.add_argument("--eager-only", action="store_true", help="without torch.compile")
     args = p.parse_args()
@@ -60,6 +60,8 @@ def main():
     import evaluate
     torch.set_num_threads(len(cores))
     cols, rows = (int(v) for v in args.size.split("x"))
+    if cols % 16 or rows % 16:
+        p.error("--size: the networks' levels need multiples of 16")
     print(f"{len(cores)} cores, {args.size}, PyTorch {torch.__version__}; seconds a pass", flush=True)
     for model in args.models:
         ours = enhance(args.enhance, model, args.size, args.runs, len(cores))
