@@ -194,11 +194,8 @@ func (i *codesImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer,
 	first, outs := i.firstAt(), i.blocks()*i.lanes
 	args := new(KernelArgs).Ring(a.Src[0]).Buffer(packed).Int(first, first+outs, first+2*outs, int(int32(a.Zero.Word()))).Residual(a).Ring(a.Dst).
 		Int(i.shape.OutC, a.Y0, int(i.shape.Act)).Float(a.Slope).Float(a.Store.Inverse).Float(float32(a.Store.Zero))
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
 	if i.cpu {
-		return q.LaunchQuiet(k[0], []int{i.blocks(), a.Y1 - a.Y0}, []int{1, 1})
+		return args.Launch(q, k[0], []int{i.blocks(), a.Y1 - a.Y0}, []int{1, 1})
 	}
 	columns := (a.Dst.W + i.items - 1) / i.items * i.items
 	return q.LaunchQuiet(k[0], []int{columns, i.blocks(), a.Y1 - a.Y0}, []int{i.items, 1, 1})

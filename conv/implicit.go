@@ -152,12 +152,9 @@ func (i *implicitImpl) Scratch(int) int64 { return 0 }
 
 func (i *implicitImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
 	args := new(KernelArgs).Sources(a).Buffer(packed).Int(i.biasAt()).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1, int(i.shape.Act)).Float(a.Slope)
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
 	pixels := (a.Dst.W + 3) / 4 * 4 * (a.Y1 - a.Y0)
 	groups := (pixels + i.tile.bm() - 1) / i.tile.bm()
-	return q.LaunchQuiet(k[0], []int{groups * i.tile.items(), i.width() / i.tile.bn()}, []int{i.tile.items(), 1})
+	return args.Launch(q, k[0], []int{groups * i.tile.items(), i.width() / i.tile.bn()}, []int{i.tile.items(), 1})
 }
 
 // implicitCPU keeps lanes outputs by tile vectors in registers.
@@ -222,9 +219,6 @@ func (i *implicitCPU) Scratch(int) int64 { return 0 }
 
 func (i *implicitCPU) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
 	args := new(KernelArgs).Sources(a).Buffer(packed).Int(i.biasAt()).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1, int(i.shape.Act)).Float(a.Slope)
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
 	vectors := (a.Dst.W + i.vector - 1) / i.vector * (a.Y1 - a.Y0)
-	return q.LaunchQuiet(k[0], []int{(vectors + i.tile - 1) / i.tile, (i.shape.OutC + i.outputs - 1) / i.outputs}, []int{1, 1})
+	return args.Launch(q, k[0], []int{(vectors + i.tile - 1) / i.tile, (i.shape.OutC + i.outputs - 1) / i.outputs}, []int{1, 1})
 }

@@ -11,7 +11,7 @@ import (
 // KernelArgs lists the arguments of a kernel. Its methods append one kind of argument
 // each and are called in the order of the parameters in the .cl file:
 //
-//	new(KernelArgs).Sources(a).Buffer(packed).Int(biasAt).Residual(a).Ring(a.Dst).Set(k)
+//	new(KernelArgs).Sources(a).Buffer(packed).Int(biasAt).Residual(a).Ring(a.Dst).Launch(q, k, global, local)
 //
 // [KernelArgs.Set] holds their number and kinds against the kernel's parameters.
 type KernelArgs struct {
@@ -89,4 +89,12 @@ func (l *KernelArgs) Set(k *clrt.Kernel) error {
 		return fmt.Errorf("kernel %s: %w", k.Name(), l.err)
 	}
 	return k.SetArgs(l.values...)
+}
+
+// Launch gives the kernel its arguments and has q run it.
+func (l *KernelArgs) Launch(q *clrt.Queue, k *clrt.Kernel, global, local []int) error {
+	if err := l.Set(k); err != nil {
+		return err
+	}
+	return q.LaunchQuiet(k, global, local)
 }

@@ -105,11 +105,8 @@ func (p *packedImpl) Scratch(int) int64 { return 0 }
 
 func (p *packedImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
 	args := new(KernelArgs).Sources(a).Buffer(packed).Int(p.biasAt()).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1, int(p.shape.Act)).Float(a.Slope)
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
 	blocks := (p.outQuads() + p.quads - 1) / p.quads
 	groups := (blocks + p.nk - 1) / p.nk
 	global := []int{(a.Dst.W + 63) / 64 * 16, (a.Y1 - a.Y0 + 2*p.ty - 1) / (2 * p.ty) * p.ty, groups * p.nk}
-	return q.LaunchQuiet(k[0], global, []int{16, p.ty, p.nk})
+	return args.Launch(q, k[0], global, []int{16, p.ty, p.nk})
 }

@@ -120,8 +120,5 @@ func (r *rowsImpl) biasAt() (offset int) {
 
 func (r *rowsImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
 	args := new(KernelArgs).Sources(a).Buffer(packed).Int(r.biasAt()).Residual(a).Ring(a.Dst).Int(a.Y0, int(r.shape.Act)).Float(a.Slope)
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
-	return q.LaunchQuiet(k[0], []int{r.blocks(), a.Y1 - a.Y0}, []int{1, 1})
+	return args.Launch(q, k[0], []int{r.blocks(), a.Y1 - a.Y0}, []int{1, 1})
 }

@@ -50,11 +50,8 @@ func (i *simpleImpl) Scratch(int) int64 { return 0 }
 
 func (i *simpleImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
 	args := new(KernelArgs).Sources(a).Buffer(packed).Int(i.weights()).Residual(a).Ring(a.Dst).Int(a.Y0, int(i.shape.Act)).Float(a.Slope)
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
 	columns := (a.Dst.W + i.items - 1) / i.items * i.items
-	return q.LaunchQuiet(k[0], []int{columns, i.shape.OutC, a.Y1 - a.Y0}, []int{i.items, 1, 1})
+	return args.Launch(q, k[0], []int{columns, i.shape.OutC, a.Y1 - a.Y0}, []int{i.items, 1, 1})
 }
 
 // check refuses what is no convolution at all.

@@ -82,10 +82,7 @@ func (t *tileImpl) Scratch(int) int64 { return 0 }
 func (t *tileImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *Args) error {
 	bias := t.blocks() * t.lanes * t.shape.InC() * t.shape.K * t.shape.K
 	args := new(KernelArgs).Sources(a).Buffer(packed).Int(bias).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1, int(t.shape.Act)).Float(a.Slope)
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
 	groups := (t.blocks() + t.nk - 1) / t.nk
 	global := []int{(a.Dst.W + 63) / 64 * 16, (a.Y1 - a.Y0 + 2*t.ty - 1) / (2 * t.ty) * t.ty, groups * t.nk}
-	return q.LaunchQuiet(k[0], global, []int{16, t.ty, t.nk})
+	return args.Launch(q, k[0], global, []int{16, t.ty, t.nk})
 }

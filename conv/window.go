@@ -276,14 +276,11 @@ func (i *windowImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer
 	}
 	args := new(KernelArgs).Ring(a.Src[0]).Buffer(packed).Int(i.biasAt()).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1).
 		Int4(w.Top, w.Left, w.Groups, int(w.Pad)).Int(rim, int(i.shape.Act)).Float(a.Slope)
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
 	columns := 1
 	if !i.cpu {
 		columns = (a.Dst.W + i.items - 1) / i.items * i.items
 	}
-	return q.LaunchQuiet(k[0], []int{columns, w.Groups * i.blocks(), (a.Y1 - a.Y0 + i.rows - 1) / i.rows}, []int{i.items, 1, 1})
+	return args.Launch(q, k[0], []int{columns, w.Groups * i.blocks(), (a.Y1 - a.Y0 + i.rows - 1) / i.rows}, []int{i.items, 1, 1})
 }
 
 // checkWindow refuses shapes without a window and windows that are none.

@@ -126,9 +126,6 @@ func (f *fused) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *
 		return err
 	}
 	args := new(conv.KernelArgs).Sources(a).Buffer(packed).Int(f.biasAt()).Residual(a).Ring(a.Dst).Int(a.Y0/m, a.Y1, int(f.shape.Act)).Float(a.Slope)
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
 	global := []int{ceilDiv(f.shape.W, m*fusedTilesX) * f.threads(), ceilDiv(a.Y1-a.Y0, m*fusedTilesY), f.blocksK()}
-	return q.LaunchQuiet(k[0], global, []int{f.threads(), 1, 1})
+	return args.Launch(q, k[0], global, []int{f.threads(), 1, 1})
 }

@@ -280,10 +280,7 @@ func (w *strips) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a 
 		return fmt.Errorf("%s: %w", w.algo, w.capError(scratchSize(a.Scratch)))
 	}
 	args := new(conv.KernelArgs).Buffer(packed).Buffer(a.Scratch).Int(w.shape.InC())
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
-	if err := q.LaunchQuiet(k[0], []int{w.blocksK(), ceilDiv(w.shape.InC(), filterChannels)}, []int{1, 1}); err != nil {
+	if err := args.Launch(q, k[0], []int{w.blocksK(), ceilDiv(w.shape.InC(), filterChannels)}, []int{1, 1}); err != nil {
 		return err
 	}
 	o := w.offsets()
@@ -291,10 +288,7 @@ func (w *strips) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a 
 		Buffer(a.Scratch).Int(16+w.filters(), o.size, w.strideI(), w.strideV(), w.strideY()).
 		Int8([8]int32{int32(o.v), int32(o.p), int32(o.y), int32(o.d), int32(o.z)}).
 		Int(a.Y0/w.t.M, a.Y1, items, w.blocksX(), int(w.shape.Act)).Float(a.Slope)
-	if err := args.Set(k[1]); err != nil {
-		return err
-	}
-	return q.LaunchQuiet(k[1], []int{workers}, []int{1})
+	return args.Launch(q, k[1], []int{workers}, []int{1})
 }
 
 // checkRows refuses launches that do not begin at a tile row or have no rows.

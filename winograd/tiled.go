@@ -319,27 +319,18 @@ func (w *tiled) strip(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 	for _, r := range channels {
 		c0, cs := r.From, r.Len()
 		args := new(conv.KernelArgs).Sources(a).Buffer(a.Scratch).Int(c0, row0, rows, tp)
-		if err := args.Set(k[0]); err != nil {
-			return err
-		}
-		if err := q.LaunchQuiet(k[0], []int{blocks * w.wide, ceilDiv(rows, patchRows) * high, cs}, []int{w.wide, high, 1}); err != nil {
+		if err := args.Launch(q, k[0], []int{blocks * w.wide, ceilDiv(rows, patchRows) * high, cs}, []int{w.wide, high, 1}); err != nil {
 			return err
 		}
 		g := w.gemm
 		args = new(conv.KernelArgs).Buffer(packed).Buffer(a.Scratch).Buffer(a.Scratch).Int(mAt, inC, c0, cs, w.kpad(), outC, tiles, oneIf(c0 > 0))
-		if err := args.Set(k[1]); err != nil {
-			return err
-		}
-		if err := q.LaunchQuiet(k[1], []int{ceilDiv(tiles, g.bt) * g.threads(), ceilDiv(outC, g.bk), n2}, []int{g.threads(), 1, 1}); err != nil {
+		if err := args.Launch(q, k[1], []int{ceilDiv(tiles, g.bt) * g.threads(), ceilDiv(outC, g.bk), n2}, []int{g.threads(), 1, 1}); err != nil {
 			return err
 		}
 	}
 	args := new(conv.KernelArgs).Buffer(a.Scratch).Int(mAt).Buffer(packed).Int(w.biasAt()).Residual(a).Ring(a.Dst).
 		Int(row0, rows, tp, a.Y1, int(w.shape.Act)).Float(a.Slope)
-	if err := args.Set(k[2]); err != nil {
-		return err
-	}
-	return q.LaunchQuiet(k[2], []int{blocks * w.wide, rows * high, outC}, []int{w.wide, high, 1})
+	return args.Launch(q, k[2], []int{blocks * w.wide, rows * high, outC}, []int{w.wide, high, 1})
 }
 
 func oneIf(b bool) int {

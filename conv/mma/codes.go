@@ -168,10 +168,7 @@ func (m *codesImpl) Scratch(int) int64 { return 0 }
 
 func (m *codesImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	args, global, local := m.launch(packed, a)
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
-	return q.LaunchQuiet(k[0], global, local)
+	return args.Launch(q, k[0], global, local)
 }
 
 // launch lists the kernel's arguments and sizes.

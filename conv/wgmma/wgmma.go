@@ -185,10 +185,7 @@ func (m *impl) Scratch(rows int) int64 {
 
 func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	args, global, local := m.launch(packed, a)
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
-	return q.LaunchQuiet(k[0], global, local)
+	return args.Launch(q, k[0], global, local)
 }
 
 // launch lists the kernel's arguments and sizes.

@@ -109,10 +109,7 @@ func (m *plainOctetsImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.B
 		}
 	}
 	args := new(conv.KernelArgs).Sources(a).Buffer(packed).Int(m.PackedLen()-s.OutC).Residual(a).Ring(a.Dst).Int(a.Y0, int(s.Act)).Float(a.Slope).Int4(c[0], c[1], c[2], c[3]).Int(s.OutC)
-	if err := args.Set(k[0]); err != nil {
-		return err
-	}
-	return q.LaunchQuiet(k[0], []int{s.W, planar.Octets(s.OutC), a.Y1 - a.Y0}, []int{1, 1, 1})
+	return args.Launch(q, k[0], []int{s.W, planar.Octets(s.OutC), a.Y1 - a.Y0}, []int{1, 1, 1})
 }
 
 // octetsPicture is a random network some of whose tensors are octets, at least so many.

@@ -254,9 +254,6 @@ func outermost(n *model.Node) int {
 // launch starts a kernel over items, the first along lines.
 func (a *Applier) launch(name string, args *conv.KernelArgs, items ...int) error {
 	k := a.kernels[name]
-	if err := args.Set(k); err != nil {
-		return err
-	}
 	local := make([]int, len(items))
 	for i := range local {
 		local[i] = 1
@@ -266,5 +263,5 @@ func (a *Applier) launch(name string, args *conv.KernelArgs, items ...int) error
 		local[1] = channels(a.caps, local[0], items[1])
 	}
 	items[0] = (items[0] + local[0] - 1) / local[0] * local[0]
-	return a.q.LaunchQuiet(k, items, local)
+	return args.Launch(a.q, k, items, local)
 }

@@ -85,12 +85,9 @@ func (o *Octets) Make(s *fuse.Step, src, res, dst planar.Ring, y0, y1 int) error
 // launch starts a kernel over items along lines, octets and rows.
 func (o *Octets) launch(name string, args *conv.KernelArgs, items, octets, rows int) error {
 	k := o.kernels[name]
-	if err := args.Set(k); err != nil {
-		return err
-	}
 	lx := columns(o.caps)
 	if !o.caps.CPU {
 		lx = min(256, max(o.caps.MaxWorkGroup, 1), (items+31)/32*32)
 	}
-	return o.q.LaunchQuiet(k, []int{(items + lx - 1) / lx * lx, octets, rows}, []int{lx, 1, 1})
+	return args.Launch(o.q, k, []int{(items + lx - 1) / lx * lx, octets, rows}, []int{lx, 1, 1})
 }

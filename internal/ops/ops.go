@@ -109,13 +109,10 @@ func (o *Ops) Close() {
 // samples launches k with a work-item for every eight columns of rows [y0,y1) of
 // dst.
 func (o *Ops) samples(k *clrt.Kernel, dst planar.Ring, y0, y1 int, args *conv.KernelArgs) error {
-	if err := args.Set(k); err != nil {
-		return err
-	}
 	items := (dst.W + 7) / 8
 	lx := local(o.caps, items)
 	ly := channels(o.caps, lx, dst.C)
-	return o.q.LaunchQuiet(k, []int{(items + lx - 1) / lx * lx, dst.C, y1 - y0}, []int{lx, ly, 1})
+	return args.Launch(o.q, k, []int{(items + lx - 1) / lx * lx, dst.C, y1 - y0}, []int{lx, ly, 1})
 }
 
 // channels is the local size across c channels beside lx work-items along a line:

@@ -172,9 +172,6 @@ func (d *Pictures) Make(s *fuse.Step, src []planar.Ring, dst planar.Ring, tables
 
 // launch starts a kernel over items along lines of so many rows.
 func (d *Pictures) launch(k *clrt.Kernel, args *conv.KernelArgs, items, rows int) error {
-	if err := args.Set(k); err != nil {
-		return err
-	}
 	lx := local(d.caps, items)
-	return d.q.LaunchQuiet(k, []int{(items + lx - 1) / lx * lx, rows}, []int{lx, 1})
+	return args.Launch(d.q, k, []int{(items + lx - 1) / lx * lx, rows}, []int{lx, 1})
 }
