@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,14 +30,15 @@ type besideKernel string
 
 const (
 	sampleKernel   besideKernel = "samples"
+	octetKernel    besideKernel = "samples as octets" // where the network's activations are octets
 	pictureKernels besideKernel = "picture"
 )
 
 // sourceHash names the kernels' text: what was found of another does not hold.
 func (k besideKernel) sourceHash() string {
-	text := ops.SamplesSource(false)
-	if k == pictureKernels {
-		text = ops.PictureSource()
+	text := ops.PictureSource()
+	if k != pictureKernels {
+		text = ops.SamplesSource(k == octetKernel)
 	}
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
@@ -50,7 +52,7 @@ var foundRight sync.Map
 // left anything.
 func (c *computation) avoidWrong(p planar.Precision) (left bool) {
 	known := c.session.choices.wrong
-	if why := known[besideKey(sampleKernel, p)]; why != "" && c.samples {
+	if why := c.session.wrongSamples(p); why != "" && c.samples {
 		c.samples, left = false, true
 		c.warn(fmt.Sprintf("the device's kernel that takes a photo's samples is wrong (%s): the host prepares them; `enhance selftest` tests the device", why))
 	}
@@ -59,6 +61,12 @@ func (c *computation) avoidWrong(p planar.Precision) (left bool) {
 		c.warn(fmt.Sprintf("the device's kernels that make a picture are wrong (%s): the host makes it; `enhance selftest` tests the device", why))
 	}
 	return left
+}
+
+// wrongSamples is what is known to be wrong with a kernel that takes samples, "" for nothing. Which of the two a plan has
+// is not known before it is made, and where one is wrong the host prepares them for either.
+func (s *Session) wrongSamples(p planar.Precision) string {
+	return cmp.Or(s.choices.wrong[besideKey(sampleKernel, p)], s.choices.wrong[besideKey(octetKernel, p)])
 }
 
 // besideChecks are checks of kernels beside the network's that are under way.
@@ -82,8 +90,8 @@ func (c *computation) beginChecks() (*besideChecks, error) {
 		return b, nil
 	}
 	b.precision = c.plan.Precision()
-	if c.plan.TakesSamples() && !s.knows(sampleKernel, b.precision) {
-		b.kinds = append(b.kinds, sampleKernel)
+	if k := takesSamplesBy(c.plan); c.plan.TakesSamples() && !s.knows(k, b.precision) {
+		b.kinds = append(b.kinds, k)
 	}
 	if c.plan.MakesPixels() && !s.knows(pictureKernels, b.precision) {
 		b.kinds = append(b.kinds, pictureKernels)
@@ -103,6 +111,14 @@ func (c *computation) beginChecks() (*besideChecks, error) {
 		b.failed = s.tryKernels(c.ctx, b.kinds, b.found, opt)
 	}()
 	return b, nil
+}
+
+// takesSamplesBy is the kernel that takes samples in a plan that does.
+func takesSamplesBy(plan *exec.Job) besideKernel {
+	if plan.UnpacksOctets() {
+		return octetKernel
+	}
+	return sampleKernel
 }
 
 // take waits for the checks and makes choices.wrong say what is wrong, "" for nothing.
@@ -127,7 +143,7 @@ func (b *besideChecks) take() error {
 func (c *computation) avoids() bool {
 	known := c.session.choices.wrong
 	p := c.plan.Precision()
-	return c.plan.TakesSamples() && known[besideKey(sampleKernel, p)] != "" || c.plan.MakesPixels() && known[besideKey(pictureKernels, p)] != ""
+	return c.plan.TakesSamples() && c.session.wrongSamples(p) != "" || c.plan.MakesPixels() && known[besideKey(pictureKernels, p)] != ""
 }
 
 func besideKey(k besideKernel, p planar.Precision) string { return fmt.Sprintf("%s %v", k, p) }
@@ -211,9 +227,14 @@ func (s *Session) tryKernels(ctx context.Context, kinds []besideKernel, found []
 			cl.KeepCompiler() // the network's kernels are being compiled
 			defer cl.Close()
 		}
-		if k == sampleKernel {
+		switch k {
+		case sampleKernel:
 			found[i] = checkSamples(ctx, cl, info, opt)
-		} else {
+		case octetKernel: // of a plan with octets, so that the device has their units
+			units := opt
+			units.Matrix, units.Warpgroup, units.Octets = true, true, true
+			found[i] = checkSamples(ctx, cl, info, units)
+		default:
 			_, found[i] = checkPictures(ctx, cl, info, opt)
 		}
 	}

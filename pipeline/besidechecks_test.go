@@ -55,6 +55,26 @@ func TestBesideKernels(t *testing.T) {
 	}
 }
 
+// TestWrongSamples: where one of the kernels that take samples is wrong, the host prepares them.
+func TestWrongSamples(t *testing.T) {
+	for _, k := range []besideKernel{sampleKernel, octetKernel} {
+		s := &Session{}
+		s.choices.wrong = map[string]string{besideKey(k, planar.FP16): "wrong", besideKey(pictureKernels, planar.FP16): ""}
+		var warnings []string
+		c := &computation{session: s, samples: true, warn: func(text string) { warnings = append(warnings, text) }}
+		if !c.avoidWrong(planar.FP16) || c.samples || len(warnings) != 1 || !strings.Contains(warnings[0], "(wrong): the host prepares them") {
+			t.Errorf("%s: samples %v, %q", k, c.samples, warnings)
+		}
+		c = &computation{session: s, samples: true}
+		if c.avoidWrong(planar.FP32) || !c.samples {
+			t.Errorf("%s: wrong in fp16, and avoided in fp32", k)
+		}
+	}
+	if sampleKernel.sourceHash() == octetKernel.sourceHash() || sampleKernel.sourceHash() == pictureKernels.sourceHash() {
+		t.Error("kernels with the same hash")
+	}
+}
+
 // TestWrongBesideKernels: what a driver makes wrong of the kernels beside the network is done by
 // the host, with a note; it is tried once in a session.
 func TestWrongBesideKernels(t *testing.T) {

@@ -33,7 +33,7 @@ type programSources struct {
 func (j *Job) makeSources() (sources []string, of []int) {
 	sources = []string{planar.Source(j.opt.Precision, j.Program.Pad) + ops.Source(j.caps)}
 	if j.TakesSamples() { // their program is the second, that of pictures the next
-		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.SamplesSource(j.unpacksOctets()))
+		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.SamplesSource(j.UnpacksOctets()))
 	}
 	if j.MakesPixels() {
 		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.PictureSource())
@@ -84,7 +84,7 @@ func (e *Engine) compile() (err error) {
 	}
 	next := 1
 	if e.TakesSamples() {
-		if e.unpacker, err = ops.NewUnpacker(e.progs[next], e.queues.compute, e.caps, e.unpacksOctets()); err != nil {
+		if e.unpacker, err = ops.NewUnpacker(e.progs[next], e.queues.compute, e.caps, e.UnpacksOctets()); err != nil {
 			return err
 		}
 		next++

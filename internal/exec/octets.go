@@ -40,8 +40,8 @@ func (j *Job) makesOctets() bool {
 	return slices.ContainsFunc(j.Program.Steps, func(s fuse.Step) bool { return ops.MakesOctets(j.Program, &s) })
 }
 
-// unpacksOctets reports whether octets are made of stored samples.
-func (j *Job) unpacksOctets() bool {
+// UnpacksOctets reports whether octets are made of stored samples.
+func (j *Job) UnpacksOctets() bool {
 	return slices.ContainsFunc(j.Program.Steps, func(s fuse.Step) bool {
 		return s.Kind == fuse.Unpack && j.Program.Tensors[s.Dst.Tensor].Storage == fuse.Octets
 	})
