@@ -116,33 +116,20 @@ func mostTaps(taps []model.Tap) int {
 }
 
 // Applier has the kernels of ApplySource.
-type Applier struct {
-	caps    conv.Caps
-	q       *clrt.Queue
-	kernels map[string]*clrt.Kernel
-}
+type Applier struct{ kernels }
 
 // NewApplier takes the kernels from a program built with ApplySource.
 func NewApplier(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Applier, error) {
-	a := &Applier{caps: c, q: q, kernels: map[string]*clrt.Kernel{}}
-	for _, name := range []string{"apply_map", "apply_channel", "apply_binary", "apply_move", "apply_shuffle", "apply_pool", "apply_across", "apply_resize", "apply_rearrange", "apply_matmul", "apply_row_reduce", "apply_merge",
-		"codes_quantize", "codes_quantize4", "codes_number", "codes_dequantize"} {
-		k, err := p.Kernel(name)
-		if err != nil {
-			a.Close()
-			return nil, err
-		}
-		a.kernels[name] = k
+	k, err := takeKernels(p, q, c, "apply_map", "apply_channel", "apply_binary", "apply_move", "apply_shuffle", "apply_pool", "apply_across", "apply_resize",
+		"apply_rearrange", "apply_matmul", "apply_row_reduce", "apply_merge", "codes_quantize", "codes_quantize4", "codes_number", "codes_dequantize")
+	if err != nil {
+		return nil, err
 	}
-	return a, nil
+	return &Applier{k}, nil
 }
 
 // Close releases the kernels.
-func (a *Applier) Close() {
-	for _, k := range a.kernels {
-		k.Close()
-	}
-}
+func (a *Applier) Close() { a.release() }
 
 // Apply makes rows [y0,y1) of dst by step s from src; params holds what ApplyParams lists.
 func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params *clrt.Buffer, y0, y1 int) error {
@@ -253,7 +240,6 @@ func outermost(n *model.Node) int {
 
 // launch starts a kernel over items, the first along lines.
 func (a *Applier) launch(name string, args *conv.KernelArgs, items ...int) error {
-	k := a.kernels[name]
 	local := make([]int, len(items))
 	for i := range local {
 		local[i] = 1
@@ -263,5 +249,5 @@ func (a *Applier) launch(name string, args *conv.KernelArgs, items ...int) error
 		local[1] = channels(a.caps, local[0], items[1])
 	}
 	items[0] = (items[0] + local[0] - 1) / local[0] * local[0]
-	return args.Launch(a.q, k, items, local)
+	return args.Launch(a.q, a.all[name], items, local)
 }

@@ -20,33 +20,21 @@ func OctetsSource() string {
 }
 
 // Octets has the kernels of OctetsSource.
-type Octets struct {
-	caps    conv.Caps
-	q       *clrt.Queue
-	kernels map[string]*clrt.Kernel
-}
+type Octets struct{ kernels }
 
 // NewOctets takes the kernels from a program built with OctetsSource.
 func NewOctets(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Octets, error) {
-	o := &Octets{caps: c, q: q, kernels: map[string]*clrt.Kernel{}}
-	for _, name := range []string{"octets_max_pool", "octets_upsample", "octets_pointwise", "octets_shuffle", "octets_convert"} {
-		k, err := p.Kernel(name)
-		if err != nil {
-			o.Close()
-			return nil, err
-		}
-		o.kernels[name] = k
+	k, err := takeKernels(p, q, c, "octets_max_pool", "octets_upsample", "octets_pointwise", "octets_shuffle", "octets_convert")
+	if err != nil {
+		return nil, err
 	}
-	return o, nil
+	return &Octets{k}, nil
 }
 
 // Close releases the kernels.
 func (o *Octets) Close() {
-	if o == nil {
-		return
-	}
-	for _, k := range o.kernels {
-		k.Close()
+	if o != nil {
+		o.release()
 	}
 }
 
@@ -84,10 +72,9 @@ func (o *Octets) Make(s *fuse.Step, src, res, dst planar.Ring, y0, y1 int) error
 
 // launch starts a kernel over items along lines, octets and rows.
 func (o *Octets) launch(name string, args *conv.KernelArgs, items, octets, rows int) error {
-	k := o.kernels[name]
 	lx := columns(o.caps)
 	if !o.caps.CPU {
 		lx = min(256, max(o.caps.MaxWorkGroup, 1), (items+31)/32*32)
 	}
-	return args.Launch(o.q, k, []int{(items + lx - 1) / lx * lx, octets, rows}, []int{lx, 1, 1})
+	return args.Launch(o.q, o.all[name], []int{(items + lx - 1) / lx * lx, octets, rows}, []int{lx, 1, 1})
 }

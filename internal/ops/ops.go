@@ -72,47 +72,27 @@ func local(c conv.Caps, items int) int {
 }
 
 // Ops are the package's kernels, compiled.
-type Ops struct {
-	caps                                conv.Caps
-	pool, upsample, pointwise, shuffle  *clrt.Kernel
-	rowStats, mergeStats, affine, group *clrt.Kernel
-	q                                   *clrt.Queue
-}
+type Ops struct{ kernels }
 
 // New takes the kernels from a program built with Source.
 func New(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Ops, error) {
-	o := &Ops{caps: c, q: q}
-	for _, k := range []struct {
-		name string
-		to   **clrt.Kernel
-	}{{"ops_max_pool", &o.pool}, {"ops_upsample", &o.upsample}, {"ops_pointwise", &o.pointwise},
-		{"ops_shuffle", &o.shuffle}, {"norm_row_stats", &o.rowStats}, {"norm_merge_tiles", &o.mergeStats}, {"norm_affine", &o.affine}, {"norm_group", &o.group}} {
-		kernel, err := p.Kernel(k.name)
-		if err != nil {
-			o.Close()
-			return nil, err
-		}
-		*k.to = kernel
+	k, err := takeKernels(p, q, c, "ops_max_pool", "ops_upsample", "ops_pointwise", "ops_shuffle", "norm_row_stats", "norm_merge_tiles", "norm_affine", "norm_group")
+	if err != nil {
+		return nil, err
 	}
-	return o, nil
+	return &Ops{k}, nil
 }
 
 // Close releases the kernels.
-func (o *Ops) Close() {
-	for _, k := range []*clrt.Kernel{o.pool, o.upsample, o.pointwise, o.shuffle, o.rowStats, o.mergeStats, o.affine, o.group} {
-		if k != nil {
-			k.Close()
-		}
-	}
-}
+func (o *Ops) Close() { o.release() }
 
-// samples launches k with a work-item for every eight columns of rows [y0,y1) of
+// samples launches a kernel with a work-item for every eight columns of rows [y0,y1) of
 // dst.
-func (o *Ops) samples(k *clrt.Kernel, dst planar.Ring, y0, y1 int, args *conv.KernelArgs) error {
+func (o *Ops) samples(name string, dst planar.Ring, y0, y1 int, args *conv.KernelArgs) error {
 	items := (dst.W + 7) / 8
 	lx := local(o.caps, items)
 	ly := channels(o.caps, lx, dst.C)
-	return args.Launch(o.q, k, []int{(items + lx - 1) / lx * lx, dst.C, y1 - y0}, []int{lx, ly, 1})
+	return args.Launch(o.q, o.all[name], []int{(items + lx - 1) / lx * lx, dst.C, y1 - y0}, []int{lx, ly, 1})
 }
 
 // channels is the local size across c channels beside lx work-items along a line:
@@ -128,7 +108,7 @@ func channels(c conv.Caps, lx, all int) int {
 
 // MaxPool makes rows [y0,y1) of dst, each sample the largest of a 2×2 block of src.
 func (o *Ops) MaxPool(src, dst planar.Ring, y0, y1 int) error {
-	return o.samples(o.pool, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0))
+	return o.samples("ops_max_pool", dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0))
 }
 
 // Upsample makes rows [y0,y1) of dst by bilinear enlargement of src, plus res, which may
@@ -138,7 +118,7 @@ func (o *Ops) Upsample(src, res, dst planar.Ring, y0, y1 int, alignCorners bool)
 	if alignCorners {
 		align = 1
 	}
-	return o.samples(o.upsample, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(res).Ring(dst).Int(y0, align))
+	return o.samples("ops_upsample", dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(res).Ring(dst).Int(y0, align))
 }
 
 // Pointwise makes rows [y0,y1) of dst = act(src·scale+shift) + res. scales is what
@@ -150,50 +130,39 @@ func (o *Ops) Pointwise(src, scales planar.Ring, c0 int, res, dst planar.Ring, y
 		res.Buf = nil
 	}
 	args := new(conv.KernelArgs).Ring(src).Ring(scales).Int(c0).Ring(res).Ring(dst).Int(y0, int(act)).Float(slope)
-	return o.samples(o.pointwise, dst, y0, y1, args)
+	return o.samples("ops_pointwise", dst, y0, y1, args)
 }
 
 // Shuffle makes rows [y0,y1) of dst by the pixel shuffle of src.
 func (o *Ops) Shuffle(src, dst planar.Ring, y0, y1 int) error {
-	return o.samples(o.shuffle, dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0))
+	return o.samples("ops_shuffle", dst, y0, y1, new(conv.KernelArgs).Ring(src).Ring(dst).Int(y0))
 }
 
 // RowStats writes the statistics of rows [y0,y1) of src to stats, which has as
 // many channels.
 func (o *Ops) RowStats(src, stats planar.Ring, y0, y1 int) error {
-	if err := new(conv.KernelArgs).Ring(src).Ring(stats).Int(y0).Set(o.rowStats); err != nil {
-		return err
-	}
 	ls := reduceItems(o.caps)
-	return o.q.LaunchQuiet(o.rowStats, []int{ls, src.C, y1 - y0}, []int{ls, 1, 1})
+	return new(conv.KernelArgs).Ring(src).Ring(stats).Int(y0).Launch(o.q, o.all["norm_row_stats"], []int{ls, src.C, y1 - y0}, []int{ls, 1, 1})
 }
 
 // MergeStats writes the statistics of rows [y0,y1) to stats from those of their
 // tiles; the rows of a tile share its statistics evenly.
 func (o *Ops) MergeStats(buf *clrt.Buffer, p conv.StatsTile, stats planar.Ring, y0, y1 int) error {
 	args := new(conv.KernelArgs).Buffer(buf).Int(p.Rows, p.Columns).Ring(stats).Int(y0, y1)
-	if err := args.Set(o.mergeStats); err != nil {
-		return err
-	}
 	lx, n := across(o.caps), slices(o.caps)
-	return o.q.LaunchQuiet(o.mergeStats, []int{(stats.C + lx - 1) / lx * lx, (y1 - y0 + p.Rows - 1) / p.Rows * n}, []int{lx, n})
+	return args.Launch(o.q, o.all["norm_merge_tiles"], []int{(stats.C + lx - 1) / lx * lx, (y1 - y0 + p.Rows - 1) / p.Rows * n}, []int{lx, n})
 }
 
 // Affine merges all rows of statistics of a plane into scales; params holds a
 // weight for each channel, then a bias for each, then an eps for each. together is how many
 // channels have mean and variance in common; 0: every channel has its own.
 func (o *Ops) Affine(stats planar.Ring, params *clrt.Buffer, scales planar.Ring, together int) error {
-	if err := new(conv.KernelArgs).Ring(stats).Buffer(params).Ring(scales).Int(min(together, 1)).Set(o.affine); err != nil {
-		return err
-	}
 	side, ms := mergeSide(o.caps), mergeItems(o.caps)
-	err := o.q.LaunchQuiet(o.affine, []int{(stats.C + side - 1) / side * ms}, []int{ms})
+	args := new(conv.KernelArgs).Ring(stats).Buffer(params).Ring(scales).Int(min(together, 1))
+	err := args.Launch(o.q, o.all["norm_affine"], []int{(stats.C + side - 1) / side * ms}, []int{ms})
 	if err != nil || together == 0 {
 		return err
 	}
 	samples := float32(stats.H) * float32(stats.W)
-	if err := new(conv.KernelArgs).Ring(scales).Buffer(params).Int(together).Float(samples).Set(o.group); err != nil {
-		return err
-	}
-	return o.q.LaunchQuiet(o.group, []int{stats.C / together}, []int{1})
+	return new(conv.KernelArgs).Ring(scales).Buffer(params).Int(together).Float(samples).Launch(o.q, o.all["norm_group"], []int{stats.C / together}, []int{1})
 }

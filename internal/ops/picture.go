@@ -107,38 +107,21 @@ func (t *PictureTables) Numbers() ([]float32, error) {
 }
 
 // Pictures has the kernels of PictureSource.
-type Pictures struct {
-	caps                                    conv.Caps
-	q                                       *clrt.Queue
-	cells, colours, render, codes, sharpens *clrt.Kernel
-}
+type Pictures struct{ kernels }
 
 // NewPictures takes the kernels from a program built with PictureSource.
 func NewPictures(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Pictures, error) {
-	d := &Pictures{caps: c, q: q}
-	for _, k := range []struct {
-		name string
-		to   **clrt.Kernel
-	}{{"cells", &d.cells}, {"colours", &d.colours}, {"render", &d.render}, {"codes", &d.codes}, {"sharpen", &d.sharpens}} {
-		kernel, err := p.Kernel("picture_" + k.name)
-		if err != nil {
-			d.Close()
-			return nil, err
-		}
-		*k.to = kernel
+	k, err := takeKernels(p, q, c, "picture_cells", "picture_colours", "picture_render", "picture_codes", "picture_sharpen")
+	if err != nil {
+		return nil, err
 	}
-	return d, nil
+	return &Pictures{k}, nil
 }
 
 // Close releases the kernels.
 func (d *Pictures) Close() {
-	if d == nil {
-		return
-	}
-	for _, k := range []*clrt.Kernel{d.cells, d.colours, d.render, d.codes, d.sharpens} {
-		if k != nil {
-			k.Close()
-		}
+	if d != nil {
+		d.release()
 	}
 }
 
@@ -155,23 +138,23 @@ func (d *Pictures) Make(s *fuse.Step, src []planar.Ring, dst planar.Ring, tables
 	args := new(conv.KernelArgs).Ring(src[0])
 	switch s.Kind {
 	case fuse.Cells:
-		return d.launch(d.cells, args.Ring(dst).Buffer(tables).Buffer(bad).Int(y0, p.Y0, p.X0, h, w), dst.W, y1-y0)
+		return d.launch("picture_cells", args.Ring(dst).Buffer(tables).Buffer(bad).Int(y0, p.Y0, p.X0, h, w), dst.W, y1-y0)
 	case fuse.Colours:
-		return d.launch(d.colours, args.Ring(dst).Int(y0), (dst.W+surroundRun-1)/surroundRun, y1-y0)
+		return d.launch("picture_colours", args.Ring(dst).Int(y0), (dst.W+surroundRun-1)/surroundRun, y1-y0)
 	case fuse.Sharpen:
-		return d.launch(d.sharpens, args.Ring(dst).Buffer(tables).Int(bytes, y0, w), (w+7)/8, y1-y0)
+		return d.launch("picture_sharpen", args.Ring(dst).Buffer(tables).Int(bytes, y0, w), (w+7)/8, y1-y0)
 	case fuse.Render:
 		args.Ring(src[1]).Ring(dst).Buffer(tables)
 		if p.Sharpen {
-			return d.launch(d.render, args.Int(y0, p.Y0, p.X0, w), (w+7)/8, y1-y0)
+			return d.launch("picture_render", args.Int(y0, p.Y0, p.X0, w), (w+7)/8, y1-y0)
 		}
-		return d.launch(d.codes, args.Int(bytes, y0, p.Y0, p.X0, w), (w+7)/8, y1-y0)
+		return d.launch("picture_codes", args.Int(bytes, y0, p.Y0, p.X0, w), (w+7)/8, y1-y0)
 	}
 	return fmt.Errorf("ops: step %s is none of a picture's", s.Name)
 }
 
 // launch starts a kernel over items along lines of so many rows.
-func (d *Pictures) launch(k *clrt.Kernel, args *conv.KernelArgs, items, rows int) error {
+func (d *Pictures) launch(name string, args *conv.KernelArgs, items, rows int) error {
 	lx := local(d.caps, items)
-	return args.Launch(d.q, k, []int{(items + lx - 1) / lx * lx, rows}, []int{lx, 1})
+	return args.Launch(d.q, d.all[name], []int{(items + lx - 1) / lx * lx, rows}, []int{lx, 1})
 }
