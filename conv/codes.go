@@ -198,5 +198,5 @@ func (i *codesImpl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer,
 		return args.Launch(q, k[0], []int{i.blocks(), a.Y1 - a.Y0}, []int{1, 1})
 	}
 	columns := (a.Dst.W + i.items - 1) / i.items * i.items
-	return q.LaunchQuiet(k[0], []int{columns, i.blocks(), a.Y1 - a.Y0}, []int{i.items, 1, 1})
+	return args.Launch(q, k[0], []int{columns, i.blocks(), a.Y1 - a.Y0}, []int{i.items, 1, 1})
 }
