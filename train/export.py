@@ -16,7 +16,7 @@ import masked
 import weights
 from pynet_m import planes
 
-RECIPE = ("masked.py", "networks.py", "photos.py", "pynet_m.py", "step.py", "synth.py", "train.py")
+RECIPE = ("masked.py", "networks.py", "optimise.py", "photos.py", "pynet_m.py", "step.py", "synth.py", "train.py")
 GOLDEN = 96, 128  # packed rows and columns
 
 

@@ -21,7 +21,7 @@ CONFIGS = {
                  down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
     "max": dict(widths=[96, 128, 160, 160], encoder=[1, 1, 1, 1], decoder=[6, 2, 1],
                 down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5),
-    "any": dict(widths=[48, 64, 96, 128], encoder=[2, 1, 1, 1], decoder=[7, 2, 1],
+    "any": dict(widths=[48, 64, 96, 128], encoder=[2, 2, 2, 1], decoder=[8, 3, 2],
                 down_kernel=3, up_kernel=1, head_kernel=3, skip_kernel=5, planes=24),
 }
 

@@ -1,4 +1,4 @@
-"""One training step: synthesis, forward, backward, all-reduce, Adam, EMA.
+"""One training step: synthesis, forward, backward, all-reduce, update, EMA.
 
 All weights lie in one float32 vector and all gradients in another, so that the
 update is a handful of operations and the exchange between GPUs is one. A copy of
@@ -14,13 +14,13 @@ from torch import distributed as dist
 import evaluate
 import masked
 import synth
+from optimise import BETA1, BETA2, Update
 from pynet_m import planes
 
 REFRESH = 100    # steps between updates of the sampling table
 HARD = 0.4       # share of crops drawn by difficulty
 FLOOR = 3e-5     # added to squared errors in the PSNR loss: about 45 dB
 EPSILON = 1e-3   # of the Charbonnier loss
-BETA1, BETA2, ADAM_EPSILON = 0.9, 0.99, 1e-8
 EMA = 0.999
 TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 LOSS_SCALE = {"fp32": 1.0, "bf16": 1.0, "fp16": 2.0 ** 14}  # small gradients vanish in fp16
@@ -81,7 +81,7 @@ class Step:
                 part.copy_(p)
         self.low = self.weight.to(self.type)
         self.model = self.compute_copy(model)
-        self.first, self.second = torch.zeros_like(self.weight), torch.zeros_like(self.weight)
+        self.updates = Update(self.weight, model.named_parameters(), args.muon)
         self.smooth = self.weight.clone()
         self.norm = torch.zeros((), device=device)  # running gradient norm
         self.knobs = torch.zeros(5, device=device)  # rate, share, corrections of Adam, EMA decay
@@ -107,13 +107,14 @@ class Step:
         return out
 
     def state(self):
-        return dict(weight=self.weight, first=self.first, second=self.second, smooth=self.smooth,
+        return dict(weight=self.weight, first=self.updates.first, second=self.updates.second, smooth=self.smooth,
                     norm=self.norm, score=self.score, chance=self.chance, count=self.count)
 
     def load(self, state):
         self.count = state["count"]
-        for name in ("weight", "first", "second", "smooth", "norm"):
-            getattr(self, name).copy_(state[name])
+        for name, v in self.state().items():
+            if name in ("weight", "first", "second", "smooth", "norm"):
+                v.copy_(state[name])
         if len(state["score"]) == len(self.score):
             self.score.copy_(state["score"])
             self.chance.copy_(state["chance"])
@@ -172,9 +173,7 @@ class Step:
         known = torch.where(self.norm > 0, self.norm, norm)
         g.mul_(torch.clamp(3 * known / (norm + 1e-12), max=1.0))
         self.norm.copy_(0.99 * known + 0.01 * torch.minimum(norm, 3 * known))
-        self.first.lerp_(g, 1 - BETA1)
-        self.second.mul_(BETA2).addcmul_(g, g, value=1 - BETA2)
-        self.weight.sub_(rate * (self.first / fix1) / ((self.second / fix2).sqrt() + ADAM_EPSILON))
+        self.weight.sub_(rate * self.updates.step(g, fix1, fix2))
         self.smooth.add_((self.weight - self.smooth) * (1 - decay))
         self.low.copy_(self.weight)
 

@@ -15,6 +15,7 @@ import charts
 import evaluate
 import export
 import masked
+import optimise
 import photos
 import synth
 import weights
@@ -337,6 +338,38 @@ class Evaluation(unittest.TestCase):
         self.assertAlmostEqual(evaluate.cpsnr(a, b), 10 * np.log10(255 ** 2 / 3), places=6)
 
 
+class Updates(unittest.TestCase):
+    def test_orthogonal(self):
+        torch.manual_seed(1)
+        g = torch.randn(3, 8, 72, dtype=torch.float32) * torch.logspace(-3, 0, 8).view(8, 1)
+        u, s, v = torch.linalg.svd(g, full_matrices=False)
+        got = torch.linalg.svdvals(optimise.orthogonal(g))
+        self.assertGreater(float(got.min()), 0.3)
+        self.assertLess(float(got.max()), 1.3)
+        # Directions stay: nearly the identity between the singular vectors.
+        inner = u.mT @ optimise.orthogonal(g) @ v.mT
+        off = inner - torch.diag_embed(torch.diagonal(inner, dim1=1, dim2=2))
+        self.assertLess(float(off.abs().max()), 1e-3)
+
+    def test_muon_moves_matrices_and_adam_the_rest(self):
+        torch.manual_seed(2)
+        model = PyNETM(SMALL)
+        named = list(model.named_parameters())
+        flat = torch.cat([p.detach().flatten() for _, p in named])
+        g = torch.randn_like(flat)
+        adam, muon = [optimise.Update(flat, named, m).step(g, 0.1, 0.01) for m in (False, True)]
+        at = 0
+        for name, p in named:
+            a, m = [v[at:at + p.numel()] for v in (adam, muon)]
+            at += p.numel()
+            if p.dim() == 4 and not name.startswith(("stem", "skip", "head")):
+                self.assertFalse(torch.equal(a, m), name)
+                self.assertLess(abs(float(m.square().mean().sqrt()) / 0.2 - 1), 0.5, name)
+                self.assertGreater(float((m * g[at - p.numel():at]).sum()), 0, name)  # downhill
+            else:
+                self.assertTrue(torch.equal(a, m), name)
+
+
 class Training(unittest.TestCase):
     def run_slice(self, folder, out, steps, total, *more):
         command = [sys.executable, "train.py", "--config", config_text(SMALL), "--photos", folder, "--out", out,
@@ -443,11 +476,11 @@ class Training(unittest.TestCase):
             os.mkdir(test)
             picture(os.path.join(test, "t.png"), 9, (96, 80))
             scores = []
-            for steps in (1, 150):
-                log = self.run_slice(folder, os.path.join(folder, str(steps)), steps, steps, "--kodak", test)
+            for steps, *more in ((1,), (150,), (150, "--muon")):
+                log = self.run_slice(folder, os.path.join(folder, str(steps)), steps, steps, "--kodak", test, *more)
                 line = [l for l in log.splitlines() if l.startswith("EVAL kodak")][-1].split()
                 scores.append(float(line[line.index("CPSNR") + 1]))
-            self.assertGreater(scores[1], scores[0] + 1.5)
+            self.assertGreater(min(scores[1:]), scores[0] + 1.5, scores)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ def arguments():
     p.add_argument("--batch", type=int, default=96, help="patches a GPU and step")
     p.add_argument("--patch", type=int, default=64, help="packed side of a patch")
     p.add_argument("--lr", type=float, default=1e-3)
+    p.add_argument("--muon", action="store_true", help="update hidden layers by Muon, not by Adam")
     p.add_argument("--padding", choices=["reflect", "zeros"], default="reflect", help="in training patches")
     p.add_argument("--dtype", choices=["fp16", "bf16", "fp32"], default="fp16", help="to compute in, on a GPU")
     p.add_argument("--no-compile", dest="compile", action="store_false")
@@ -146,6 +147,8 @@ class Trainer:
                  "train.seed": a.seed, "train.steps": self.step.count, "train.minutes": f"{self.elapsed / 60:.2f}",
                  "train.device": f"{self.world} x {device}", "train.batch": a.batch * self.world,
                  "train.patch": a.patch, "train.rate": a.lr, "train.torch": torch.__version__}
+        if a.muon:
+            facts["train.optimiser"] = "muon"
         if a.teacher:
             facts.update({"train.teacher": os.path.basename(a.teacher), "train.teacher_share": a.teacher_share})
         facts.update({f"train.{k}": v for k, v in self.last.items()})
