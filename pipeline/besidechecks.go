@@ -13,6 +13,7 @@ import (
 	"enhance/clrt"
 	"enhance/internal/devices"
 	"enhance/internal/exec"
+	"enhance/internal/fuse"
 	"enhance/internal/ops"
 	"enhance/internal/planar"
 	"enhance/memplan"
@@ -32,12 +33,13 @@ const (
 	sampleKernel   besideKernel = "samples"
 	octetKernel    besideKernel = "samples as octets" // where the network's activations are octets
 	pictureKernels besideKernel = "picture"
+	sharpKernels   besideKernel = "sharpened picture"
 )
 
 // sourceHash names the kernels' text: what was found of another does not hold.
 func (k besideKernel) sourceHash() string {
 	text := ops.PictureSource()
-	if k != pictureKernels {
+	if k == sampleKernel || k == octetKernel {
 		text = ops.SamplesSource(k == octetKernel)
 	}
 	sum := sha256.Sum256([]byte(text))
@@ -51,12 +53,11 @@ var foundRight sync.Map
 // avoidWrong leaves to the host what is known to be wrong on the device. It reports whether it
 // left anything.
 func (c *computation) avoidWrong(p planar.Precision) (left bool) {
-	known := c.session.choices.wrong
 	if why := c.session.wrongSamples(p); why != "" && c.samples {
 		c.samples, left = false, true
 		c.warn(fmt.Sprintf("the device's kernel that takes a photo's samples is wrong (%s): the host prepares them; `enhance selftest` tests the device", why))
 	}
-	if why := known[besideKey(pictureKernels, p)]; why != "" && c.picture != nil {
+	if why := c.session.wrongPicture(c.picture, p); why != "" {
 		c.picture, left = nil, true
 		c.warn(fmt.Sprintf("the device's kernels that make a picture are wrong (%s): the host makes it; `enhance selftest` tests the device", why))
 	}
@@ -67,6 +68,14 @@ func (c *computation) avoidWrong(p planar.Precision) (left bool) {
 // is not known before it is made, and where one is wrong the host prepares them for either.
 func (s *Session) wrongSamples(p planar.Precision) string {
 	return cmp.Or(s.choices.wrong[besideKey(sampleKernel, p)], s.choices.wrong[besideKey(octetKernel, p)])
+}
+
+// wrongPicture is what is known to be wrong with the kernels that make a picture, "" for nothing.
+func (s *Session) wrongPicture(pic *fuse.Picture, p planar.Precision) string {
+	if pic == nil {
+		return ""
+	}
+	return s.choices.wrong[besideKey(makesPictureBy(pic), p)]
 }
 
 // besideChecks are checks of kernels beside the network's that are under way.
@@ -93,8 +102,10 @@ func (c *computation) beginChecks() (*besideChecks, error) {
 	if k := takesSamplesBy(c.plan); c.plan.TakesSamples() && !s.knows(k, b.precision) {
 		b.kinds = append(b.kinds, k)
 	}
-	if c.plan.MakesPixels() && !s.knows(pictureKernels, b.precision) {
-		b.kinds = append(b.kinds, pictureKernels)
+	if c.plan.MakesPixels() {
+		if k := makesPictureBy(c.plan.Picture()); !s.knows(k, b.precision) {
+			b.kinds = append(b.kinds, k)
+		}
 	}
 	if len(b.kinds) == 0 {
 		return b, nil
@@ -121,6 +132,14 @@ func takesSamplesBy(plan *exec.Job) besideKernel {
 	return sampleKernel
 }
 
+// makesPictureBy are the kernels that make a picture.
+func makesPictureBy(pic *fuse.Picture) besideKernel {
+	if pic.Sharpen {
+		return sharpKernels
+	}
+	return pictureKernels
+}
+
 // take waits for the checks and makes choices.wrong say what is wrong, "" for nothing.
 func (b *besideChecks) take() error {
 	if b == nil || b.ended == nil {
@@ -141,9 +160,8 @@ func (b *besideChecks) take() error {
 
 // avoids reports whether the plan has kernels that are known to be wrong.
 func (c *computation) avoids() bool {
-	known := c.session.choices.wrong
 	p := c.plan.Precision()
-	return c.plan.TakesSamples() && c.session.wrongSamples(p) != "" || c.plan.MakesPixels() && known[besideKey(pictureKernels, p)] != ""
+	return c.plan.TakesSamples() && c.session.wrongSamples(p) != "" || c.plan.MakesPixels() && c.session.wrongPicture(c.plan.Picture(), p) != ""
 }
 
 func besideKey(k besideKernel, p planar.Precision) string { return fmt.Sprintf("%s %v", k, p) }
@@ -235,7 +253,7 @@ func (s *Session) tryKernels(ctx context.Context, kinds []besideKernel, found []
 			units.Matrix, units.Warpgroup, units.Octets = true, true, true
 			found[i] = checkSamples(ctx, cl, info, units)
 		default:
-			_, found[i] = checkPictures(ctx, cl, info, opt)
+			_, found[i] = checkPicture(ctx, cl, info, opt, k == sharpKernels)
 		}
 	}
 	return nil

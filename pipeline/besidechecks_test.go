@@ -95,7 +95,7 @@ func TestWrongBesideKernels(t *testing.T) {
 		tries := 0
 		s.tryBeside = func(k besideKernel) error {
 			tries++
-			return map[besideKernel]error{sampleKernel: c.samples, pictureKernels: c.picture}[k]
+			return map[besideKernel]error{sampleKernel: c.samples, sharpKernels: c.picture}[k]
 		}
 		for range 2 {
 			b, cfa, black, white := bright(w, h, w*h), mosaic.GBRG, 512.0, 60000.0
@@ -132,7 +132,7 @@ func TestWrongBesideKernels(t *testing.T) {
 			}
 		}
 		kept, _ := s.tuningStore().Load()
-		for k, wrong := range map[besideKernel]error{sampleKernel: c.samples, pictureKernels: c.picture} {
+		for k, wrong := range map[besideKernel]error{sampleKernel: c.samples, sharpKernels: c.picture} {
 			if note := kept.Notes[besideKey(k, planar.FP32)+" "+k.sourceHash()]; (note == "right") != (wrong == nil) {
 				t.Errorf("%v, %v: the note of %s is %q", c.samples, c.picture, k, note)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"enhance/clrt"
 	"enhance/internal/colour"
@@ -34,18 +35,13 @@ func unchanged(planes int) (*model.Model, error) {
 		Pack: [4][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}, Gamma: 2.2, Divisor: 1, Multiple: 1, MinSide: 1, ScaleNum: 1, ScaleDen: 1}}, nil
 }
 
-// runCheck runs a network on a device that has no other engine.
-func runCheck(ctx context.Context, cl *clrt.Context, m *model.Model, h, w int, info *clrt.DeviceInfo, opt exec.Options, src exec.Source, sink exec.Sink) (err error) {
+// openCheck opens the engine of a network on a device that has no other.
+func openCheck(cl *clrt.Context, m *model.Model, h, w int, info *clrt.DeviceInfo, opt exec.Options) (*exec.Engine, error) {
 	job, err := exec.Prepare(m, h, w, info, opt)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	e, err := job.Open(cl)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, e.Close()) }()
-	return e.Run(ctx, src, sink, nil)
+	return job.Open(cl)
 }
 
 // CheckSamples holds planes that a device makes of stored samples against their definition,
@@ -98,7 +94,11 @@ func checkSamples(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, 
 	opt.Samples = true
 	src := storedScene{}
 	out := &exec.Planes{Shape: model.Shape{C: fuse.QuadPlaces, H: sceneH, W: sceneW}, Data: make([]float32, fuse.QuadPlaces*sceneH*sceneW)}
-	if err := runCheck(ctx, cl, m, sceneH, sceneW, info, opt, src, exec.PlanesSink{Planes: out}); err != nil {
+	e, err := openCheck(cl, m, sceneH, sceneW, info, opt)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(e.Run(ctx, src, exec.PlanesSink{Planes: out}, nil), e.Close()); err != nil {
 		return err
 	}
 	for i, got := range out.Data {
@@ -143,55 +143,48 @@ func (s storedScene) Samples(y int, lines [2][]uint16) {
 // mostCodesApart is by how much a device's codes of 16 bits may differ from the host's.
 const mostCodesApart = 1
 
-// CheckPictures holds a device's codes of a picture against those of the host, with activations
-// in fp32 or in fp16; apart is by how much they differ at most. The context must hold no buffers.
+// CheckPictures holds a device's codes of pictures, sharpened and not, against those of the host, with
+// activations in fp32 or in fp16; apart is by how much they differ at most. The context must hold no buffers.
 func CheckPictures(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, p planar.Precision) (apart int, err error) {
-	return checkPictures(ctx, cl, info, exec.Options{Precision: p})
+	for _, sharp := range []bool{false, true} {
+		n, err := checkPicture(ctx, cl, info, exec.Options{Precision: p}, sharp)
+		if apart = max(apart, n); err != nil {
+			return apart, err
+		}
+	}
+	return apart, nil
 }
 
-func checkPictures(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options) (apart int, err error) {
+// checkPicture is CheckPictures of one of both.
+func checkPicture(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options, sharp bool) (apart int, err error) {
 	light := sceneLight()
-	for _, sharp := range []bool{false, true} {
-		got, err := deviceCodes(ctx, cl, info, opt, light, sharp)
-		if err != nil {
-			return 0, err
-		}
-		if err := checkBytes(ctx, cl, info, opt, light, sharp, got); err != nil {
-			return 0, err
-		}
-		want, err := hostCodes(light, sharp)
-		if err != nil {
-			return 0, err
-		}
-		if len(got) != len(want) {
-			return 0, fmt.Errorf("%d codes, and %d are right", len(got), len(want))
-		}
-		for i, v := range want {
-			d := int(got[i]) - int(v)
-			if apart = max(apart, d, -d); apart > mostCodesApart {
-				w := scenePicture.Width()
-				return apart, fmt.Errorf("the code of component %d at row %d, column %d is %d, and %d is right", i%3, i/3/w, i/3%w, got[i], v)
-			}
+	opt.Picture = scenePixels(sharp)
+	codes, err := deviceCodes(ctx, cl, info, opt, light)
+	if err != nil {
+		return 0, err
+	}
+	want, err := hostCodes(light, sharp)
+	if err != nil {
+		return 0, err
+	}
+	if len(codes) != len(want) {
+		return 0, fmt.Errorf("%d codes, and %d are right", len(codes), len(want))
+	}
+	for i, v := range want {
+		d := int(codes[i]) - int(v)
+		if apart = max(apart, d, -d); apart > mostCodesApart {
+			w := scenePicture.Width()
+			return apart, fmt.Errorf("the code of component %d at row %d, column %d is %d, and %d is right", i%3, i/3/w, i/3%w, codes[i], v)
 		}
 	}
-	const row, column = 31, 66
-	light.Data[(sceneH+row+scenePicture.Y0)*sceneW+column+scenePicture.X0] = float32(math.NaN())
-	_, err = deviceCodes(ctx, cl, info, opt, light, true)
-	bad := (*exec.NotFiniteError)(nil)
-	switch {
-	case errors.As(err, &bad) && bad.Row == row && bad.Column == column:
-		return apart, nil
-	case err == nil || bad != nil:
-		return apart, fmt.Errorf("a sample that is no number at row %d, column %d is not found there: %v", row, column, err)
-	}
-	return apart, err
+	return apart, checkBytes(ctx, cl, info, opt, light, sharp, codes)
 }
 
 // checkBytes holds a device's codes of 8 bits against those of 16 bits that it makes of the same light.
 func checkBytes(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options, light *exec.Planes, sharp bool, codes []uint16) error {
 	opt.Picture = scenePixels(sharp)
 	opt.Picture.Bytes = true
-	got, err := deviceResult(ctx, cl, info, opt, light)
+	got, err := deviceCodes(ctx, cl, info, opt, light)
 	if err != nil {
 		return err
 	}
@@ -260,26 +253,55 @@ func sceneCodes(c *model.Convention, sharp bool, fill func(d *developer) error) 
 	return out.all, nil
 }
 
-func deviceCodes(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options, light *exec.Planes, sharp bool) ([]uint16, error) {
-	opt.Picture = scenePixels(sharp)
-	return deviceResult(ctx, cl, info, opt, light)
-}
-
 // scenePixels is what a device makes of a scene, in codes of 16 bits.
 func scenePixels(sharp bool) *fuse.Picture {
 	r := scenePicture
 	return &fuse.Picture{X0: r.X0, Y0: r.Y0, X1: r.X1, Y1: r.Y1, Sharpen: sharp}
 }
 
-// deviceResult are the codes of opt.Picture, those of 8 bits times 257.
-func deviceResult(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options, light *exec.Planes) ([]uint16, error) {
+// deviceCodes are a device's codes of opt.Picture, those of 8 bits times 257. The engine that made them
+// must then find a sample that is no number.
+func deviceCodes(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options, light *exec.Planes) ([]uint16, error) {
 	m, err := unchanged(light.C)
 	if err != nil {
 		return nil, err
 	}
-	return sceneCodes(&m.Convention, opt.Picture.Sharpen, func(d *developer) error {
-		return runCheck(ctx, cl, m, light.H, light.W, info, opt, exec.PlanesSource{Planes: light}, newPixelSink(d, opt.Picture))
-	})
+	e, err := openCheck(cl, m, light.H, light.W, info, opt)
+	if err != nil {
+		return nil, err
+	}
+	run := func(light *exec.Planes) ([]uint16, error) {
+		return sceneCodes(&m.Convention, opt.Picture.Sharpen, func(d *developer) error {
+			return e.Run(ctx, exec.PlanesSource{Planes: light}, newPixelSink(d, opt.Picture), nil)
+		})
+	}
+	codes, err := run(light)
+	if err == nil {
+		_, found := run(spoiltLight(light))
+		err = checkNotFinite(found)
+	}
+	return codes, errors.Join(err, e.Close())
+}
+
+// Where spoiltLight has the sample that is no number, in the picture.
+const spoiltRow, spoiltColumn = 31, 66
+
+func spoiltLight(light *exec.Planes) *exec.Planes {
+	p := &exec.Planes{Shape: light.Shape, Data: slices.Clone(light.Data)}
+	p.Data[(sceneH+spoiltRow+scenePicture.Y0)*sceneW+spoiltColumn+scenePicture.X0] = float32(math.NaN())
+	return p
+}
+
+// checkNotFinite wants the error of a run with spoiltLight to say where that sample is.
+func checkNotFinite(err error) error {
+	bad := (*exec.NotFiniteError)(nil)
+	switch {
+	case errors.As(err, &bad) && bad.Row == spoiltRow && bad.Column == spoiltColumn:
+		return nil
+	case err == nil || bad != nil:
+		return fmt.Errorf("a sample that is no number at row %d, column %d is not found there: %v", spoiltRow, spoiltColumn, err)
+	}
+	return err
 }
 
 func hostCodes(light *exec.Planes, sharp bool) ([]uint16, error) {
