@@ -22,25 +22,55 @@ func slots(ring planar.Ring, rowBytes int64, y0, y1 int, do func(off int64, y, n
 	return nil
 }
 
+// uploadRows has rows of a tensor copied to the device.
 func (r *run) uploadRows(m memplan.Move) error {
 	t := r.plan.Rings[m.Index].Tensor
-	ring := r.engine.device.rings[m.Index]
-	rowBytes := planar.RowBytes(r.engine.Program.Tensors[t], r.engine.opt.Precision)
-	r.engine.opt.Profiler.tag(uploadQueue, t)
 	after, err := r.queues.beginUploads()
 	if err != nil {
 		return err
 	}
-	if t != r.engine.Program.Input {
-		return r.reload(t, ring, rowBytes, m, after)
+	local := r.madeIn[t] && r.plan.Rings[m.Index].Last == r.section // not for the next one
+	if local {
+		if err := r.leave(); err != nil {
+			return err
+		}
 	}
-	defer r.queues.uploadQueued(nil)
+	s := r.uploads.send(func() (*clrt.Event, error) {
+		r.engine.opt.Profiler.tag(uploadQueue, t)
+		if t == r.engine.Program.Input {
+			return nil, r.feedRows(t, m, after)
+		}
+		if local {
+			if err := errors.Join(r.queues.await(r.queues.upload, r.queues.download), r.queues.await(r.queues.upload, r.queues.compute)); err != nil {
+				return nil, err
+			}
+		}
+		return r.reload(t, m, after)
+	})
+	if r.queues.upload == r.queues.compute {
+		_, err := s.wait()
+		s.close()
+		return err
+	}
+	r.queues.uploads = append(r.queues.uploads, s)
+	if !local {
+		return nil
+	}
+	if _, err := s.wait(); err != nil {
+		return err
+	}
+	return r.queues.await(r.queues.compute, r.queues.upload)
+}
+
+// feedRows copies rows of the input to the device. The feeder needs the events.
+func (r *run) feedRows(t int, m memplan.Move, after []*clrt.Event) error {
+	ring, rowBytes := r.engine.device.rings[m.Index], planar.RowBytes(r.engine.Program.Tensors[t], r.engine.opt.Precision)
 	return chunks(int(m.Y0), int(m.Y1), func(y0, y1 int) error {
 		chunk, err := r.feed.next(y0, y1)
 		if err != nil {
 			return err
 		}
-		return slots(ring, rowBytes, y0, y1, func(off int64, y, n int) error {
+		return errors.Join(slots(ring, rowBytes, y0, y1, func(off int64, y, n int) error {
 			at := int64(y-y0) * rowBytes
 			ev, err := r.queues.upload.WriteAsync(ring.Buf, off, chunk.bytes[at:at+int64(n)*rowBytes], after...)
 			if err != nil {
@@ -49,33 +79,35 @@ func (r *run) uploadRows(m memplan.Move) error {
 			after = nil
 			r.feed.sent(chunk, ev)
 			return nil
-		})
+		}), r.queues.upload.Flush())
 	})
 }
 
 // reload copies rows of a spilled tensor back to the device.
-func (r *run) reload(t int, ring planar.Ring, rowBytes int64, m memplan.Move, after []*clrt.Event) error {
-	local := r.madeIn[t] && r.plan.Rings[m.Index].Last == r.section // not for the next one
-	if local {                                                      // made in this section: its rows may still be on their way down
-		r.queues.downloaded = true
-		ev, err := r.downloadNow()
-		ev.Close()
-		if err := errors.Join(err, r.queues.await(r.queues.upload, r.queues.download), r.queues.await(r.queues.upload, r.queues.compute)); err != nil {
-			return err
-		}
-	}
-	err := slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
+func (r *run) reload(t int, m memplan.Move, after []*clrt.Event) (last *clrt.Event, err error) {
+	ring, rowBytes := r.engine.device.rings[m.Index], planar.RowBytes(r.engine.Program.Tensors[t], r.engine.opt.Precision)
+	err = slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
 		return r.engine.host.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
 			ev, err := r.queues.upload.WriteAsync(ring.Buf, off+before, rows, after...)
 			if err == nil {
 				after = nil
-				r.queues.uploadQueued(ev)
+				last.Close()
+				last = ev
 			}
 			return err
 		})
 	})
-	if err == nil && local {
-		err = r.queues.await(r.queues.compute, r.queues.upload)
+	return last, err
+}
+
+// leave starts all downloads so far and waits until they are in their queue: rows made
+// in this section, which are needed again, may still be on their way down.
+func (r *run) leave() error {
+	r.queues.downloaded = true
+	s, err := r.downloadNow()
+	if err == nil {
+		_, err = s.wait()
+		s.close()
 	}
 	return err
 }

@@ -14,16 +14,16 @@ import (
 // The plan (see memplan.NextStrip) leaves room for this: what is uploaded in a strip is
 // read in the next, and what is downloaded in a strip is not overwritten in the
 // next. The downloads of a strip start together when its kernels have ended, so
-// that queues wait for each other once a strip and not for every transfer.
+// that queues wait for each other once a strip and not for every transfer. Goroutines put transfers
+// into their queues (see sender), and the host waits for them between strips only.
 type queues struct {
 	compute, upload, download *clrt.Queue
 
-	computeDone   *clrt.Event // the kernels before the strip, which its uploads wait for
-	uploadDone    *clrt.Event // the last upload since the strip began; nil: a marker will do
-	uploading     bool        // uploads were queued since the strip began
-	downloadDone  *clrt.Event // the downloads of the strip before
-	downloadDone2 *clrt.Event // and of that before it, which uploads may send back
-	downloaded    bool        // downloads were queued since the section began
+	computeDone *clrt.Event // the kernels before the strip, which its uploads wait for
+	uploads     []*sending  // since the strip began
+	downloads   *sending    // those of the strip before
+	downloads2  *sending    // and of that before it, which uploads may send back
+	downloaded  bool        // downloads were queued since the section began
 }
 
 func newQueues(shared bool, newQueue func() (*clrt.Queue, error)) (l queues, err error) {
@@ -73,91 +73,80 @@ func (l *queues) await(waiter, on *clrt.Queue) error {
 // first of them must wait for, as they overwrite what the kernels of the strip before
 // read and may send back what had left before that; the others are behind it.
 func (l *queues) beginUploads() (after []*clrt.Event, err error) {
-	if l.upload == l.compute || l.uploading {
+	if l.upload == l.compute || len(l.uploads) > 0 {
 		return nil, nil
 	}
-	l.uploading = true
 	if l.computeDone == nil {
 		if l.computeDone, err = l.mark(l.compute); err != nil {
 			return nil, err
 		}
 	}
-	if l.downloadDone2 != nil {
-		return []*clrt.Event{l.computeDone, l.downloadDone2}, nil
+	if l.downloads2 == nil {
+		return []*clrt.Event{l.computeDone}, nil
 	}
-	return []*clrt.Event{l.computeDone}, nil
-}
-
-// uploadQueued takes the event of an upload, nil if somebody else needs it.
-func (l *queues) uploadQueued(ev *clrt.Event) {
-	l.uploadDone.Close()
-	l.uploadDone = ev
+	last, err := l.downloads2.wait() // it was waited for between strips
+	return []*clrt.Event{l.computeDone, last}, err
 }
 
 // nextStrip orders the queues between two strips. Kernels of the next wait for the
 // uploads made for them and for the downloads of the strip before the last. If
-// there are downloads, start puts those of the last strip, which wait for its kernels, into
-// their queue, and gives the last one's event, or nil.
-func (l *queues) nextStrip(downloads bool, start func(after ...*clrt.Event) (*clrt.Event, error)) error {
+// there are downloads, start has those of the last strip, which wait for its kernels, put into
+// their queue.
+func (l *queues) nextStrip(downloads bool, start func(after ...*clrt.Event) *sending) (err error) {
 	if l.upload == l.compute {
-		_, err := start()
+		_, err := start().wait()
 		return err
 	}
-	l.computeDone.Close()
-	l.computeDone = nil
-	if !downloads && !l.uploading && l.downloadDone == nil { // nobody has to wait
+	was, before := l.computeDone, l.downloads
+	l.computeDone, l.downloads = nil, nil
+	defer was.Close()                                       // transfers that begin after it are in their queues by then
+	if !downloads && len(l.uploads) == 0 && before == nil { // nobody has to wait
 		return nil
 	}
-	var err error
 	if l.computeDone, err = l.mark(l.compute); err != nil {
+		before.close()
 		return err
 	}
-	if err := l.awaitTransfers(); err != nil {
-		return err
+	if downloads {
+		l.downloaded = true
+		l.downloads = start(l.computeDone)
 	}
-	if !downloads {
-		return nil
-	}
-	l.downloaded = true
-	if l.downloadDone, err = start(l.computeDone); err != nil {
-		return err
-	}
-	if l.downloadDone == nil {
-		l.downloadDone, err = l.mark(l.download)
-		return err
-	}
-	return l.download.Flush()
+	return l.awaitTransfers(before)
 }
 
 // awaitTransfers makes kernels wait for the uploads since the last strip and for the downloads
 // of the strip before it.
-func (l *queues) awaitTransfers() (err error) {
+func (l *queues) awaitTransfers(downloads *sending) (err error) {
 	var waits []*clrt.Event
-	if l.uploading {
-		if l.uploadDone == nil {
-			l.uploadDone, err = l.mark(l.upload)
-		} else {
-			err = l.upload.Flush()
+	for i, s := range l.uploads {
+		ev, serr := s.wait()
+		if err = errors.Join(err, serr); i == len(l.uploads)-1 && err == nil {
+			if ev == nil {
+				ev, err = l.mark(l.upload)
+				s.last = ev
+			} else {
+				err = l.upload.Flush()
+			}
+			waits = append(waits, ev)
 		}
-		if err != nil {
-			return err
-		}
-		waits = append(waits, l.uploadDone)
 	}
-	if l.downloadDone != nil {
-		waits = append(waits, l.downloadDone)
+	if downloads != nil {
+		last, derr := downloads.wait()
+		err = errors.Join(err, derr)
+		waits = append(waits, last)
 	}
-	if len(waits) > 0 {
+	if err == nil && len(waits) > 0 {
 		err = l.compute.Barrier(waits...)
 	}
-	l.uploadDone.Close()
-	l.downloadDone2.Close()
-	l.uploadDone, l.downloadDone2, l.downloadDone, l.uploading = nil, l.downloadDone, nil, false
+	l.closeUploads()
+	l.downloads2.close()
+	l.downloads2 = downloads
 	return err
 }
 
 // section lets everything come to an end before anything of the next section
-// starts: memory has new owners there. Kernels have waited for all uploads.
+// starts: memory has new owners there. Kernels have waited for all uploads, and all
+// downloads are in their queue.
 func (l *queues) section() error {
 	if l.upload == l.compute {
 		return nil
@@ -170,12 +159,19 @@ func (l *queues) section() error {
 	return l.await(l.compute, l.download)
 }
 
+func (l *queues) closeUploads() {
+	for _, s := range l.uploads {
+		s.close()
+	}
+	l.uploads = l.uploads[:0]
+}
+
 func (l *queues) reset() {
-	l.computeDone.Close()
-	l.uploadDone.Close()
-	l.downloadDone.Close()
-	l.downloadDone2.Close()
-	l.computeDone, l.uploadDone, l.downloadDone, l.downloadDone2, l.uploading, l.downloaded = nil, nil, nil, nil, false, false
+	l.closeUploads()
+	l.downloads.close()
+	l.downloads2.close()
+	l.computeDone.Close() // which all of these wait for
+	l.computeDone, l.downloads, l.downloads2, l.downloaded = nil, nil, nil, false
 }
 
 // finish waits for all queues.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"enhance/clrt"
 	"enhance/internal/workers"
@@ -49,6 +50,9 @@ func (e *Engine) RunAhead(ctx context.Context, src Source, sink Sink, progress P
 		pace: pace{progress: progress, total: e.Plan.Cost.FLOPs}, next: handOver{free: free, left: make(chan struct{})}}
 	pool := workers.NewPool(runtime.GOMAXPROCS(0), inChunks+outChunks)
 	defer pool.Close()
+	if e.queues.upload != e.queues.compute {
+		r.uploads, r.fetches = newSender(), newSender()
+	}
 	r.feed = newFeeder(ctx, e, pool, src)
 	r.drain = newDrain(e, pool, sink, cancel)
 	if before := e.left; before != nil {
@@ -66,10 +70,15 @@ func (r *run) finish(err error) error {
 	for _, k := range r.pace.marks {
 		k.ev.Close() // of those that an error left behind
 	}
+	if err != nil {
+		r.cancel(nil) // a sender may wait for the source
+	}
 	if !r.next.done {
 		close(r.next.left)
 	}
 	<-r.next.left
+	r.uploads.close()
+	r.fetches.close()
 	if derr := r.drain.close(); err == nil {
 		err = derr
 	}
@@ -102,6 +111,8 @@ type run struct {
 	cancel    context.CancelCauseFunc
 	feed      *feeder
 	drain     *drain
+	uploads   *sender // to their queue
+	fetches   *sender // downloads to theirs
 	pace      pace
 	section   int
 	madeIn    map[int]bool   // tensors of the current section
@@ -135,6 +146,7 @@ func (r *run) moves() error {
 	if err := r.poison(); err != nil {
 		return err
 	}
+	begins := false
 	for s := range r.plan.Sections {
 		if !r.plan.Sections[s].Overlaps {
 			if err := errors.Join(r.endSection(), r.queues.section()); err != nil {
@@ -149,7 +161,10 @@ func (r *run) moves() error {
 			var err error
 			switch m.Kind {
 			case memplan.Run:
-				err = r.step(m)
+				if err = r.step(m); err == nil && begins {
+					begins = false
+					err = r.queues.compute.Flush() // the device begins while the strip's other kernels are queued
+				}
 			case memplan.Upload:
 				err = r.uploadRows(m)
 			case memplan.Download:
@@ -157,6 +172,7 @@ func (r *run) moves() error {
 			case memplan.LoadWeights:
 				err = r.sendWeights(m)
 			case memplan.NextStrip:
+				begins = r.queues.upload != r.queues.compute
 				err = r.queues.nextStrip(len(r.downloads) > 0, r.startDownloads)
 			}
 			if err != nil {
@@ -175,9 +191,8 @@ func (r *run) moves() error {
 	return nil
 }
 
-// handOver starts the last downloads and lets the next run begin. Downloads wait for
-// room on the host, so that on queues of their own a goroutine starts them; the next
-// run queues nothing before it has.
+// handOver starts the last downloads and lets the next run begin, which queues nothing
+// before they are in their queue.
 func (r *run) handOver() error {
 	if r.queues.download == r.queues.compute {
 		if err := errors.Join(r.endSection(), r.queues.compute.Flush()); err != nil {
@@ -186,15 +201,16 @@ func (r *run) handOver() error {
 		close(r.next.left)
 	} else {
 		r.queues.downloaded = true
-		if err := errors.Join(r.queues.await(r.queues.download, r.queues.compute), r.queues.upload.Flush()); err != nil {
+		last, err := r.downloadNow()
+		if err = errors.Join(err, r.queues.upload.Flush()); err != nil {
 			return err
 		}
 		go func() {
 			defer close(r.next.left)
-			ev, err := r.startDownloads()
-			if err = errors.Join(err, ev.Close()); err != nil {
+			if _, err := last.wait(); err != nil {
 				r.cancel(err)
 			}
+			last.close()
 		}()
 	}
 	r.next.done = true
@@ -221,37 +237,49 @@ func (r *run) poison() error {
 	return nil
 }
 
-// endSection starts the downloads of a section's last strip.
+// endSection starts the downloads of a section's last strip, and waits until all are in their queue.
 func (r *run) endSection() error {
 	if len(r.downloads) == 0 {
 		return nil
 	}
-	r.queues.downloaded = true
-	ev, err := r.downloadNow()
-	ev.Close()
-	return err
+	return r.leave()
 }
 
 // downloadNow starts downloads behind all kernels so far.
-func (r *run) downloadNow() (*clrt.Event, error) {
-	if err := r.queues.await(r.queues.download, r.queues.compute); err != nil {
+func (r *run) downloadNow() (*sending, error) {
+	if r.queues.download == r.queues.compute {
+		return r.startDownloads(), nil
+	}
+	made, err := r.queues.mark(r.queues.compute)
+	if err != nil {
 		return nil, err
 	}
-	return r.startDownloads()
+	s := r.startDownloads(made)
+	s.made = made
+	return s, nil
 }
 
 // startDownloads starts the downloads of the strip that ends, which wait for after: the kernels
-// that made the rows. It gives the last one's event, or nil if somebody else needs that.
-func (r *run) startDownloads(after ...*clrt.Event) (last *clrt.Event, err error) {
-	for _, m := range r.downloads {
-		last.Close()
-		if last, err = r.downloadRows(m, after); err != nil {
-			return nil, err
-		}
-		after = nil
-	}
+// that made the rows.
+func (r *run) startDownloads(after ...*clrt.Event) *sending {
+	moves := slices.Clone(r.downloads)
 	r.downloads = r.downloads[:0]
-	return last, nil
+	return r.fetches.send(func() (last *clrt.Event, err error) {
+		for _, m := range moves {
+			last.Close()
+			if last, err = r.downloadRows(m, after); err != nil {
+				return nil, err
+			}
+			after = nil
+		}
+		if r.queues.download != r.queues.compute && len(moves) > 0 {
+			if last == nil { // the sink needs those of its rows
+				return r.queues.mark(r.queues.download)
+			}
+			err = r.queues.download.Flush()
+		}
+		return last, err
+	})
 }
 
 // enter notes which tensors section s makes.
