@@ -5,6 +5,7 @@
 #define OCT_GROUPS_AT_ONCE(n)
 #define OCT_SHARED(at, bytes) \
     __local uint4 oct_memory[(bytes) / 16 + 1]; \
+    __local uint oct_lanes[GROUP]; \
     const uint at = 0;
 #define OCT_UNIFORM(v)
 #define OCT_WORDS ((__local uint *)oct_memory)
@@ -12,6 +13,13 @@
 #define OCT_LD2(v, at) { (v)[0] = OCT_WORDS[(at) / 4]; (v)[1] = OCT_WORDS[(at) / 4 + 1]; }
 #define OCT_PACK2(d, lo, hi) { ushort h_[2]; vstore_half(lo, 0, (half *)h_); vstore_half(hi, 1, (half *)h_); (d) = h_[0] | (uint)h_[1] << 16; }
 #define OCT_UNPACK2(lo, hi, v) { const uint v_ = (v); (lo) = vload_half(0, (const half *)&v_); (hi) = vload_half(1, (const half *)&v_); }
+#define OCT_TRANSPOSE(d, a) { \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    oct_lanes[lid] = (a); \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    const uint l_ = oct_lanes[lid / 32 * 32 + 8 * t + g / 2], h_ = oct_lanes[lid / 32 * 32 + 8 * t + 4 + g / 2]; \
+    (d) = (l_ >> 16 * (g % 2) & 0xffff) | (h_ >> 16 * (g % 2)) << 16; \
+    }
 // The place of row i, channel k of a factor, in binary16.
 #define OCT_ELEMENT(d, i, k) ((((uint)(d) & 0x3fff) * 16 + ((uint)((d) >> 32) & 0x3fff) * 16 * ((i) / 8) + ((uint)((d) >> 16) & 0x3fff) * 16 * ((k) / 8)) / 2 + (i) % 8 * 8 + (k) % 8)
 #define OCT_WGMMA(d, a, b) { \

@@ -15,6 +15,8 @@
 #define OCT_LD2(v, at) asm volatile("ld.shared.v2.b32 {%0,%1}, [%2];" : "=r"((v)[0]), "=r"((v)[1]) : "r"(at) : "memory");
 #define OCT_PACK2(d, lo, hi) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(hi), "f"(lo));
 #define OCT_UNPACK2(lo, hi, v) asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}" : "=f"(lo), "=f"(hi) : "r"(v));
+// Of eight rows of eight halves, a lane having two neighbours of a row: d is what a is of the transposed matrix.
+#define OCT_TRANSPOSE(d, a) asm volatile(OCT_LATE "movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(d) : "r"(a));
 
 // Products by warpgroups run on their own between BEGIN and the end of a wait for the
 // group that COMMIT puts them in.

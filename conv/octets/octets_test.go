@@ -36,10 +36,10 @@ func TestEmulated(t *testing.T) {
 		shape conv.Shape
 	}{
 		{variant{nt: 3, r: 2, teams: 1, os: 3, slots: 2}, conv.Shape{K: 3, SrcC: []int{24}, OutC: 24, H: 11, W: 37, OctetsOut: true}},
-		{variant{nt: 4, r: 2, teams: 1, os: 2, slots: 2}, conv.Shape{K: 3, SrcC: []int{32}, OutC: 32, H: 9, W: 75, Act: fuse.LeakyReLU, OctetsOut: true}},
+		{variant{nt: 4, r: 2, teams: 1, os: 2, slots: 2}, conv.Shape{K: 3, SrcC: []int{32}, OutC: 32, H: 9, W: 140, Act: fuse.LeakyReLU, OctetsOut: true}},
 		{variant{nt: 3, r: 4, teams: 1, os: 1, slots: 3}, conv.Shape{K: 3, SrcC: []int{16, 5}, OutC: 30, H: 6, W: 70, OctetsOut: true}},
 		{variant{nt: 4, r: 2, teams: 1, os: 2, slots: 3}, conv.Shape{K: 1, SrcC: []int{40, 9}, OutC: 64, H: 7, W: 35, Act: fuse.Sigmoid, OctetsOut: true}},
-		{variant{nt: 1, r: 2, teams: 1, os: 1, slots: 2}, conv.Shape{K: 5, SrcC: []int{20}, OutC: 3, H: 14, W: 33, Act: fuse.LeakyReLU}},
+		{variant{nt: 1, r: 2, teams: 1, os: 1, slots: 2}, conv.Shape{K: 5, SrcC: []int{20}, OutC: 3, H: 7, W: 139, Act: fuse.LeakyReLU}},
 	} {
 		if i >= convtest.Cases(2) {
 			break
