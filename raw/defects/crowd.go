@@ -30,13 +30,20 @@ func (f *finder) crowded(q *spot, e *extremes, s *sight, times float64, p *patch
 		nearby = 0b11111 << (reach - 2)
 	)
 	n, larger := 0, 0
+	var large [peerRows]uint32
+	screened := q.inside && f.large(e, q, &large)
 	for k := range 2*(reach-2) + 1 {
 		dy := (k + 1) / 2 // 0, 1, -1, 2, -2, ...
 		if k%2 == 0 {
 			dy = -dy
 		}
-		var beyond uint32 // the columns of those that lie beyond their neighbours
-		if q.inside {
+		beyond := uint32(inner) // the columns of those that lie beyond their neighbours
+		if screened {
+			if beyond = large[peerRows/2+dy] << 2; beyond == 0 {
+				continue
+			}
+			beyond &= e.around(q.y+dy, q.at-reach, s.sign)
+		} else if q.inside {
 			beyond = e.around(q.y+dy, q.at-reach, s.sign)
 		} else {
 			beyond = beyondNeighbours(q.row(dy-2), q.row(dy), q.row(dy+2), s.sign) &^ p.bad[reach+dy]
@@ -74,6 +81,26 @@ func (f *finder) crowded(q *spot, e *extremes, s *sight, times float64, p *patch
 		}
 	}
 	return false
+}
+
+// large sets the bits of samples around whose excess may be more than half of the spot's: no others
+// count. It reports false if the screens do not know the spot's.
+func (f *finder) large(e *extremes, q *spot, large *[peerRows]uint32) bool {
+	at, stride := e.at(q.y, q.x)
+	if at == nil {
+		return false
+	}
+	excess, sign := int16(*at), int16(1)
+	if excess < 0 {
+		excess, sign = -excess, -1
+	}
+	least := excess/2 - halfSlack
+	if least < 1 {
+		return false
+	}
+	first, _ := e.at(q.y-peerRows/2, q.x-peerRows/2)
+	largePeers(first, stride, sign, least, large)
+	return true
 }
 
 // largest are the two with the largest excess.

@@ -22,10 +22,7 @@ package defects
 import (
 	"cmp"
 	"slices"
-	"time"
 
-	"enhance/internal/buffers"
-	"enhance/internal/workers"
 	"enhance/raw/mosaic"
 )
 
@@ -34,15 +31,14 @@ type Source func(y, n int, dst []uint16) error
 
 // Rows are a photo's rows after repair. They are not safe for concurrent use.
 type Rows struct {
-	next     Source
-	meta     *mosaic.Meta
-	list     []Place // sorted; nil: defects are looked for
-	finder   *finder
-	extremes extremes // of the rows that are searched, and around
-	found    *Found
-	kept     []uint16 // rows keptFrom to keptEnd-1 of next: those read last
-	from     int
-	end      int
+	next   Source
+	meta   *mosaic.Meta
+	list   []Place // sorted; nil: defects are looked for
+	finder *finder
+	found  *Found
+	kept   []uint16 // rows keptFrom to keptEnd-1 of next: those read last
+	from   int
+	end    int
 }
 
 // Place is the row and column of a sample in the active area.
@@ -82,7 +78,10 @@ func comparePlaces(a, b Place) int { return cmp.Or(a.Row-b.Row, a.Column-b.Colum
 func (r *Rows) Found() *Found { return r.found }
 
 // Bytes is what Rows hold to read n rows at a time of a photo of that width.
-func Bytes(n, width int) int64 { return 2 * int64(n+2*reach) * int64(width) }
+func Bytes(n, width int) int64 {
+	pieces, rows := piecesOf(n)
+	return 2 * int64(n+2*reach+pieces*(rows+peerRows+rootRows)) * int64(width)
+}
 
 // ReadRows reads rows y0 to y0+n-1.
 func (r *Rows) ReadRows(y0, n int, dst []uint16) error {
@@ -98,18 +97,15 @@ func (r *Rows) ReadRows(y0, n int, dst []uint16) error {
 		return err
 	}
 	w := &window{rows: r.kept, top: top, width: m.Width, height: m.Height}
-	repair := r.repairListed
 	if r.list == nil {
-		repair = r.searchRow
-		r.extremes.find(w, max(0, y0-reach+2), min(m.Height, y0+n+reach-2))
+		r.search(w, y0, n, dst)
+		return nil
 	}
-	each := time.Duration(20 * m.Width)
-	workers.Each(workers.Count(n, each), n, func(_, i int) {
+	for i := range n {
 		out := dst[i*m.Width:][:m.Width]
 		copy(out, w.row(y0+i))
-		places := repair(w, y0+i, out)
-		r.found.set(y0+i, places)
-	})
+		r.found.set(y0+i, r.repairListed(w, y0+i, out))
+	}
 	return nil
 }
 
@@ -132,35 +128,6 @@ func (r *Rows) read(top, end int) error {
 	}
 	r.kept, r.from, r.end = buf, top, end
 	return nil
-}
-
-// searching is what the search of a row works with: 20 KB, which would be most of the garbage of
-// many photos.
-type searching struct {
-	band  band
-	spot  spot
-	patch patch
-}
-
-var searches = buffers.Values[searching]{New: func() *searching { return &searching{} }}
-
-// searchRow finds and repairs the defects of row y in out.
-func (r *Rows) searchRow(w *window, y int, out []uint16) (places []int32) {
-	s := searches.Get()
-	defer func() {
-		s.band, s.spot.rows = band{}, nil // which refer to the photo
-		searches.Put(s)
-	}()
-	b, q, p := &s.band, &s.spot, &s.patch
-	*b = bandOf(w, y)
-	r.finder.candidates(b, &r.extremes, func(x int) {
-		q.move(b, x)
-		if v, bad := r.finder.judge(q, &r.extremes, p); bad {
-			out[x] = v
-			places = append(places, int32(x))
-		}
-	})
-	return places
 }
 
 // listed are the places of the list in rows y0 to y1-1.

@@ -45,6 +45,8 @@ type finder struct {
 	roots [2][2]*roots  // above black; one table for all that have the same
 	green [2][2]bool
 	step  int
+
+	screen *screen
 }
 
 func newFinder(m *mosaic.Meta) *finder {
@@ -71,6 +73,7 @@ func newFinder(m *mosaic.Meta) *finder {
 		}
 	}
 	f.step = max(1, int(least*leastStep))
+	f.screen = newScreen(f, m)
 	return f
 }
 
@@ -96,19 +99,42 @@ func (f *finder) candidates(b *band, e *extremes, each func(x int)) {
 	y, width := b.y, b.width
 	up, own, down := b.rows[reach+within(y-2, y, b.height)-y], b.rows[reach], b.rows[reach+within(y+2, y, b.height)-y]
 	up, down = up[:len(own)], down[:len(own)]
-	above, below := e.row(y)
-	for i := range above {
-		for m := above[i] | below[i]; m != 0; m &= m - 1 {
+	_, _, candidates := e.row(y)
+	inside := b.inside()
+	for i, m := range candidates {
+		for ; m != 0; m &= m - 1 {
 			x := 64*i + bits.TrailingZeros64(m)
 			l, r := x-2, x+2
 			if x < 2 || x >= width-2 {
 				l, r = within(l, x, width), within(r, x, width)
+			}
+			if inside && x >= reach && x < width-reach && f.outdone(e, y, x, own) {
+				continue
 			}
 			if f.standsOut(y, x, own[x], &[8]uint16{up[l], up[x], up[r], own[r], down[r], down[x], down[l], own[l]}) {
 				each(x)
 			}
 		}
 	}
+}
+
+// outdone reports whether three samples around a candidate surely have so large excesses that
+// crowded turns it down.
+func (f *finder) outdone(e *extremes, y, x int, own []uint16) bool {
+	at, stride := e.at(y, x)
+	if at == nil || *at == 0 {
+		return false
+	}
+	excess, sign := int(*at), 1.0
+	if excess < 0 {
+		excess, sign = -excess, -1
+	}
+	if !f.screen.rows[y&1].plain(x, own[x], own[x-2], own[x+2], sign) {
+		return false
+	}
+	limit := int(float64(excess)/peers) + peersSlack
+	first, _ := e.at(y-peerRows/2, x-peerRows/2)
+	return limit <= math.MaxInt16 && countPeers(first, stride, int16(limit)*int16(sign)) >= 3
 }
 
 // within is i, or where that is beyond the border its mirror image in at, which is not at

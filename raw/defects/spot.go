@@ -36,7 +36,7 @@ func (q *spot) move(b *band, x int) {
 	q.rows, q.at = &b.rows, x
 	q.y, q.x, q.width, q.height = b.y, x, b.width, b.height
 	within := x >= reach && x < b.width-reach
-	q.inside = within && b.y >= reach && b.y < b.height-reach
+	q.inside = within && b.inside()
 	if within {
 		return
 	}
@@ -49,6 +49,9 @@ func (q *spot) move(b *band, x int) {
 	}
 	q.rows, q.at = &q.edge.rows, reach
 }
+
+// inside says that no row around is beyond the photo's border.
+func (b *band) inside() bool { return b.y >= reach && b.y < b.height-reach }
 
 // is reports whether the sample dy rows and dx columns away is the spot's own, reflected.
 func (q *spot) is(dy, dx int) bool {

@@ -1,0 +1,18 @@
+//go:build !amd64
+
+package defects
+
+// No screens: all extreme samples are candidates.
+var hasScreens = false
+
+type rooted struct{}
+
+func (*rooted) begin(*finder, *window, int) {}
+
+func (*rooted) release() {}
+
+func (e *extremes) screenedRow(*rooted, int, bool) {}
+
+func countPeers(*int16, uintptr, int16) int { return 0 }
+
+func largePeers(*int16, uintptr, int16, int16, *[peerRows]uint32) {}
