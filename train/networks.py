@@ -34,6 +34,26 @@ class PyNET(pynet.PyNET):
                 with torch.no_grad():
                     # Without norms, sums of blocks and their inputs would grow from block to block.
                     m.weight.mul_(0.1 if name.startswith("conv_l0") else 0.5 if "b.conv2d" in name else 1)
+        self.start_as_enlargement()
+
+    @torch.no_grad()
+    def start_as_enlargement(self):
+        """Lets the mosaic's planes pass through the first and the last blocks of level 1, so
+        that training starts from bilinear demosaicing and need not first find a way for them."""
+        last = self.conv_l1_d14.conv_3a.conv2d
+        shares_first = last.in_channels - self.config["width"]  # where d14 reads d1
+        for m, first in ((self.conv_l1_d1.conv_3a.conv2d, 0), (self.conv_l1_d1.conv_3b.conv2d, 0), (last, shares_first),
+                         (self.conv_l1_d14.conv_3b.conv2d, 0), (self.conv_t0.conv2d, 0)):
+            n = min(4, m.out_channels)
+            m.weight[:n].mul_(0.05)
+            for i in range(n):
+                m.weight[i, first + i, 1, 1] = 1
+        if self.config["width"] >= 8:  # R, G, G, B get as far as this; sigmoid(4 x - 2) is near x
+            w = self.conv_l0_d1.conv2d.weight
+            for colour, planes in enumerate(((0,), (1, 2), (3,))):
+                for p in planes:
+                    w[colour, p, 1, 1] = 4 / len(planes)
+            self.conv_l0_d1.conv2d.bias.fill_(-2)
 
     def answer(self, x, kind, _):
         """The picture, in float32, computed in a type."""
