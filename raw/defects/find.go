@@ -244,7 +244,7 @@ func (q *spot) ring() *[8]pair {
 }
 
 // judge decides about a candidate, and gives its repaired value.
-func (f *finder) judge(q *spot, e *extremes, p *patch) (repaired uint16, bad bool) {
+func (f *finder) judge(q *spot, e *extremes, p *patch, a *fitting) (repaired uint16, bad bool) {
 	s, ok := f.look(q)
 	if !ok {
 		return 0, false
@@ -257,15 +257,18 @@ func (f *finder) judge(q *spot, e *extremes, p *patch) (repaired uint16, bad boo
 	if f.crowded(q, e, &s, times, p) {
 		return 0, false
 	}
+	if f.unlikely(a, p, q, s.sign, least) {
+		return 0, false
+	}
 	f.fill(p, q)
-	green := f.green[q.y&1][q.x&1]
-	root, ok := p.predict(green)
+	prior := f.priorAt(q.y, q.x)
+	root, ok := p.predict(prior)
 	if !ok || (p.middle()-root.value)*s.sign < least*root.rms {
 		return 0, false
 	}
 	if s.sign < 0 { // in darkness noise is skewed in roots
 		p.square()
-		l, ok := p.predict(green)
+		l, ok := p.predict(prior)
 		if !ok || l.value-p.middle() < f.leastDark(s, l, q.y, q.x) {
 			return 0, false
 		}

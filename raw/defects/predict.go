@@ -61,7 +61,7 @@ type fit struct {
 // predict gives the middle by the pairs around it, with weights fitted to the samples of
 // its filter place around. It reports false where too many samples are bad. The errors stay
 // until the next prediction.
-func (p *patch) predict(green bool) (prediction, bool) {
+func (p *patch) predict(prior *[features]float64) (prediction, bool) {
 	f := &p.fit
 	f.count, f.total, f.mean = 0, 0, fitRow{}
 	if !f.choosePairs(p) {
@@ -74,11 +74,7 @@ func (p *patch) predict(green bool) (prediction, bool) {
 	var own fitRow
 	f.features(p, reach*patchStride+reach, &own)
 	f.weigh(&own)
-	w0 := &prior[0]
-	if green {
-		w0 = &prior[1]
-	}
-	w, ok := f.solve(w0)
+	w, ok := f.solve(prior)
 	if !ok {
 		return prediction{}, false
 	}
@@ -88,6 +84,14 @@ func (p *patch) predict(green bool) (prediction, bool) {
 		q.value += float64(w[j] * (x - f.mean[j]))
 	}
 	return q, true
+}
+
+// priorAt is prior for the filter place of row y, column x.
+func (f *finder) priorAt(y, x int) *[features]float64 {
+	if f.green[y&1][x&1] {
+		return &prior[1]
+	}
+	return &prior[0]
 }
 
 // choosePairs takes the pairs without bad samples.
@@ -266,7 +270,7 @@ func (q *prediction) noise() float64 {
 // prediction, or where there are too many bad samples the mean of the nearest good
 // samples of its filter place. It reports false if there are none.
 func (f *finder) repair(p *patch, y, x int) (uint16, bool) {
-	if q, ok := p.predict(f.green[y&1][x&1]); ok {
+	if q, ok := p.predict(f.priorAt(y, x)); ok {
 		return f.sample(q.value, y, x), true
 	}
 	for far := 2; far <= reach; far += 2 {

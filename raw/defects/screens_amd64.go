@@ -3,7 +3,7 @@ package defects
 import "golang.org/x/sys/cpu"
 
 // hasScreens says whether candidates are screened.
-var hasScreens = cpu.X86.HasAVX2
+var hasScreens = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
 // marking is what markUnits works on: a row and those two rows above and below it.
 type marking struct {
@@ -57,6 +57,12 @@ func countPeers(excess *int16, stride uintptr, limit int16) int
 //
 //go:noescape
 func largePeers(excess *int16, stride uintptr, sign, least int16, large *[peerRows]uint32)
+
+// fitUnits makes of a patch, whose first sample and bytes of a row are given, features, weights and the
+// sums of their products.
+//
+//go:noescape
+func fitUnits(a *fitting, sample *uint16, stride uintptr)
 
 // rooted is rows of roots, of the columns that are taken many at a time. Its memory serves others.
 type rooted struct {

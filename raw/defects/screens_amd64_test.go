@@ -197,7 +197,7 @@ func TestScreens(t *testing.T) {
 	flat := func(v float64) func(int, int, mosaic.Colour) float64 {
 		return func(int, int, mosaic.Colour) float64 { return v }
 	}
-	all, turned := 0, 0
+	all, turned, fitted := 0, 0, 0
 	for i, c := range []struct {
 		light      func(y, x int, c mosaic.Colour) float64
 		gain, read float64
@@ -223,8 +223,8 @@ func TestScreens(t *testing.T) {
 			s.meta.SetBlack(float32(int(black) >> c.shift))
 			s.meta.SetWhite(float32(int(white) >> c.shift))
 		}
-		a, b := compareScreens(t, s)
-		all, turned = all+a, turned+b
+		a, b, c := compareScreens(t, s)
+		all, turned, fitted = all+a, turned+b, fitted+c
 		want, found := s.repaired(t, nil)
 		hasScreens = false
 		plain, same := s.repaired(t, nil)
@@ -234,18 +234,19 @@ func TestScreens(t *testing.T) {
 		}
 	}
 
-	t.Logf("%d of %d samples that stand out are turned down", turned, all)
-	if turned < all/3 { // none is near the borders and in rows with samples far above white
+	t.Logf("%d of %d samples that stand out are turned down, and %d more by single precision", turned, all, fitted)
+	if turned < all/3 || fitted < all/50 { // none is near the borders and in rows with samples far above white
 		t.Error("too few")
 	}
 }
 
-// compareScreens fails if screens turn down what the tests of find.go do not.
-func compareScreens(t *testing.T, s *shot) (all, turned int) {
+// compareScreens fails if screens turn down what the tests of find.go do not. It returns how many
+// samples stand out, how many of them are turned down, and how many by a prediction in single precision.
+func compareScreens(t *testing.T, s *shot) (all, turned, fitted int) {
 	t.Helper()
 	m, f := &s.meta, newFinder(&s.meta)
 	w := &window{rows: s.samples, width: m.Width, height: m.Height}
-	var screened, plain searching
+	screened, plain := searching{fitting: newFitting()}, searching{}
 	screened.extremes.begin(m.Width, 0, m.Height)
 	screened.rooted.begin(f, w, 0)
 	hasScreens = false
@@ -266,23 +267,69 @@ func compareScreens(t *testing.T, s *shot) (all, turned int) {
 		f.candidates(&b, &screened.extremes, func(x int) { kept[x] = true })
 		f.candidates(&b, &plain.extremes, func(x int) {
 			all++
-			if kept[x] {
-				return
+			if !kept[x] {
+				turned++
 			}
 			q, p := &plain.spot, &plain.patch
 			q.move(&b, x)
-			if sight, ok := f.look(q); ok {
-				times := peers
-				if sight.alone {
-					times = peersAlone
-				}
-				p.clear(q)
-				if !f.crowded(q, &plain.extremes, &sight, times, p) {
-					t.Fatalf("row %d, column %d is turned down: %+v", y, x, sight)
-				}
+			sight, ok := f.look(q)
+			if !ok {
+				return
 			}
-			turned++
+			least, times := improbable, peers
+			if sight.alone {
+				least, times = improbableAlone, peersAlone
+			}
+			if p.clear(q); f.crowded(q, &plain.extremes, &sight, times, p) {
+				return
+			}
+			if !kept[x] {
+				t.Fatalf("row %d, column %d is turned down: %+v", y, x, sight)
+			}
+			bad := p.bad
+			if p.clear(q); f.crowded(q, &screened.extremes, &sight, times, p) || p.bad != bad {
+				t.Fatalf("row %d, column %d: others are bad with screens", y, x)
+			}
+			if compareFit(t, f, screened.fitting, p, q, sight.sign, least) {
+				fitted++
+			}
 		})
 	}
-	return all, turned
+	return all, turned, fitted
+}
+
+// compareFit fails if a prediction in single precision is less exact than the screen counts on. It
+// reports whether it turns the spot down.
+func compareFit(t *testing.T, f *finder, a *fitting, p *patch, q *spot, sign, least float64) bool {
+	t.Helper()
+	down := f.unlikely(a, p, q, sign, least)
+	if !q.inside || !p.fit.all {
+		return false
+	}
+	count := 0
+	for _, w := range a.near {
+		if w != 0 {
+			count++
+		}
+	}
+	off, slack, rms, sure := a.solve(f.priorAt(q.y, q.x), count)
+	f.fill(p, q)
+	want, ok := p.predict(f.priorAt(q.y, q.x))
+	if down && (!ok || (p.middle()-want.value)*sign >= least*want.rms) {
+		t.Fatalf("row %d, column %d is turned down, and should not: off by %g, usually %g", q.y, q.x, p.middle()-want.value, want.rms)
+	}
+	if !sure {
+		return down
+	}
+	if p.fit.count != count {
+		t.Fatalf("row %d, column %d: %d samples in use, want %d", q.y, q.x, count, p.fit.count)
+	}
+	const share = 0.01 // of what is counted on, fitMargin
+	if d := math.Abs(off/2 - (p.middle() - want.value)); d > slack/2+share*want.rms {
+		t.Fatalf("row %d, column %d: off by %g, want %g (usually %g)", q.y, q.x, off/2, p.middle()-want.value, want.rms)
+	}
+	if math.Abs(rms/2-want.rms) > share*want.rms {
+		t.Fatalf("row %d, column %d: usual error %g, want %g", q.y, q.x, rms/2, want.rms)
+	}
+	return down
 }

@@ -16,3 +16,5 @@ func (e *extremes) screenedRow(*rooted, int, bool) {}
 func countPeers(*int16, uintptr, int16) int { return 0 }
 
 func largePeers(*int16, uintptr, int16, int16, *[peerRows]uint32) {}
+
+func fitUnits(*fitting, *uint16, uintptr) {}

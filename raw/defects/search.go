@@ -22,9 +22,10 @@ type searching struct {
 	band     band
 	spot     spot
 	patch    patch
+	fitting  *fitting
 }
 
-var searches = buffers.Values[searching]{New: func() *searching { return &searching{} }}
+var searches = buffers.Values[searching]{New: func() *searching { return &searching{fitting: newFitting()} }}
 
 // search finds and repairs the defects of rows y0 to y0+n-1 of a window, in dst.
 func (r *Rows) search(w *window, y0, n int, dst []uint16) {
@@ -68,7 +69,7 @@ func (s *searching) row(r *Rows, w *window, y int, out []uint16) (places []int32
 	*b = bandOf(w, y)
 	r.finder.candidates(b, &s.extremes, func(x int) {
 		q.move(b, x)
-		if v, bad := r.finder.judge(q, &s.extremes, p); bad {
+		if v, bad := r.finder.judge(q, &s.extremes, p, s.fitting); bad {
 			out[x] = v
 			places = append(places, int32(x))
 		}
