@@ -187,6 +187,14 @@ type Dividing interface {
 	LessScratch() []int64
 }
 
+// Sharing is an Impl whose work-groups share out the tiles of a launch evenly: a launch lasts as
+// long as the largest share.
+type Sharing interface {
+	Impl
+	// Shared is the number of rows that a busy device makes in the time that a launch over rows of them takes.
+	Shared(rows int) float64
+}
+
 // Grouping is an Impl whose outputs can be made some at a time, so that fewer parameters
 // are needed at a time.
 type Grouping interface {

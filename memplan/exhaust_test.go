@@ -81,7 +81,7 @@ func (e *exhaustion) streaming(r *Request, reads []use) {
 						spilled[u] = true
 					}
 				}
-				if p := r.streaming(rows, level, spilled); r.sends(p) && !e.do(p) {
+				if p := r.streaming(pace{rows: rows}, level, spilled); r.sends(p) && !e.do(p) {
 					return
 				}
 			}

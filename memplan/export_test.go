@@ -25,3 +25,22 @@ func OverlapAll(req *Request, next func() (rows int, ramp bool)) *Plan {
 	copy(d.paces, paces)
 	return d.finish("sections")
 }
+
+// Stream plans the program as one section of strips of rows, and of ends at both ends.
+func Stream(req *Request, rows, ends int) *Plan {
+	return req.inOrder(inTheirOrder(req)).streaming(pace{rows: rows, ends: ends}, 0, nil)
+}
+
+// StripsBetween plans whole planes between a first section up to a step and a last from another on, which have
+// strips of rows, and of ends at both ends.
+func StripsBetween(req *Request, first, last, rows, ends int) *Plan {
+	return req.inOrder(inTheirOrder(req)).stripsAtEnds(first, last, func(*frame) pace { return pace{rows: rows, ends: ends} })
+}
+
+func inTheirOrder(req *Request) []int {
+	order := make([]int, len(req.Program.Steps))
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}

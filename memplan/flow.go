@@ -10,9 +10,14 @@ import (
 // pace is how fast a section advances: rows of its highest sink in one strip. A
 // section that ramps begins and ends with lower strips, whose transfers, which
 // have no work beside them, are short.
+//
+// A section with ends begins and ends with strips of so many rows, and with its first row:
+// what deep layers read of that makes the first strip the largest of theirs. Strips
+// of other sections begin above the picture (see firstFront).
 type pace struct {
 	rows int
 	ramp bool
+	ends int
 }
 
 // flow is what a section does at one pace. It holds every transfer that may be
@@ -28,6 +33,10 @@ type flow struct {
 	flops    int64
 	scratch  []int64 // by level: what launches work with (see facts.scratch)
 }
+
+// stripUnit is what the heights of strips of a section with ends are multiples of: tiles
+// of rows are full in all but the deepest layers.
+const stripUnit = 64
 
 // rampSteps is how often a strip is halved at the ends of a section that ramps.
 const rampSteps = 3
@@ -52,6 +61,7 @@ type simulation struct {
 func (fr *frame) simulate(p pace) *flow {
 	n, m := fr.last-fr.first+1, len(fr.rings)
 	p.rows = min(max(p.rows, 1), fr.highest)
+	p.ends = min(p.ends, p.rows)
 	ints := make([]int, 4*n+4*m)
 	cut := func(n int) []int {
 		v := ints[:n:n]
@@ -92,6 +102,9 @@ func (s *simulation) run() {
 			if s.p.ramp {
 				step = max(min(step, int((left+1)/2)), lowest)
 			}
+			if s.p.ends > 0 {
+				step = s.p.toward(step, int(left))
+			}
 			front += int64(step)
 			s.carry(front, s.end, s.next)
 			if !s.req.Unified {
@@ -109,9 +122,25 @@ func (s *simulation) run() {
 	}
 }
 
+// toward is how high a strip is that may have step rows of the left ones, so that those
+// behind it become lower by half at most, down to the last.
+func (p pace) toward(step, left int) int {
+	step = max(min(step, left*2/3/stripUnit*stripUnit), p.ends)
+	switch {
+	case left-step >= p.ends:
+		return step
+	case left <= p.rows:
+		return left
+	}
+	return left - p.ends
+}
+
 // lowest is the height of the lowest strips.
 func (s *simulation) lowest() int {
-	if !s.p.ramp {
+	switch {
+	case s.p.ends > 0:
+		return min(s.p.ends, s.p.rows)
+	case !s.p.ramp:
 		return s.p.rows
 	}
 	return max(s.p.rows>>rampSteps, 1)
@@ -124,7 +153,7 @@ func (s *simulation) lowest() int {
 func (s *simulation) firstFront() int64 {
 	rows := int64(s.lowest())
 	front := min(rows, int64(s.highest))
-	if rows >= int64(s.highest) {
+	if rows >= int64(s.highest) || s.p.ends > 0 {
 		return front
 	}
 	for {
@@ -247,14 +276,26 @@ func (s *simulation) advance() {
 
 // price adds one launch of step i over rows to the strip's work.
 func (s *simulation) price(i, rows int) {
-	f, m := s.req.facts, &s.req.Model
+	f := s.req.facts
 	want := s.req.Scratch(i, rows)
 	for level := range s.scratch {
 		s.scratch[level] = max(s.scratch[level], f.scratch(i, want, level))
 	}
 	s.launches++
 	s.flops += f.flops[i] * int64(rows)
-	s.work[len(s.work)-1] += m.LaunchSeconds + (float64(rows)+m.Saturation/2/f.samples[i])*f.seconds[i]
+	s.work[len(s.work)-1] += s.req.launchSeconds(i, rows)
+}
+
+// launchSeconds is what a launch of step i over rows takes.
+func (r *Request) launchSeconds(i, rows int) float64 {
+	f, m, busy := r.facts, &r.Model, 0.0
+	if r.BusyRows != nil {
+		busy = r.BusyRows(i, rows)
+	}
+	if busy == 0 {
+		busy = float64(rows) + m.Saturation/2/f.samples[i]
+	}
+	return m.LaunchSeconds + busy*f.seconds[i]
 }
 
 // grow makes a ring high enough to hold rows up to end next to what its readers

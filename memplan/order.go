@@ -28,6 +28,9 @@ func (r *Request) inOrder(order []int) *Request {
 	if r.RowSeconds != nil {
 		q.RowSeconds = func(i int) float64 { return r.RowSeconds(order[i]) }
 	}
+	if r.BusyRows != nil {
+		q.BusyRows = func(i, rows int) float64 { return r.BusyRows(order[i], rows) }
+	}
 	q.order = order
 	q.facts = q.gather()
 	return &q

@@ -94,7 +94,7 @@ type Plan struct {
 	// order.
 	Program  *fuse.Program
 	Order    []int
-	Strategy string // "whole planes", "row streaming", "row streaming with spilling", "sections"
+	Strategy string // "whole planes", StripsAtEnds, "row streaming", "row streaming with spilling", "sections"
 	Sections []Section
 	Rings    []Ring
 	Arenas   []int64 // sizes of the device buffers that hold the rings
@@ -216,6 +216,9 @@ type Request struct {
 	// RowSeconds, if not nil, is what the operations of one row of a step's
 	// destination take on a busy device; otherwise the model's FLOPRate says.
 	RowSeconds func(step int) float64
+	// BusyRows, if not nil, is the number of rows that a busy device makes in the time of a launch of step
+	// over rows of them, but for the model's LaunchSeconds; 0: the model's Saturation says it.
+	BusyRows func(step, rows int) float64
 
 	// Rows, if not 0, forces row streaming with strips of that height.
 	Rows int

@@ -87,6 +87,9 @@ func (req *Request) searchSpilling() (best, nearest *Plan) {
 		consider(req.wholePlanes(false))
 		consider(req.wholePlanes(true))
 	}
+	if req.Rows == 0 && !req.WholePlanes && !req.normalises() && !req.Unified && req.Model.LinkRate > 0 {
+		req.considerFewStrips(consider)
+	}
 	// Streaming through a norm means holding its whole input: sections do better.
 	if !req.WholePlanes && (req.Rows > 0 || !req.normalises()) {
 		req.considerStreaming(consider, func() bool { return best != nil })
@@ -138,7 +141,7 @@ func (r *Request) considerHeights(level int, consider func(*Plan), found func() 
 		if rows < lowStrips && r.Rows == 0 && found() {
 			break // very low strips only save memory
 		}
-		p := r.streaming(rows, level, nil)
+		p := r.streaming(pace{rows: rows}, level, nil)
 		if consider(p); !r.fits(p) {
 			consider(r.spilling(rows, level, p))
 		}
@@ -261,8 +264,8 @@ func (r *Request) wholePlanes(keepInput bool) *Plan {
 }
 
 // streaming runs the whole program as one section.
-func (r *Request) streaming(rows, level int, spilled map[use]bool) *Plan {
-	d := &draft{req: r, choice: choice{level: level, paces: []pace{{rows: rows}}, keep: make([]bool, len(r.Program.Tensors)), spilled: spilled}}
+func (r *Request) streaming(p pace, level int, spilled map[use]bool) *Plan {
+	d := &draft{req: r, choice: choice{level: level, paces: []pace{p}, keep: make([]bool, len(r.Program.Tensors)), spilled: spilled}}
 	name := "row streaming"
 	if len(spilled) > 0 {
 		name += " with spilling"

@@ -24,7 +24,7 @@ func (r *Request) spilling(rows, level int, p *Plan) *Plan {
 		for _, u := range all[:n] {
 			spilled[u] = true
 		}
-		return r.streaming(rows, level, spilled)
+		return r.streaming(pace{rows: rows}, level, spilled)
 	}
 	best, n := spill(len(all)), len(all)
 	if !r.fits(best) {
@@ -70,7 +70,7 @@ func (r *Request) exchange(rows, level int, all []use, n int, best *Plan) *Plan 
 			if spilled[u] = true; was {
 				delete(spilled, u)
 			}
-			if q := r.streaming(rows, level, spilled); r.nearer(q, best) {
+			if q := r.streaming(pace{rows: rows}, level, spilled); r.nearer(q, best) {
 				best, better = q, true
 			} else if delete(spilled, u); was {
 				spilled[u] = true

@@ -88,7 +88,7 @@ func (d *device) probe(warpgroups, codes func() bool) error {
 		return nil
 	}
 	if d.choice.Device == nil {
-		d.matrix = &d.profile.Matrix
+		d.matrix, d.hopper = &d.profile.Matrix, &d.profile.Warpgroups
 		return nil
 	}
 	if err := d.openContext(); err != nil {

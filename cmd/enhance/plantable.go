@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"enhance/internal/printable"
+	"enhance/memplan"
 	"enhance/pipeline"
 	"enhance/pipeline/facts"
 )
@@ -123,7 +124,7 @@ func budgetName(r *facts.TableRow) string {
 func strategyOf(r *facts.TableRow) string {
 	p := &r.Plan
 	switch {
-	case r.Full != nil && len(r.Full.Sections) == len(r.Full.Program.Steps):
+	case r.Full != nil && len(r.Full.Sections) == len(r.Full.Program.Steps), p.Strategy == memplan.StripsAtEnds:
 		return p.Strategy
 	case len(r.Full.Sections) > 1:
 		return fmt.Sprintf("%d %s, %s", len(r.Full.Sections), p.Strategy, upToRows(p.Rows))

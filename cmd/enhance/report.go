@@ -10,6 +10,7 @@ import (
 	"enhance/clrt"
 	"enhance/internal/bytesize"
 	"enhance/internal/printable"
+	"enhance/memplan"
 	"enhance/pipeline"
 	"enhance/pipeline/facts"
 	"enhance/raw/mosaic"
@@ -262,10 +263,11 @@ func planLine(p *facts.Plan) string {
 	if p.Full == nil {
 		return s
 	}
-	if p.Sections > 1 && p.Sections < p.Launches {
+	ends := p.Strategy == memplan.StripsAtEnds
+	if p.Sections > 1 && p.Sections < p.Launches && !ends {
 		s = fmt.Sprintf("%d %s", p.Sections, s)
 	}
-	if p.Strips > p.Sections {
+	if p.Strips > p.Sections && !ends {
 		s += fmt.Sprintf(", %d strips of %s, overlapping rows kept on the device", p.Strips, upToRows(p.Rows))
 	}
 	s += fmt.Sprintf(", %d launches, %.2f TFLOP", p.Launches, float64(p.FLOPs)/1e12)

@@ -137,3 +137,10 @@ func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args *conv.KernelArgs,
 	workers := min(ceilDiv(tiles, v.teams), max(m.cores/m.groups(), 1))
 	return args, []int{workers * m.groups() * v.group()}, []int{v.group()}
 }
+
+// Shared counts tiles that all teams compute while one has its last.
+func (m *impl) Shared(rows int) float64 {
+	across := ceilDiv(max(m.shape.W, 1), tileW)
+	tiles, teams := across*ceilDiv(rows, m.variant.r), max(m.cores/m.groups(), 1)*m.variant.teams
+	return float64(ceilDiv(tiles, teams)*teams*m.variant.r) / float64(across)
+}

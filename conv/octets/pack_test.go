@@ -129,3 +129,26 @@ func TestRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestShared: the rows that a launch is said to take as long as are the largest share of its tiles times all teams of
+// the device, and never fewer than its own.
+func TestShared(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		s := conv.Shape{K: 3, SrcC: []int{8 * (1 + rng.IntN(12))}, OutC: 8 * (1 + rng.IntN(20)), H: 400, W: 1 + rng.IntN(900), Octets: true, OctetsOut: true}
+		m := &impl{shape: s, variant: choose(s), order: octetOrder(s.SrcC), cores: 1 + rng.IntN(140)}
+		rows := 1 + rng.IntN(400)
+		_, global, local := m.launch(nil, &conv.Args{Src: make([]planar.Ring, 1), Dst: planar.Ring{W: s.W}, Y1: rows})
+		teams := global[0] / local[0] / m.groups() * m.variant.teams
+		across := ceilDiv(s.W, tileW)
+		shares := make([]int, teams)
+		for tile := range across * ceilDiv(rows, m.variant.r) {
+			shares[tile%teams]++
+		}
+		all := max(m.cores/m.groups(), 1) * m.variant.teams
+		want := float64(shares[0]*all*m.variant.r) / float64(across)
+		if got := m.Shared(rows); got != want || got < float64(rows) {
+			t.Errorf("%v on %d units, %d rows: %g, want %g", s, m.cores, rows, got, want)
+		}
+	}
+}

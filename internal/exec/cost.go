@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
 	"enhance/internal/tune"
@@ -44,8 +45,11 @@ func (j *Job) roughCosts() memplan.CostModel {
 			m.FLOPRate *= 2.4
 		}
 	}
-	if i.Unified {
+	switch {
+	case i.Unified:
 		m.LinkRate, m.DuplexRate = 8e9, 0
+	case j.caps.Warpgroup: // PCIe 5: 54e9 and 99e9 were measured, 43e9 to 53e9 with copies of 1 to 6 MB
+		m.LinkRate, m.DuplexRate = 48e9, 90e9
 	}
 	return m
 }
@@ -53,16 +57,29 @@ func (j *Job) roughCosts() memplan.CostModel {
 // price fills in what plans cost: what was measured on the device, and rough
 // figures for the rest.
 func (j *Job) price(r *memplan.Request) {
-	m := j.roughCosts()
+	m, start, shares := j.roughCosts(), startSeconds, false
+	for i := range j.steps {
+		_, ok := j.steps[i].conv.(conv.Sharing)
+		shares = shares || ok
+	}
+	if shares {
+		m.LaunchSeconds, start = sharingLaunch, sharingStart
+	}
 	if t := j.opt.Rates; t != nil {
 		m.LinkRate, m.DuplexRate, m.MemoryRate = min(t.Up, t.Down), t.Both, t.Memory
 		if j.Info.Type != clrt.CPU { // there the rough figure holds what small launches cost besides
-			m.LaunchSeconds = t.Launch + startSeconds
+			m.LaunchSeconds = t.Launch + start
 		}
 		if !j.Shared() { // kernels wait for uploads, which wait for kernels
 			m.StripSeconds = 2 * t.Hop
 			m.TransferSeconds = t.Launch
 		}
+	}
+	r.BusyRows = func(i, rows int) float64 {
+		if c, ok := j.steps[i].conv.(conv.Sharing); ok {
+			return c.Shared(rows)
+		}
+		return 0
 	}
 	r.Model, r.RowSeconds = m, func(i int) float64 { return j.convSeconds(i, m.FLOPRate) }
 }
@@ -72,6 +89,14 @@ func (j *Job) price(r *memplan.Request) {
 // 256 MiB took 18 us each longer than their share of what 425 over whole planes take, an
 // empty one 4 to 7.
 const startSeconds = 16e-6
+
+// The same of programs whose convolutions say how they share out their rows (conv.Sharing), which the figures above
+// guess, and what a launch takes together. On an H200 a launch of such a convolution took 13 us and a share of the
+// rows, of other steps 3 to 9 (`fast` and `best` in 1 to 13 strips).
+const (
+	sharingStart  = 8e-6
+	sharingLaunch = 12e-6
+)
 
 // Rated reports whether the plan's prices rest on measured rates of the device.
 func (j *Job) Rated() bool { return j.opt.Rates != nil }

@@ -5,3 +5,10 @@ func (j *Job) Sources() []string {
 	sources, _ := j.sources()
 	return sources
 }
+
+// CountNonFinite counts the samples that are not finite as Time does.
+func CountNonFinite(planes [][]float32) int64 {
+	s := &finiteSink{}
+	s.count(planes)
+	return s.bad.Load()
+}

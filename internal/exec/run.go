@@ -48,7 +48,7 @@ func (e *Engine) RunAhead(ctx context.Context, src Source, sink Sink, progress P
 	defer cancel(nil)
 	r := &run{engine: e, plan: e.Plan, queues: &e.queues, ctx: ctx, cancel: cancel,
 		pace: pace{progress: progress, total: e.Plan.Cost.FLOPs}, next: handOver{free: free, left: make(chan struct{})}}
-	pool := workers.NewPool(runtime.GOMAXPROCS(0), inChunks+outChunks)
+	pool := workers.NewPool(runtime.GOMAXPROCS(0))
 	defer pool.Close()
 	if e.queues.upload != e.queues.compute {
 		r.uploads, r.fetches = newSender(), newSender()

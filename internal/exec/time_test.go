@@ -29,3 +29,26 @@ func TestTime(t *testing.T) {
 		t.Errorf("profile of %d runs: %d launches of %d planned, %d operations of %d", r.Profile.Runs, r.Profile.Launches, r.Launches, r.Profile.FLOPs, r.FLOPs)
 	}
 }
+
+// TestCountNonFinite: samples that are not finite are counted wherever they stand, finite ones never.
+func TestCountNonFinite(t *testing.T) {
+	for n := range 19 {
+		line := make([]float32, n)
+		for i := range line {
+			line[i] = []float32{0, -1, math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32}[i%5]
+		}
+		if bad := exec.CountNonFinite([][]float32{line, line}); bad != 0 {
+			t.Errorf("%d samples: %d of them not finite", n, bad)
+		}
+		for i := range line {
+			for _, v := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
+				was := line[i]
+				line[i] = v
+				if bad := exec.CountNonFinite([][]float32{line}); bad != 1 {
+					t.Errorf("%d samples, %g at %d: %d not finite", n, v, i, bad)
+				}
+				line[i] = was
+			}
+		}
+	}
+}

@@ -52,6 +52,8 @@ type Profile struct {
 	ClockMHz          int   `json:"clock_mhz"`
 	// Matrix says that the device has matrix units that enhance can use.
 	Matrix bool `json:"matrix,omitempty"`
+	// Warpgroups says that those are Hopper's, which 128 work-items use together.
+	Warpgroups bool `json:"warpgroups,omitempty"`
 
 	Sources   []string `json:"sources,omitempty"`
 	Estimated []string `json:"estimated,omitempty"` // fields above that no source gives
@@ -239,6 +241,8 @@ func (p *Profile) problem() string {
 		return "host_mem is for devices that share the host's memory: leave it out, or want unified true"
 	case p.HostMem != 0 && (p.HostMem < p.GlobalMem || p.HostMem > most):
 		return fmt.Sprintf("host_mem is %d: want global_mem, which is %d, to %d", p.HostMem, p.GlobalMem, int64(most))
+	case p.Warpgroups && !p.Matrix:
+		return "warpgroups are for devices with matrix units: leave it out, or want matrix true"
 	case p.BaseAlign&(p.BaseAlign-1) != 0:
 		return fmt.Sprintf("base_align is %d: want a power of two", p.BaseAlign)
 	case p.NativeVectorFloat&(p.NativeVectorFloat-1) != 0: // OpenCL's vectors

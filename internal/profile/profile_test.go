@@ -23,7 +23,7 @@ func TestKnown(t *testing.T) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		fields[name] = true
 	}
-	for _, want := range []string{"adreno-660", "mali-g78", "intel-iris-xe", "apple-m1", "rtx-3060"} {
+	for _, want := range []string{"adreno-660", "mali-g78", "intel-iris-xe", "apple-m1", "rtx-3060", "h200"} {
 		p, err := profile.Load(want)
 		if err != nil {
 			t.Errorf("%s: %v", want, err)
@@ -114,6 +114,7 @@ func TestFaults(t *testing.T) {
 		{"negative", `"compute_units": 2`, `"compute_units": -2`, 0, 0, "compute_units is -2"},
 		{"odd alignment", `256`, `96`, 0, 0, "power of two"},
 		{"too little memory of the host's", `"unified": true`, `"unified": true, "host_mem": 268435455`, 0, 0, "host_mem is 268435455: want global_mem, which is 268435456, to"},
+		{"warpgroups without matrix units", `"unified": true`, `"unified": true, "warpgroups": true`, 0, 0, "warpgroups are for devices with matrix units"},
 		{"memory of a host apart", `"unified": true`, `"unified": false, "host_mem": 268435457`, 0, 0, "host_mem is for devices that share the host's memory"},
 		{"a vector of 5", `"native_vector_float": 4`, `"native_vector_float": 5`, 0, 0, "native_vector_float is 5: want 1, 2, 4, 8 or 16"},
 		{"a vector of 32", `"native_vector_float": 4`, `"native_vector_float": 32`, 0, 0, "native_vector_float is 32: want 1 to 16"},

@@ -52,8 +52,10 @@ func Each(workers, n int, do func(worker, i int)) {
 // new ones for each would take longer than a short job does.
 type Pool struct {
 	workers int
-	work    chan *job // each as often as there should be workers at it
+	wake    chan struct{} // as many as goroutines should look for work
 	running sync.WaitGroup
+	lock    sync.Mutex
+	open    []*job // those with calls that nobody has begun
 }
 
 // job is calls of do for next to end-1.
@@ -65,13 +67,15 @@ type job struct {
 	done chan struct{}
 }
 
-// NewPool starts a pool. Start does not wait while there are at most so many jobs.
-func NewPool(workers, jobs int) *Pool {
-	p := &Pool{workers: workers, work: make(chan *job, jobs*workers)}
+// NewPool starts a pool.
+func NewPool(workers int) *Pool {
+	p := &Pool{workers: workers, wake: make(chan struct{}, workers)}
 	for k := range workers {
 		p.running.Go(func() {
-			for j := range p.work {
-				j.run(k)
+			for range p.wake {
+				for j := p.first(); j != nil; j = p.first() {
+					j.run(k)
+				}
 			}
 		})
 	}
@@ -82,18 +86,41 @@ func NewPool(workers, jobs int) *Pool {
 func (p *Pool) Workers() int { return p.workers }
 
 // Start has do called for first to end-1, as Each does, and closes done when all calls
-// have returned. Jobs are begun in the order in which they were started.
+// have returned. Jobs are begun in the order in which they were started. Only some goroutines are woken:
+// those that are awake do what is left before they sleep, so that many jobs one after another wake all
+// and Start, which takes wakeTime for each, is short.
 func (p *Pool) Start(first, end int, do func(worker, i int)) (done <-chan struct{}) {
 	j := &job{end: end, do: do, done: make(chan struct{})}
 	j.next.Store(int64(first))
 	j.left.Store(int64(end - first))
 	if first >= end {
 		close(j.done)
+		return j.done
 	}
-	for range min(end-first, p.workers) {
-		p.work <- j
+	p.lock.Lock()
+	p.open = append(p.open, j)
+	p.lock.Unlock()
+	for range min(end-first, max(2, (p.workers+3)/4)) {
+		select {
+		case p.wake <- struct{}{}:
+		default: // all will look
+		}
 	}
 	return j.done
+}
+
+// first is the first job with calls that nobody has begun, nil if there is none.
+func (p *Pool) first() *job {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	for len(p.open) > 0 {
+		if j := p.open[0]; j.next.Load() < int64(j.end) {
+			return j
+		}
+		p.open[0] = nil
+		p.open = p.open[1:]
+	}
+	return nil
 }
 
 func (j *job) run(worker int) {
@@ -109,8 +136,8 @@ func (j *job) run(worker int) {
 	}
 }
 
-// Close returns when the goroutines have ended. Nothing may be started any more.
+// Close returns when all jobs have ended, and the goroutines. Nothing may be started any more.
 func (p *Pool) Close() {
-	close(p.work)
+	close(p.wake)
 	p.running.Wait()
 }

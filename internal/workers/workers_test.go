@@ -34,7 +34,7 @@ func TestEach(t *testing.T) {
 // TestPool: every piece is done once, of several jobs at a time, and before done.
 func TestPool(t *testing.T) {
 	for _, workers := range []int{1, 2, 7} {
-		p := NewPool(workers, 2)
+		p := NewPool(workers)
 		const jobs, end = 5, 33
 		var times [jobs][end]atomic.Int32
 		var done []<-chan struct{}
