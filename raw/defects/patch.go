@@ -75,11 +75,15 @@ func (p *patch) clear(q *spot) {
 	if q.inside {
 		return
 	}
+	var columns uint32
+	for j := range patchSide {
+		if mirror(q.x+j-reach, q.width) == q.x {
+			columns |= 1 << j
+		}
+	}
 	for i := range patchSide {
-		for j := range patchSide {
-			if q.is(i-reach, j-reach) {
-				p.setBad(i, j)
-			}
+		if mirror(q.y+i-reach, q.height) == q.y {
+			p.bad[i] = columns
 		}
 	}
 }

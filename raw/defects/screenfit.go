@@ -104,21 +104,22 @@ func (f *finder) unlikely(a *fitting, p *patch, q *spot, sign, least float64) bo
 func (a *fitting) solve(prior *[features]float64, count int) (off, slack, rms float64, ok bool) {
 	const self, ones = features, features + 1
 	total := float64(a.gram[ones][ones])
-	var mean [features + 1]float64
+	var mean, with [features + 1]float64 // with: what features and samples have in common
 	for j := range mean {
 		mean[j] = float64(a.gram[j][ones]) / total
 	}
-	var m, whole [features]fitRow
+	var m [features]fitRow
 	power := 0.0
 	for j := range features {
+		gram, row := &a.gram[j], &m[j]
 		for k := j; k <= self; k++ {
-			m[j][k] = float64(a.gram[j][k]) - mean[j]*float64(a.gram[k][ones])
+			row[k] = float64(gram[k]) - mean[k]*float64(gram[ones])
 		}
-		power += m[j][j]
+		power += row[j]
+		with[j] = row[self]
 	}
 	ridge := priorWeight * power / float64(features*count)
 	for j := range features {
-		whole[j][self] = m[j][self]
 		m[j][j] += ridge
 		m[j][self] += ridge * prior[j]
 	}
@@ -130,7 +131,7 @@ func (a *fitting) solve(prior *[features]float64, count int) (off, slack, rms fl
 	left, size := deviation, 1.0
 	off = float64(a.v[self][maxRows/2]) - mean[self]
 	for j, w := range w {
-		left += -w*whole[j][self] + ridge*w*(prior[j]-w)
+		left += -w*with[j] + ridge*w*(prior[j]-w)
 		size += w * w
 		off += w * mean[j]
 		slack += mean[j] * mean[j]
