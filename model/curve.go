@@ -67,6 +67,14 @@ func (c *Convention) Decode(v float64) float64 {
 	return colour.SRGBDecode(v)
 }
 
+// NoiseOf is NoiseSample where the slope of the curve is known.
+func NoiseOf(slope, x, gain, s, o float64) float64 {
+	return NoiseScale * slope * math.Sqrt(max(0, gain*s*min(max(x, 0), 1)+gain*gain*o))
+}
+
+// Slope is the derivative of Encode at light, which it limits to 0..1.
+func (c *Convention) Slope(x float64) float64 { return c.slope(min(max(x, 0), 1)) }
+
 // slope is the derivative of Encode at light of 0..1.
 func (c *Convention) slope(x float64) float64 {
 	switch {
@@ -85,6 +93,5 @@ func (c *Convention) slope(x float64) float64 {
 // white-balance gain has the variance s·value + o. x is white-balanced light as
 // measured, limited or not.
 func (c *Convention) NoiseSample(x, gain, s, o float64) float64 {
-	t := min(max(x, 0), 1)
-	return NoiseScale * c.slope(t) * math.Sqrt(max(0, gain*s*t+gain*gain*o))
+	return NoiseOf(c.Slope(x), x, gain, s, o)
 }

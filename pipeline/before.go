@@ -89,7 +89,7 @@ func (r *run) developPlainly(b *beforeRows, decided *balance, w, h int) error {
 	if r.decisions.balance, err = r.plainBalance(decided); err != nil {
 		return err
 	}
-	p.levels = newLevels(r.meta, &beforeConvention, r.decisions.balance.networkGains(), nil)
+	p.levels = newLevels(r.meta, &beforeConvention, r.decisions.balance.networkGains(), nil, nil)
 	if err := r.decideRendering(&beforeConvention); err != nil {
 		return err
 	}

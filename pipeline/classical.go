@@ -92,7 +92,7 @@ type mosaicRows struct {
 }
 
 func (p *mosaicRows) begin(b *balance) {
-	p.levels = newLevels(p.run.meta, &classicalConvention, b.networkGains(), nil)
+	p.levels = newLevels(p.run.meta, &classicalConvention, b.networkGains(), nil, nil)
 }
 
 func (p *mosaicRows) close() {

@@ -105,7 +105,7 @@ func TestLevels(t *testing.T) {
 		if c.NoisePlanes > 0 {
 			noise = levels
 		}
-		byTable, direct := newLevels(&m, c, gains, noise), newLevels(&delta, c, gains, noise)
+		byTable, direct := newLevels(&m, c, gains, noise, nil), newLevels(&delta, c, gains, noise, nil)
 		if byTable.tables == nil || direct.tables != nil {
 			t.Fatal("the ways are not those meant")
 		}
@@ -130,7 +130,7 @@ func TestLevels(t *testing.T) {
 		}
 	}
 	for _, c := range []*model.Convention{&normalised, &noisy} {
-		l := newLevels(&m, c, gains, nil)
+		l := newLevels(&m, c, gains, nil, nil)
 		if v, _ := l.sample(99, 100, raw.Red); (v < 0) != (c.Clip == model.ClipHigh) {
 			t.Errorf("below black, clip %v: %g", c.Clip, v)
 		}

@@ -32,7 +32,8 @@ type table struct{ light, noise []float32 }
 // maxTables bounds the memory of tables: 256 KiB each.
 const maxTables = 16
 
-func newLevels(m *raw.Meta, c *model.Convention, gains [3]float64, noise *facts.Noise) *levels {
+// newLevels makes the levels of a photo. kept, which may be nil, has what others can take of its tables.
+func newLevels(m *raw.Meta, c *model.Convention, gains [3]float64, noise *facts.Noise, kept *curves) *levels {
 	l := &levels{meta: m, conv: c, gains: gains, noise: noise, rows: commonPeriod(m.BlackRows, m.CFA.Rows()), cols: commonPeriod(m.BlackCols, m.CFA.Cols())}
 	if m.BlackDeltaH != nil || m.BlackDeltaV != nil || l.rows*l.cols > 1024 {
 		return l
@@ -50,7 +51,7 @@ func newLevels(m *raw.Meta, c *model.Convention, gains [3]float64, noise *facts.
 				if len(seen) == maxTables {
 					return l
 				}
-				seen[k] = l.newTable(k.black, k.col)
+				seen[k] = l.newTable(k.black, k.col, kept)
 			}
 			tables = append(tables, seen[k])
 		}
@@ -59,22 +60,21 @@ func newLevels(m *raw.Meta, c *model.Convention, gains [3]float64, noise *facts.
 	return l
 }
 
-func (l *levels) newTable(black float32, col raw.Colour) table {
-	t := table{light: make([]float32, math.MaxUint16+1)}
-	if l.noise != nil {
-		t.noise = make([]float32, math.MaxUint16+1)
+func (l *levels) newTable(black float32, col raw.Colour, kept *curves) table {
+	c := kept.get(curveKey{*l.conv, fullScale(l.meta), black, l.meta.White[col], l.gains[col], l.noise != nil}, func() *curve { return l.newCurve(black, col) })
+	t := table{light: c.light}
+	if l.noise == nil {
+		return t
 	}
-	before, light, noise := 0.0, float32(0), float32(0)
-	for v := range t.light {
-		x := l.place(float32(v), black, col)
-		if v == 0 || x != before { // most of them are beyond white
-			before = x
-			light, noise = l.atPlace(x, col)
-		}
-		t.light[v] = light
-		if l.noise != nil {
-			t.noise[v] = noise
-		}
+	t.noise = make([]float32, len(c.light))
+	if !l.conv.SubtractBlack {
+		return t
+	}
+	for v := range t.noise[:c.end+1] {
+		t.noise[v] = l.strengthAt(c.slope[v], l.place(float32(v), black, col), col)
+	}
+	for v := c.end; v < len(t.noise); v++ {
+		t.noise[v] = t.noise[c.end]
 	}
 	return t
 }
@@ -92,7 +92,11 @@ func commonPeriod(a, b int) int {
 // sample is the definition: one stored sample to one network sample and that of
 // its noise plane, 0 if there is none.
 func (l *levels) sample(v, black float32, col raw.Colour) (light, noise float32) {
-	return l.atPlace(l.place(v, black, col), col)
+	x := l.place(v, black, col)
+	if l.conv.SubtractBlack && l.noise != nil {
+		noise = l.strength(x, col)
+	}
+	return l.atPlace(x), noise
 }
 
 // place is the light that decides what the samples are.
@@ -105,15 +109,12 @@ func (l *levels) place(v, black float32, col raw.Colour) float64 {
 	return l.conv.Limit(float64((v - black) / (l.meta.White[col] - black) * float32(l.gains[col])))
 }
 
-// atPlace gives the samples of a place.
-func (l *levels) atPlace(x float64, col raw.Colour) (light, noise float32) {
+// atPlace is the sample of a place.
+func (l *levels) atPlace(x float64) float32 {
 	if !l.conv.SubtractBlack {
-		return float32(x) * float32(1023/fullScale(l.meta)/l.conv.Divisor), 0
+		return float32(x) * float32(1023/fullScale(l.meta)/l.conv.Divisor)
 	}
-	if l.noise != nil {
-		noise = l.strength(x, col)
-	}
-	return float32(l.conv.Encode(x)), noise
+	return float32(l.conv.Encode(x))
 }
 
 // fullScale is the largest number that the sensor's bits can hold. A container of

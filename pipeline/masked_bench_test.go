@@ -24,7 +24,7 @@ func BenchmarkMaskedPlanes(b *testing.B) {
 			} else {
 				a := newReadAhead(context.Background(), photo, g.region, blocksOf(g.region), nil, nil)
 				defer a.close()
-				src = newSource(a, g, conv, newLevels(m, conv, gains, told))
+				src = newSource(a, g, conv, newLevels(m, conv, gains, told, nil))
 			}
 			planes := make([][]float32, 24)
 			for k := range planes {

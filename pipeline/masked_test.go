@@ -83,7 +83,7 @@ func TestMaskedPlanes(t *testing.T) {
 			} else {
 				a := newReadAhead(context.Background(), photo, g.region, 0, nil, nil)
 				defer a.close()
-				src = newSource(a, g, conv, newLevels(m, conv, gains, told))
+				src = newSource(a, g, conv, newLevels(m, conv, gains, told, nil))
 			}
 			for y0 := 0; y0 < g.h; y0 += 7 {
 				rows, err := src.Rows(y0, min(y0+7, g.h))

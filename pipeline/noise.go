@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 
+	"enhance/model"
 	"enhance/pipeline/facts"
 	"enhance/pipeline/look"
 	"enhance/raw"
@@ -162,6 +163,11 @@ func (r *run) asMosaic() (*raw.Meta, noise.RowReader) {
 
 // strength is what a noise plane holds for white-balanced light x of a colour.
 func (l *levels) strength(x float64, col mosaic.Colour) float32 {
+	return l.strengthAt(l.conv.Slope(x), x, col)
+}
+
+// strengthAt is strength where the slope of the convention's curve is known.
+func (l *levels) strengthAt(slope, x float64, col mosaic.Colour) float32 {
 	n := l.noise.Levels[col]
-	return float32(l.noise.Told * l.conv.NoiseSample(x, l.gains[col], n.S, n.O))
+	return float32(l.noise.Told * model.NoiseOf(slope, x, l.gains[col], n.S, n.O))
 }

@@ -185,7 +185,7 @@ func TestNoisePlanes(t *testing.T) {
 	}
 	a := newReadAhead(context.Background(), p, g.region, 0, nil, nil)
 	defer a.close()
-	src := newSource(a, g, &conv, newLevels(m, &conv, gains, told))
+	src := newSource(a, g, &conv, newLevels(m, &conv, gains, told, nil))
 	planes := make([][]float32, 8)
 	for k := range planes {
 		planes[k] = make([]float32, g.w)
@@ -233,7 +233,7 @@ func TestShadedNoise(t *testing.T) {
 	}
 	got, want := [2][]float32{make([]float32, 30), make([]float32, 30)}, [2][]float32{make([]float32, 30), make([]float32, 30)}
 	for _, f := range []float64{1, 1.5, 4} {
-		shaded := newLevels(m, &conv, gains, &facts.Noise{Levels: n, Told: 0.5})
+		shaded := newLevels(m, &conv, gains, &facts.Noise{Levels: n, Told: 0.5}, nil)
 		shaded.shading = func(_, _ int, dst []float32) {
 			for i := range dst {
 				dst[i] = float32(f)
@@ -243,7 +243,7 @@ func TestShadedNoise(t *testing.T) {
 		for c := range n {
 			stronger[c].S, stronger[c].O = n[c].S*f, n[c].O*f*f
 		}
-		plain := newLevels(m, &conv, gains, &facts.Noise{Levels: stronger, Told: 0.5})
+		plain := newLevels(m, &conv, gains, &facts.Noise{Levels: stronger, Told: 0.5}, nil)
 		for y := range m.Height {
 			shaded.row(y, 7, stored[y*m.Width+7:][:30], got[0], got[1])
 			plain.row(y, 7, stored[y*m.Width+7:][:30], want[0], want[1])

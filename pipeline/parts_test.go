@@ -159,11 +159,13 @@ func TestAhead(t *testing.T) {
 
 // TestLargestOf: the largest sample is found wherever it is.
 func TestLargestOf(t *testing.T) {
-	for n := range 20 {
+	for n := range 70 {
 		for at := range n {
-			samples := make([]uint16, n)
-			if samples[at] = 7; largestOf(samples) != 7 {
-				t.Fatalf("sample %d of %d is not found", at, n)
+			for _, v := range []uint16{7, 32767, 32768, 65535} {
+				samples := slices.Repeat([]uint16{v - 1}, n)
+				if samples[at] = v; largestOf(samples) != v {
+					t.Fatalf("sample %d of %d is not found: %d, not %d", at, n, largestOf(samples), v)
+				}
 			}
 		}
 	}

@@ -315,7 +315,7 @@ func (r *run) source() photoSource {
 	if r.meta.Linear {
 		return newLinearSource(r.photo, r.geo, &levels{meta: r.meta, conv: conv, gains: gains, noise: r.report.Noise})
 	}
-	lev := newLevels(r.meta, conv, gains, r.report.Noise)
+	lev := newLevels(r.meta, conv, gains, r.report.Noise, &r.session.host.curves)
 	lev.shading = r.photo.Gains()
 	return newSource(r.ahead, r.geo, conv, lev)
 }

@@ -29,7 +29,7 @@ func TestTablesGiveThePlanes(t *testing.T) {
 			g := layout(m, &conv)
 			a := newReadAhead(context.Background(), photo, g.region, 0, nil, nil)
 			defer a.close()
-			s := newSource(a, g, &conv, newLevels(m, &conv, [3]float64{2, 1, 1.5}, told))
+			s := newSource(a, g, &conv, newLevels(m, &conv, [3]float64{2, 1, 1.5}, told, nil))
 			tables, err := s.Tables()
 			if err != nil || len(tables) != 8 {
 				t.Fatalf("%d tables: %v", len(tables), err)

@@ -71,6 +71,7 @@ type hostMemory struct {
 	available func() (int64, bool)
 	mosaics   buffers.Blocks[uint16] // blocks of rows
 	pictures  pictureRows
+	curves    curves
 }
 
 // outputs are the unfinished ones of a session.

@@ -48,7 +48,7 @@ func BenchmarkHostStages(b *testing.B) {
 	a := newReadAhead(context.Background(), p, g.region, blocksOf(g.region), nil, nil)
 	defer a.close()
 	bal := &balance{gains: [3]float64{2, 1, 1.5}, matrix: colour.Identity(), headroom: 1, output: colour.SRGBEncoding}
-	src := newSource(a, g, &m.Convention, newLevels(p.Meta(), &m.Convention, bal.gains, nil))
+	src := newSource(a, g, &m.Convention, newLevels(p.Meta(), &m.Convention, bal.gains, nil, nil))
 	for _, prec := range []planar.Precision{planar.FP32, planar.FP16} {
 		rows := planar.Rows{C: 4, W: g.w, Precision: prec}
 		buf := make([]byte, rows.Bytes(64))

@@ -69,16 +69,18 @@ func (s *seenBlocks) watch(samples []uint16) {
 	}
 }
 
+// largestUnit is how many samples largestUnits takes at a time.
+const largestUnit = 16
+
 // largestOf is the largest of samples.
-func largestOf(samples []uint16) uint16 {
-	var a, b, c, d uint16 // none waits for the others
-	for ; len(samples) >= 4; samples = samples[4:] {
-		a, b, c, d = max(a, samples[0]), max(b, samples[1]), max(c, samples[2]), max(d, samples[3])
+func largestOf(samples []uint16) (largest uint16) {
+	if n := len(samples) / largestUnit * largestUnit; hasLargestUnits && n > 0 {
+		largest, samples = largestUnits(&samples[0], n), samples[n:]
 	}
 	for _, v := range samples {
-		a = max(a, v)
+		largest = max(largest, v)
 	}
-	return max(a, b, c, d)
+	return largest
 }
 
 // takeLargest is the largest sample of a photo that has been decoded to its end; false if
