@@ -35,12 +35,9 @@ func (c *Context) CompileWith(k Compiler) { c.compiler = k }
 // KeepCompiler has RestCompiler do nothing: others in need of the context's compiler are at work.
 func (c *Context) KeepCompiler() { c.keepCompiler = true }
 
-// ExpectPrograms tells the context's compiler, if there is one, that many programs are
-// to come, where nothing at all is in the cache, so that it can make ready.
-func (c *Context) ExpectPrograms() {
-	if c.compiler == nil {
-		return
-	}
+// ExpectPrograms tells a compiler that many programs for the device are to come, where nothing at
+// all is in the cache, so that it can make ready.
+func (d *Device) ExpectPrograms(k Compiler) {
 	if dir := CacheDir("programs"); dir != "" {
 		if f, err := os.Open(dir); err == nil {
 			defer f.Close()
@@ -49,7 +46,7 @@ func (c *Context) ExpectPrograms() {
 			}
 		}
 	}
-	c.compiler.Expect(c.dev)
+	k.Expect(d)
 }
 
 // RestCompiler has the context's compiler, if there is one, give back what it holds,

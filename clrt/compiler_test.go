@@ -61,9 +61,8 @@ func TestCompileWith(t *testing.T) {
 			t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
 			ctx := openContext(t)
 			k := &fakeCompiler{f: f}
-			ctx.ExpectPrograms()
 			ctx.CompileWith(k)
-			ctx.ExpectPrograms()
+			dev.ExpectPrograms(k)
 			if n := ctx.Compilers(); n != 3 {
 				t.Errorf("%d compilers, want 3", n)
 			}
@@ -87,7 +86,7 @@ func TestCompileWith(t *testing.T) {
 			if k.asked != k.ended {
 				t.Errorf("asked %d times, told of %d ends", k.asked, k.ended)
 			}
-			if ctx.ExpectPrograms(); k.hints != 1 {
+			if dev.ExpectPrograms(k); k.hints != 1 {
 				t.Errorf("told %d times of programs to come: want 1, when the cache was empty", k.hints)
 			}
 			if ctx.RestCompiler(0); k.rests != 1 {

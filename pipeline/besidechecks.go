@@ -38,7 +38,7 @@ const (
 
 // sourceHash names the kernels' text: what was found of another does not hold.
 func (k besideKernel) sourceHash() string {
-	text := ops.PictureSource()
+	text := ops.PictureSource(k == sharpKernels)
 	if k == sampleKernel || k == octetKernel {
 		text = ops.SamplesSource(k == octetKernel)
 	}

@@ -218,6 +218,11 @@ func (c *computation) openEngine(replanned, ready func() error) error {
 	if err := c.session.runner.closeEngine(); err != nil {
 		return err
 	}
+	defer c.session.tellSlow()()
+	if await := c.session.set.AwaitKernels; await != nil && c.session.compiles(c.plan) {
+		await(c.ctx)
+		c.session.host.asked.plan = nil // they are there now
+	}
 	c.session.host.compiled = c.session.compiles(c.plan)
 	e, plan, err := c.session.openPlan(c.plan, c.net, c.h, c.w, c.warn, ready)
 	if err != nil {

@@ -74,11 +74,7 @@ func (d *device) probe(warpgroups, codes func() bool) error {
 		if err := d.openContext(); err != nil {
 			return err
 		}
-		var compiler clrt.Compiler
-		if !d.set.HostMemory.Limited() {
-			compiler = d.set.Compiler
-		}
-		found, err := conv.ProbeVNNI(d.cl, compiler)
+		found, err := conv.ProbeVNNI(d.cl, d.compiler())
 		if err != nil {
 			return err
 		}
@@ -123,10 +119,10 @@ func (d *device) openEarly() {
 	d.early = e
 	go func() {
 		defer close(e.opened)
-		e.cl, _ = d.newContext()                                    // openContext tries again, and tells
-		if e.cl != nil && d.choice.Device.Info().Type != clrt.CPU { // a CPU's open at once
-			e.cl.ExpectPrograms()
+		if k := d.compiler(); k != nil && d.choice.Device.Info().Type != clrt.CPU { // a CPU's open at once
+			d.choice.Device.ExpectPrograms(k)
 		}
+		e.cl, _ = d.newContext() // openContext tries again, and tells
 	}()
 }
 
@@ -141,10 +137,18 @@ func (d *device) takeEarly() {
 // newContext makes a context that compiles as the settings say.
 func (d *device) newContext() (*clrt.Context, error) {
 	c, err := clrt.NewContext(d.choice.Device)
-	if err == nil && d.set.Compiler != nil && !d.set.HostMemory.Limited() {
-		c.CompileWith(d.set.Compiler)
+	if k := d.compiler(); err == nil && k != nil {
+		c.CompileWith(k)
 	}
 	return c, err
+}
+
+// compiler is the settings', nil where the host's memory is bounded.
+func (d *device) compiler() clrt.Compiler {
+	if d.set.HostMemory.Limited() {
+		return nil
+	}
+	return d.set.Compiler
 }
 
 // openContext makes d.cl.

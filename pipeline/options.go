@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -71,6 +72,9 @@ type DeviceOptions struct {
 	// Compiler compiles kernels, see [clrt.Context.CompileWith]; nil is the process
 	// itself, as it is where HostMemory bounds what may be held.
 	Compiler clrt.Compiler
+	// AwaitKernels, if not nil, returns when another process has run the session's network
+	// ([Session.WarmUp]), or cannot: what compiles the network's kernels waits for it.
+	AwaitKernels func(context.Context)
 }
 
 // PlanOptions say how the network is computed. For study: what StripRows and

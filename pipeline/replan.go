@@ -39,7 +39,6 @@ func (s *Session) tellSlow() (stop func()) {
 // one more plan, which it also returns; say is told about that. A device that
 // has too little for both gives a *MemoryError.
 func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(string), ready func() error) (*exec.Engine, *exec.Job, error) {
-	defer s.tellSlow()()
 	e, held, err := s.open(job, ready)
 	if err == nil || !clrt.OutOfMemory(err) {
 		return e, job, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"enhance/internal/compilers"
 	"enhance/internal/drivers"
 	"enhance/internal/suggest"
 	"enhance/pipeline"
@@ -97,6 +98,9 @@ type call struct {
 	set   pipeline.Settings
 	// passedOver are the drivers that are not used, once OpenCL is loaded; see drivers.go.
 	passedOver func() []drivers.Failure
+	compilers  *compilers.Pool // nil: no process is started for kernels
+	// firstUse, if set, is called where no process has tried the drivers yet.
+	firstUse func()
 }
 
 // dispatch runs the command that args name. It returns the exit status.

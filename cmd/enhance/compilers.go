@@ -56,5 +56,9 @@ func (c *call) compileApart() {
 			o.Most = n
 		}
 	}
-	c.set.Compiler = compilers.New(o)
+	c.compilers = compilers.New(o)
+	c.set.Compiler = c.compilers
+	if o.Most == 0 {
+		c.compilers = nil
+	}
 }

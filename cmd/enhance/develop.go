@@ -75,6 +75,7 @@ func (o *order) makers() (makers, error) {
 	if s := o.server(); s != nil {
 		return s, nil
 	}
+	o.warmUpFirst()
 	return pipeline.NewBatch(o.set)
 }
 

@@ -66,6 +66,11 @@ func (c *call) tryDrivers() {
 			fmt.Fprintf(c.stderr, "%-8s%s\n", "note", printable.Line(text))
 		}
 	}}
+	o.First = func() {
+		if c.firstUse != nil {
+			c.firstUse()
+		}
+	}
 	if c.verbose {
 		o.Debug = func(text string) { fmt.Fprintf(c.stderr, "%-8s%s\n", "drivers", printable.Line(text)) }
 	}

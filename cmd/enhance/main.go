@@ -54,6 +54,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 1 && args[0] == readArgument {
 		return libraw.Serve()
 	}
+	if len(args) == 1 && args[0] == warmUpArgument {
+		return warmUp()
+	}
 	out := &checkedWriter{w: stdout}
 	e := &env{stdout: out, stderr: printable.NewWriter(stderr), self: ownCommand}
 	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {

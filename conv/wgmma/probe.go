@@ -17,7 +17,7 @@ import (
 // probed is the convolution that Probe tries, by probedVariant: several stages, two
 // rows in M, patches that are fetched ahead.
 var (
-	probed        = conv.Shape{K: 9, SrcC: []int{15, 9}, OutC: 32, H: 12, W: 21}
+	probed        = conv.Shape{K: 3, SrcC: []int{15, 9}, OutC: 32, H: 12, W: 21}
 	probedVariant = variant{block: 2, buffers: 2, piece: 1, slots: 3}
 )
 

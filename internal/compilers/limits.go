@@ -11,7 +11,7 @@ import (
 const (
 	// maxProcesses bounds what many cores would allow. A network has 12 to 40 programs;
 	// a process has to pay for opening its device.
-	maxProcesses = 8
+	maxProcesses = 12
 	// hostBytes is reckoned for a process: what a driver and its compiler hold.
 	hostBytes = 512 << 20
 	// deviceBytes is reckoned for a context on a device with memory of its own.

@@ -25,7 +25,8 @@ type Options struct {
 
 // Pool compiles in several processes, of which the calling one is the first: it
 // takes a program whenever it compiles none, so that where there is only one no
-// process is started. Each takes a program at a time from one queue, in the order in
+// process is started. For a GPU it leaves all to the others once there are any: what they have made cannot be
+// loaded while it compiles. Each takes a program at a time from one queue, in the order in
 // which they were asked for, so that unequal ones are shared out evenly. It is safe
 // for use by many goroutines. It needs no closing after [Pool.Rest].
 type Pool struct {
@@ -33,6 +34,7 @@ type Pool struct {
 
 	mu      sync.Mutex
 	changed sync.Cond // of what follows
+	onCPU   *int      // see ShareCPU; nil: no such bound
 	busy    bool      // the calling process compiles
 	queue   []*job    // in the order in which they were asked for
 	own     []*job    // that only the calling process can do
@@ -53,12 +55,14 @@ type group struct {
 	opening   int // of them that do not have the device yet
 	idle      int // of them that wait for a program, or will when they have the device
 	closed    bool
+	// leave says that the calling process leaves programs to processes, if there are any.
+	leave bool
 }
 
-// maxOpening is how many processes open a device at a time. NVIDIA's driver has them
-// wait for each other: one alone takes 0.34 s on an H200, two 0.5, three 0.67, and of 15
-// none is ready before 3 s.
-const maxOpening = 3
+// maxOpening is how many processes open a device at a time: one gets ready while another's context is made.
+// NVIDIA's driver makes contexts one after the other, on an H200 one in 0.12 s, and slower if many
+// wait: of 13 none was ready before 3 s.
+const maxOpening = 2
 
 // maxLost is how many processes of a device may be lost before no more are started.
 const maxLost = 3
@@ -90,6 +94,14 @@ func New(o Options) *Pool {
 	return p
 }
 
+// ShareCPU bounds the processes for CPUs beside the calling one, as others of the user compile on the same
+// cores. Call it before the first program.
+func (p *Pool) ShareCPU(most int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.onCPU = &most
+}
+
 // Stats returns what the pool did so far.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
@@ -108,12 +120,15 @@ func (p *Pool) Width(d *clrt.Device) int {
 func (p *Pool) group(d *clrt.Device) *group {
 	g := p.groups[d]
 	if g == nil {
-		g = &group{device: d}
+		g = &group{device: d, leave: d.Info().Type != clrt.CPU}
 		p.groups[d] = g
 		var err error
 		if g.id, err = d.Identity(); err == nil && p.lost[d] < maxLost {
 			if g.most = mostNow(d.Info()); p.opt.Most >= 0 {
 				g.most = min(g.most, p.opt.Most)
+			}
+			if p.onCPU != nil && d.Info().Type == clrt.CPU {
+				g.most = min(g.most, *p.onCPU)
 			}
 		}
 	}
@@ -123,7 +138,7 @@ func (p *Pool) group(d *clrt.Device) *group {
 // Compile implements [clrt.Compiler].
 func (p *Pool) Compile(d *clrt.Device, source, options string) (binary []byte, done func()) {
 	p.mu.Lock()
-	if !p.busy {
+	if !p.busy && !p.left(d) {
 		p.busy = true
 		p.stats.Here++
 		p.mu.Unlock()
@@ -160,21 +175,27 @@ func (p *Pool) leave() {
 // here has the calling process take the next program, if it compiles none: first
 // those that nobody else can do.
 func (p *Pool) here() {
-	from := &p.own
+	from, i := &p.own, 0
 	if len(p.own) == 0 {
-		from = &p.queue
+		from, i = &p.queue, slices.IndexFunc(p.queue, func(j *job) bool { return !p.left(j.device) })
 	}
-	if p.busy || len(*from) == 0 {
+	if p.busy || i < 0 || len(*from) == 0 {
 		return
 	}
-	j := (*from)[0]
-	*from = (*from)[1:]
+	j := (*from)[i]
+	*from = slices.Delete(*from, i, i+1)
 	p.busy = true
 	p.stats.Here++
 	j.answer <- nil
 }
 
-// grow starts a process if a device has more programs waiting than processes that
+// left reports whether the calling process leaves a device's programs to the processes that there are.
+func (p *Pool) left(d *clrt.Device) bool {
+	g := p.groups[d]
+	return g != nil && g.leave && g.processes > 0
+}
+
+// grow starts processes while a device has more programs waiting than processes that
 // are free, or will be.
 func (p *Pool) grow(g *group) {
 	waiting, all := g.expected, 0
@@ -186,7 +207,7 @@ func (p *Pool) grow(g *group) {
 	for _, other := range p.groups {
 		all += other.processes
 	}
-	if !g.closed && waiting > g.idle && all < g.most && g.opening < maxOpening {
+	for ; !g.closed && waiting > g.idle && all < g.most && g.opening < maxOpening; all++ {
 		g.processes++
 		g.opening++
 		g.idle++
@@ -226,6 +247,7 @@ func (p *Pool) run(g *group) {
 	}
 	p.changed.Broadcast()
 	p.grow(g) // for what was asked for meanwhile
+	p.here()  // what was left to the process
 }
 
 // work has the process compile until it is time to go, or it fails.

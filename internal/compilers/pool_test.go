@@ -165,9 +165,12 @@ func TestPool(t *testing.T) {
 		{"refuse", false, true},
 		{"gone", false, true},
 	} {
-		for _, cache := range []string{"on", "off"} {
+		for _, cache := range []string{"on", "off", "left"} { // left: and programs are, as for a GPU
 			t.Run(c.mode+"/cache="+cache, func(t *testing.T) {
 				f, ctx := newPool(t, c.mode, 2)
+				f.mu.Lock()
+				f.group(ctx.Device()).leave = cache == "left"
+				f.mu.Unlock()
 				if cache == "off" {
 					t.Setenv("ENHANCE_CACHE_DIR", "off")
 				}
@@ -178,7 +181,10 @@ func TestPool(t *testing.T) {
 				run(t, ctx, progs)
 				s := f.Stats()
 				t.Logf("%+v", s)
-				if cache == "on" {
+				if cache == "left" && !c.lost && s.Here > 1 && c.mode != "garbage" {
+					t.Errorf("%+v: want one program here, before there were processes", s)
+				}
+				if cache != "off" {
 					files, _ := filepath.Glob(filepath.Join(clrt.CacheDir("programs"), "*.clbin"))
 					if len(files) != 12 {
 						t.Errorf("%d programs in the cache, want 12", len(files))
@@ -234,6 +240,19 @@ func TestAlone(t *testing.T) {
 	}
 	if s := f.Stats(); s != (Stats{Here: 3}) {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestShareCPU: another process of the user has its share of a CPU's cores.
+func TestShareCPU(t *testing.T) {
+	f := New(Options{Command: command(t, "good"), Most: -1})
+	d := convtest.Device(t)
+	if d.Info().Type != clrt.CPU {
+		t.Skip("needs a CPU")
+	}
+	f.ShareCPU(0)
+	if n := f.Width(d); n != 1 {
+		t.Errorf("%d processes, want 1", n)
 	}
 }
 

@@ -23,6 +23,9 @@ type Options struct {
 	Patience time.Duration
 	// Retry tries drivers again that an earlier process passed over.
 	Retry bool
+	// First, if set, is called before drivers are tried that no process has tried yet, in the environment that
+	// they are to see.
+	First func()
 	// Say, if set, is told what the user should know: one line each.
 	Say func(text string)
 	// Debug, if set, is told what was done.
@@ -65,6 +68,9 @@ func Prepare(o Options) ([]Failure, error) {
 	folders, id := verdictFolders(), key(usable)
 	v := loadVerdict(folders, id, time.Now())
 	if v == nil || o.Retry && len(v.Failed) > 0 {
+		if v == nil && o.First != nil {
+			o.First()
+		}
 		start := time.Now()
 		var err error
 		if v, err = probeAll(usable, o); err != nil {

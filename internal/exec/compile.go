@@ -1,20 +1,18 @@
 package exec
 
 import (
+	"cmp"
 	"slices"
 
 	"enhance/clrt"
 	"enhance/conv"
-	"enhance/internal/fuse"
 	"enhance/internal/ops"
 	"enhance/internal/planar"
 )
 
-// sources are a program for each distinct convolution, first one for the steps of every
-// network, then one for stored samples, one for the steps of a picture and one for those of octets, if there are any, and
-// last, if there are any, one for the steps of imported networks, and which of them is each step's. Programs are as small as that so that they
-// compile side by side, and are found in the cache by other networks and after
-// tuning.
+// sources are a program for each of programs, and then one for each distinct convolution, and which of
+// them is each step's. Programs are as small as that so that they compile side by side, and
+// are found in the cache by other networks and after tuning.
 func (j *Job) sources() (sources []string, of []int) {
 	if j.made == nil {
 		s := &programSources{}
@@ -30,23 +28,62 @@ type programSources struct {
 	of      []int
 }
 
-func (j *Job) makeSources() (sources []string, of []int) {
-	sources = []string{planar.Source(j.opt.Precision, j.Program.Pad) + ops.Source(j.caps)}
-	if j.TakesSamples() { // their program is the second, that of pictures the next
-		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.SamplesSource(j.UnpacksOctets()))
+// program is one of steps that are not convolutions: its text without the prelude, and what takes
+// its kernels.
+type program struct {
+	text string
+	take func(*Engine, *clrt.Program) error
+}
+
+// programs are those that the job's steps need.
+func (j *Job) programs() (all []program) {
+	add := func(text string, take func(*Engine, *clrt.Program) error) { all = append(all, program{text, take}) }
+	makes, norms, applies := false, false, false
+	for i := range j.Program.Steps {
+		m, n := ops.Makes(j.Program, &j.Program.Steps[i])
+		makes, norms, applies = makes || m, norms || n, applies || ops.Applies(&j.Program.Steps[i])
+	}
+	if makes {
+		add(ops.Source(j.caps, norms), func(e *Engine, p *clrt.Program) (err error) {
+			e.ops, err = ops.New(p, e.queues.compute, e.caps, norms)
+			return err
+		})
+	}
+	if j.TakesSamples() {
+		add(ops.SamplesSource(j.UnpacksOctets()), func(e *Engine, p *clrt.Program) (err error) {
+			e.unpacker, err = ops.NewUnpacker(p, e.queues.compute, e.caps, e.UnpacksOctets())
+			return err
+		})
 	}
 	if j.MakesPixels() {
-		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.PictureSource())
+		sharpened := j.Picture().Sharpen
+		add(ops.PictureSource(sharpened), func(e *Engine, p *clrt.Program) (err error) {
+			e.pictures, err = ops.NewPictures(p, e.queues.compute, e.caps, sharpened)
+			return err
+		})
 	}
 	if j.makesOctets() {
-		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.OctetsSource())
+		add(ops.OctetsSource(), func(e *Engine, p *clrt.Program) (err error) {
+			e.octets, err = ops.NewOctets(p, e.queues.compute, e.caps)
+			return err
+		})
+	}
+	if applies { // imported networks
+		add(ops.ApplySource(), func(e *Engine, p *clrt.Program) (err error) {
+			e.applier, err = ops.NewApplier(p, e.queues.compute, e.caps)
+			return err
+		})
+	}
+	return all
+}
+
+func (j *Job) makeSources() (sources []string, of []int) {
+	for _, p := range j.programs() {
+		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+p.text)
 	}
 	index, of := map[string]int{}, make([]int, len(j.steps))
-	for i := range j.steps {
+	for _, i := range j.convolutions() {
 		c := j.steps[i].conv
-		if c == nil {
-			continue
-		}
 		src := conv.ProgramSource(c, j.opt.Precision, ShapeOf(j.Program, &j.Program.Steps[i]))
 		at, ok := index[src]
 		if !ok {
@@ -55,13 +92,20 @@ func (j *Job) makeSources() (sources []string, of []int) {
 		}
 		of[i] = at
 	}
-	if slices.ContainsFunc(j.Program.Steps, applies) {
-		sources = append(sources, planar.Source(j.opt.Precision, j.Program.Pad)+ops.ApplySource())
-	}
 	return sources, of
 }
 
-func applies(s fuse.Step) bool { return ops.Applies(&s) }
+// convolutions are the steps that are, those to many channels first: their programs take longest to compile.
+func (j *Job) convolutions() (all []int) {
+	for i := range j.steps {
+		if j.steps[i].conv != nil {
+			all = append(all, i)
+		}
+	}
+	outputs := func(i int) int { return j.Program.Steps[i].Dst.C }
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(outputs(b), outputs(a)) })
+	return all
+}
 
 // Compiles reports whether a program of the job is not in the cache of compiled ones for a
 // device, so that [Job.Open] compiles it there.
@@ -79,29 +123,8 @@ func (e *Engine) compile() (err error) {
 	if err != nil {
 		return err
 	}
-	if e.ops, err = ops.New(e.progs[0], e.queues.compute, e.caps); err != nil {
-		return err
-	}
-	next := 1
-	if e.TakesSamples() {
-		if e.unpacker, err = ops.NewUnpacker(e.progs[next], e.queues.compute, e.caps, e.UnpacksOctets()); err != nil {
-			return err
-		}
-		next++
-	}
-	if e.MakesPixels() {
-		if e.pictures, err = ops.NewPictures(e.progs[next], e.queues.compute, e.caps); err != nil {
-			return err
-		}
-		next++
-	}
-	if e.makesOctets() {
-		if e.octets, err = ops.NewOctets(e.progs[next], e.queues.compute, e.caps); err != nil {
-			return err
-		}
-	}
-	if slices.ContainsFunc(e.Program.Steps, applies) { // their program is the last
-		if e.applier, err = ops.NewApplier(e.progs[len(e.progs)-1], e.queues.compute, e.caps); err != nil {
+	for i, p := range e.programs() {
+		if err = p.take(e, e.progs[i]); err != nil {
 			return err
 		}
 	}

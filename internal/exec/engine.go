@@ -22,7 +22,7 @@ type Engine struct {
 	ctx       *clrt.Context
 	queues    queues
 	progs     []*clrt.Program
-	ops       *ops.Ops
+	ops       *ops.Ops        // nil if no step is of its kinds
 	applier   *ops.Applier    // nil if no step is of an imported operation
 	pictures  *ops.Pictures   // nil if the host makes the picture
 	octets    *ops.Octets     // nil if no step but convolutions has octets
@@ -204,9 +204,7 @@ func (e *Engine) Close() error {
 			}
 		}
 	}
-	if e.ops != nil {
-		e.ops.Close()
-	}
+	e.ops.Close()
 	if e.applier != nil {
 		e.applier.Close()
 	}

@@ -22,13 +22,15 @@ func TestNoSpills(t *testing.T) {
 	ctx := convtest.Uncached(t, dev)
 	caps := conv.CapsOf(dev.Info())
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-		convtest.NoSpills(t, ctx, "steps that are not convolutions", planar.Source(p, model.PadReflect)+ops.Source(caps))
+		convtest.NoSpills(t, ctx, "steps that are not convolutions", planar.Source(p, model.PadReflect)+ops.Source(caps, true))
 		convtest.NoSpills(t, ctx, "steps of stored samples", planar.Source(p, model.PadReflect)+ops.SamplesSource(false))
 		if p == planar.FP16 {
 			convtest.NoSpills(t, ctx, "octets of stored samples", planar.Source(p, model.PadReflect)+ops.SamplesSource(true))
 			convtest.NoSpills(t, ctx, "steps of octets", planar.Source(p, model.PadReflect)+ops.OctetsSource())
 		}
-		convtest.NoSpills(t, ctx, "steps of pictures", planar.Source(p, model.PadReflect)+ops.PictureSource())
+		for _, sharpened := range []bool{false, true} {
+			convtest.NoSpills(t, ctx, "steps of pictures", planar.Source(p, model.PadReflect)+ops.PictureSource(sharpened))
+		}
 		for _, a := range exec.Algorithms(caps) {
 			if a.Name() == "direct-rows" {
 				continue // for CPUs

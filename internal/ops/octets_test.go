@@ -22,9 +22,9 @@ func TestOctets(t *testing.T) {
 		t.Run(fmt.Sprintf("pad %d", pad), func(t *testing.T) {
 			b := convtest.Open(t, dev, planar.FP16, 3)
 			b.Pad = pad
-			prog, err := b.Ctx.Build(planar.Source(planar.FP16, pad)+ops.Source(caps), conv.BuildOptions)
+			prog, err := b.Ctx.Build(planar.Source(planar.FP16, pad)+ops.Source(caps, false), conv.BuildOptions)
 			b.Must(err)
-			plain, err := ops.New(prog, b.Queue, caps)
+			plain, err := ops.New(prog, b.Queue, caps, false)
 			b.Must(err)
 			defer plain.Close()
 			octets, err := b.Ctx.Build(planar.Source(planar.FP16, pad)+ops.OctetsSource(), conv.BuildOptions)

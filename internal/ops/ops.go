@@ -24,8 +24,12 @@ var opsCL string
 //go:embed norm.cl
 var normCL string
 
-// Source is the text of all kernels of the package, without the prelude.
-func Source(c conv.Caps) string {
+// Source is the text of the kernels of Ops, without the prelude. Those of norms are left out where nobody
+// needs them, as compilers take as long for them as for the rest.
+func Source(c conv.Caps, norms bool) string {
+	if !norms {
+		return linesCL + enlargeCL + opsCL
+	}
 	return linesCL + enlargeCL + opsCL + kerneltext.Define(normCL, "LS", reduceItems(c), "MS", mergeItems(c), "SIDE", mergeSide(c), "ACROSS", across(c), "SLICES", slices(c))
 }
 
@@ -71,12 +75,27 @@ func local(c conv.Caps, items int) int {
 	return min(columns(c), items)
 }
 
-// Ops are the package's kernels, compiled.
+// Makes reports whether a step of a program is done by Ops, and whether by the kernels of norms.
+func Makes(p *fuse.Program, s *fuse.Step) (makes, norms bool) {
+	switch s.Kind {
+	case fuse.MaxPool, fuse.Upsample, fuse.Shuffle, fuse.Pointwise:
+		return !MakesOctets(p, s), false
+	case fuse.RowStats, fuse.Affine:
+		return true, true
+	}
+	return false, false
+}
+
+// Ops are the kernels of Source, compiled.
 type Ops struct{ kernels }
 
 // New takes the kernels from a program built with Source.
-func New(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Ops, error) {
-	k, err := takeKernels(p, q, c, "ops_max_pool", "ops_upsample", "ops_pointwise", "ops_shuffle", "norm_row_stats", "norm_merge_tiles", "norm_affine", "norm_group")
+func New(p *clrt.Program, q *clrt.Queue, c conv.Caps, norms bool) (*Ops, error) {
+	names := []string{"ops_max_pool", "ops_upsample", "ops_pointwise", "ops_shuffle"}
+	if norms {
+		names = append(names, "norm_row_stats", "norm_merge_tiles", "norm_affine", "norm_group")
+	}
+	k, err := takeKernels(p, q, c, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +103,11 @@ func New(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Ops, error) {
 }
 
 // Close releases the kernels.
-func (o *Ops) Close() { o.release() }
+func (o *Ops) Close() {
+	if o != nil {
+		o.release()
+	}
+}
 
 // samples launches a kernel with a work-item for every eight columns of rows [y0,y1) of
 // dst.

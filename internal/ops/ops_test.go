@@ -47,9 +47,9 @@ func eachLab(t *testing.T, test func(l *lab)) {
 		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 			t.Run(fmt.Sprintf("%s/%s", form, p), func(t *testing.T) {
 				b := convtest.Open(t, dev, p, 1)
-				prog, err := b.Ctx.Build(planar.Source(p, model.PadReflect)+ops.Source(caps), "-cl-std=CL1.2")
+				prog, err := b.Ctx.Build(planar.Source(p, model.PadReflect)+ops.Source(caps, true), "-cl-std=CL1.2")
 				b.Must(err)
-				o, err := ops.New(prog, b.Queue, caps)
+				o, err := ops.New(prog, b.Queue, caps, true)
 				b.Must(err)
 				defer o.Close()
 				test(&lab{Bench: b, Ops: o})

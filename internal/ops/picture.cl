@@ -291,6 +291,8 @@ static void put_codes8(__global uchar *dst, ring_t rd, int bytes, __global const
     }
 }
 
+#if SHARPENED
+
 // Display light of w columns, and the square root of its luminance as the fourth line, whose ends
 // go on beyond the picture. Dimension 0 is the column, eight at a time, 1 the row.
 __kernel void picture_render(__global const data_t *src, ring_t rs, __global const float *colours, ring_t rc, __global float *dst, ring_t rd,
@@ -306,13 +308,6 @@ __kernel void picture_render(__global const data_t *src, ring_t rs, __global con
     vstore8(sqrt(fmax(weighed8(tables + LUMINANCE, v), 0.0f)), 0, to);
     if (x == 0) to[-2] = to[-1] = to[0];
     if (x + 8 >= w) to[w - x] = to[w - x + 1] = to[w - x - 1];
-}
-
-// Codes of that light without sharpening.
-__kernel void picture_codes(__global const data_t *src, ring_t rs, __global const float *colours, ring_t rc, __global uchar *dst, ring_t rd,
-                            __global const float *tables, int bytes, int first, int y0, int x0, int w) {
-    const int x = 8 * (int)get_global_id(0), y = first + (int)get_global_id(1), n = min(8, w - x);
-    if (x < w) put_codes8(dst, rd, bytes, tables, x, y, n, render8(src, rs, colours, rc, tables, x, y, x0, y0, n));
 }
 
 // Codes of display light, sharpened.
@@ -338,3 +333,14 @@ __kernel void picture_sharpen(__global const float *src, ring_t rs, __global uch
     v.b = vload8(0, at + 2 * (size_t)pitch) * scale;
     put_codes8(dst, rd, bytes, tables, x, y, min(8, w - x), v);
 }
+
+#else
+
+// Codes of display light of w columns. Dimension 0 is the column, eight at a time, 1 the row.
+__kernel void picture_codes(__global const data_t *src, ring_t rs, __global const float *colours, ring_t rc, __global uchar *dst, ring_t rd,
+                            __global const float *tables, int bytes, int first, int y0, int x0, int w) {
+    const int x = 8 * (int)get_global_id(0), y = first + (int)get_global_id(1), n = min(8, w - x);
+    if (x < w) put_codes8(dst, rd, bytes, tables, x, y, n, render8(src, rs, colours, rc, tables, x, y, x0, y0, n));
+}
+
+#endif

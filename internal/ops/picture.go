@@ -52,13 +52,17 @@ const PictureBytes = 4 * pictureLen
 const surroundRun, surroundFar = 16, 80
 
 // PictureSource is the text of the kernels of a picture's steps, without the prelude: a program
-// of its own.
-func PictureSource() string {
+// of its own. Which there are depends on whether pictures are sharpened.
+func PictureSource(sharpened bool) string {
 	float := func(v float64) string { return fmt.Sprintf("%gf", v) }
 	if highlights.Side != fuse.CellSide || sharpen.Reach != fuse.SharpenReach {
 		panic("ops: the steps of pictures read other rows than their definitions")
 	}
-	return linesCL + kerneltext.Define(pictureCL,
+	sharp := 0
+	if sharpened {
+		sharp = 1
+	}
+	return linesCL + kerneltext.Define(pictureCL, "SHARPENED", sharp,
 		"INVERSE", paramInverse, "CLIPPED", paramClipped, "WHITE", paramWhite, "TO_WIDE", paramWide, "TO_OUTPUT", paramOutput, "LUMINANCE", paramLuminance,
 		"SCALE", paramScale, "SLOPE", paramSlope, "FIRST", paramFirst, "CHORDS", paramChords, "KNEE", paramKnee, "CODE_SLOPE", paramCodeSlope, "AMOUNT", paramAmount,
 		"LIGHT", tableLight, "NOISE", tableNoise, "CODES", tableCodes, "CURVE", tableCurve,
@@ -110,8 +114,12 @@ func (t *PictureTables) Numbers() ([]float32, error) {
 type Pictures struct{ kernels }
 
 // NewPictures takes the kernels from a program built with PictureSource.
-func NewPictures(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Pictures, error) {
-	k, err := takeKernels(p, q, c, "picture_cells", "picture_colours", "picture_render", "picture_codes", "picture_sharpen")
+func NewPictures(p *clrt.Program, q *clrt.Queue, c conv.Caps, sharpened bool) (*Pictures, error) {
+	names := []string{"picture_cells", "picture_colours", "picture_codes"}
+	if sharpened {
+		names = []string{"picture_cells", "picture_colours", "picture_render", "picture_sharpen"}
+	}
+	k, err := takeKernels(p, q, c, names...)
 	if err != nil {
 		return nil, err
 	}

@@ -25,17 +25,20 @@ func TestOclgrindPictures(t *testing.T) {
 	dev := convtest.Device(t)
 	for _, size := range [][2]int{{1, 1}, {5, 7}, {37, 19}, {18, 40}} {
 		b := convtest.Open(t, dev, planar.FP32, 1)
-		prog, err := b.Ctx.Build(planar.Source(planar.FP32, model.PadReflect)+ops.PictureSource(), conv.BuildOptions+" -cl-opt-disable") // oclgrind does not know what inlining leaves behind
-		b.Must(err)
-		d, err := ops.NewPictures(prog, b.Queue, conv.CapsOf(dev.Info()))
-		b.Must(err)
-		runPicture(b, d, size[0], size[1])
-		d.Close()
+		var kernels [2]*ops.Pictures
+		for i, sharpened := range []bool{false, true} {
+			prog, err := b.Ctx.Build(planar.Source(planar.FP32, model.PadReflect)+ops.PictureSource(sharpened), conv.BuildOptions+" -cl-opt-disable") // oclgrind does not know what inlining leaves behind
+			b.Must(err)
+			kernels[i], err = ops.NewPictures(prog, b.Queue, conv.CapsOf(dev.Info()), sharpened)
+			b.Must(err)
+			defer kernels[i].Close()
+		}
+		runPicture(b, kernels[0], kernels[1], size[0], size[1])
 	}
 }
 
 // runPicture runs the steps over a plane of light of which all but a rim is the picture.
-func runPicture(b *convtest.Bench, d *ops.Pictures, h, w int) {
+func runPicture(b *convtest.Bench, d, sharp *ops.Pictures, h, w int) {
 	h0 := highlights.New(w, h, [3]float64{0.9, 0.8, 0.7}, 1)
 	s := sharpen.New(w, h, sharpen.Settings{Amount: 0.7, Noise: func(float64) float64 { return 0.01 }, Luminance: colour.SRGB.Luminance()})
 	tone := colour.NewTone(colour.NewCurve(1, 1), colour.Convert(colour.SRGB, colour.Rec2020), colour.Rec2020, colour.SRGB)
@@ -59,11 +62,11 @@ func runPicture(b *convtest.Bench, d *ops.Pictures, h, w int) {
 		src  []planar.Ring
 		dst  planar.Ring
 	}{{fuse.Cells, []planar.Ring{src.Ring}, cells}, {fuse.Colours, []planar.Ring{cells}, colours}, {fuse.Render, []planar.Ring{src.Ring, colours}, shown}, {fuse.Sharpen, []planar.Ring{shown}, codes}} {
-		b.Must(d.Make(&fuse.Step{Kind: k.kind, Picture: pic}, k.src, k.dst, look, bad, 0, k.dst.H))
+		b.Must(sharp.Make(&fuse.Step{Kind: k.kind, Picture: pic}, k.src, k.dst, look, bad, 0, k.dst.H))
 	}
 	plain, inBytes := *pic, ring(fuse.PixelBytes, 3, h, w)
 	plain.Bytes = true
-	b.Must(d.Make(&fuse.Step{Kind: fuse.Sharpen, Picture: &plain}, []planar.Ring{shown}, inBytes, look, bad, 0, h))
+	b.Must(sharp.Make(&fuse.Step{Kind: fuse.Sharpen, Picture: &plain}, []planar.Ring{shown}, inBytes, look, bad, 0, h))
 	plain.Sharpen = false
 	b.Must(d.Make(&fuse.Step{Kind: fuse.Render, Picture: &plain}, []planar.Ring{src.Ring, colours}, inBytes, look, bad, 0, h))
 	plain.Bytes = false

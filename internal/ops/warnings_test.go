@@ -28,7 +28,7 @@ func TestCompilesWithoutWarnings(t *testing.T) {
 	}
 	defer ctx.Close()
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-		texts := []string{ops.Source(caps), ops.SamplesSource(false), ops.PictureSource(), ops.ApplySource()}
+		texts := []string{ops.Source(caps, true), ops.SamplesSource(false), ops.PictureSource(false), ops.PictureSource(true), ops.ApplySource()}
 		if p == planar.FP16 {
 			texts = append(texts, ops.SamplesSource(true), ops.OctetsSource())
 		}
