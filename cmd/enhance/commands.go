@@ -97,8 +97,9 @@ type call struct {
 	given map[string]bool // flags on the command line, by name
 	set   pipeline.Settings
 	// passedOver are the drivers that are not used, once OpenCL is loaded; see drivers.go.
-	passedOver func() []drivers.Failure
-	compilers  *compilers.Pool // nil: no process is started for kernels
+	passedOver    func() []drivers.Failure
+	compilers     *compilers.Pool // nil: kernels are compiled in this process
+	mostCompilers int             // processes besides this one; below 0: what there is room for
 	// firstUse, if set, is called where no process has tried the drivers yet.
 	firstUse func()
 }

@@ -56,9 +56,6 @@ func (c *call) compileApart() {
 			o.Most = n
 		}
 	}
-	c.compilers = compilers.New(o)
+	c.compilers, c.mostCompilers = compilers.New(o), o.Most
 	c.set.Compiler = c.compilers
-	if o.Most == 0 {
-		c.compilers = nil
-	}
 }

@@ -17,7 +17,7 @@
 //	serve.go, servejob.go, serveclient*.go           a process that stays, and its clients
 //	meter.go, notices.go                             progress, and news of a session
 //	model*.go, bench*.go, eval.go, explain.go, ...   the other commands
-//	drivers.go, compilers.go                         processes of this program beside this one
+//	drivers.go, compilers.go, warmup.go              processes of this program beside this one
 //	farm*.go, flagtablefarm.go                       a farm of machines
 //	exit.go, interrupt.go                            errors, exit statuses, Ctrl-C
 package main

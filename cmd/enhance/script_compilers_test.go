@@ -14,12 +14,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// killchild args...: runs enhance, kills the first process that it starts to compile
-// in, and wants that it succeeds all the same.
+// killchild ARGUMENT args...: runs enhance, kills the first process that it starts with that hidden
+// argument, and wants that it succeeds all the same.
 func cmdKillchild(ts *testscript.TestScript, neg bool, args []string) {
 	path, err := exec.LookPath("enhance")
 	check(ts, err)
-	c := exec.Command(path, args...)
+	c := exec.Command(path, args[1:]...)
 	c.Dir = ts.MkAbs(".")
 	c.Env = os.Environ()
 	for _, name := range append([]string{"ENHANCE_CACHE_DIR", compilersEnv}, passed...) {
@@ -32,7 +32,7 @@ func cmdKillchild(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, c.Start())
 	killed := 0
 	for range 10000 {
-		if killed = childWith(c.Process.Pid, compileArgument); killed != 0 {
+		if killed = childWith(c.Process.Pid, args[0]); killed != 0 {
 			time.Sleep(10 * time.Millisecond) // that it has begun
 			p, err := os.FindProcess(killed)
 			check(ts, err)

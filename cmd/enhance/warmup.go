@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"enhance/clrt"
 	"enhance/internal/compilers"
 	"enhance/pipeline"
 )
@@ -35,16 +36,26 @@ func (o *order) warmUpFirst() {
 	s := &o.set
 	command := o.another(warmUpArgument)
 	plain := !s.Memory.Decided() && !s.HostMemory.Decided() && s.Profile == "" && !o.dryRun && s.Precision != pipeline.AutoPrecision
-	if command == nil || !plain || o.compilers == nil || s.Model == pipeline.Classical {
+	if command == nil || !plain || o.compilers == nil || s.Model == pipeline.Classical || clrt.CacheDir("programs") == "" {
 		return
 	}
 	ended := make(chan struct{})
 	started := false
 	o.firstUse = func() {
-		each := max(0, (min(runtime.GOMAXPROCS(0), runtime.NumCPU())-2)/2)
+		most := min(runtime.GOMAXPROCS(0), runtime.NumCPU()) - 1
+		if n := o.mostCompilers; n >= 0 {
+			most = min(most, n)
+		}
+		if most < 1 {
+			return
+		}
+		each := (most - 1) / 2
 		w := warmUpSettings{s.Model, s.Device, s.Algo, s.Precision.String(), s.Level, s.Cores, s.NoTune, each}
 		if started = startWarmUp(command, &w, ended); started {
 			o.compilers.ShareCPU(each)
+			if s.Debug != nil {
+				s.Debug("another process runs the network on a patch")
+			}
 		}
 	}
 	s.AwaitKernels = func(ctx context.Context) {
