@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 
 	"enhance/clrt"
 	"enhance/internal/compilers"
@@ -69,6 +70,9 @@ func (o *order) warmUpFirst() {
 	}
 }
 
+// warmUpPatience is how long the process may take: a driver that hangs is found by the trial.
+const warmUpPatience = 2 * time.Minute
+
 // startWarmUp starts the process. It ends with this one, as its input does.
 func startWarmUp(command []string, w *warmUpSettings, ended chan<- struct{}) bool {
 	cmd := &exec.Cmd{Path: command[0], Args: command[1:]}
@@ -78,6 +82,7 @@ func startWarmUp(command []string, w *warmUpSettings, ended chan<- struct{}) boo
 	}
 	go func() {
 		defer close(ended)
+		defer time.AfterFunc(warmUpPatience, func() { _ = cmd.Process.Kill() }).Stop()
 		if json.NewEncoder(in).Encode(w) != nil {
 			_ = cmd.Process.Kill()
 		}
