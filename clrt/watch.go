@@ -63,7 +63,7 @@ type watched struct {
 const (
 	// watchEvery is the number of commands after which the watch looks which
 	// have ended.
-	watchEvery = 64
+	watchEvery = 1024
 	// watchMost is the number of commands under way at which it waits for some:
 	// far more than a caller that paces itself has.
 	watchMost = 4096

@@ -88,12 +88,19 @@ func (r *Request) fewestSeconds(fr *frame) (best pace) {
 // fewer is how much of the time more strips must take at most to be worth their memory traffic and launches.
 const fewer = 0.98
 
-// holds reports whether the rings of a section at its pace are within the budget.
+// holds reports whether the rings of a section at its pace are within the budget, beside parameters and all that
+// is on the device whatever the plan.
 func (r *Request) holds(fr *frame, fl *flow) bool {
 	if !r.Budget.Limited() {
 		return true
 	}
 	n := int64(0)
+	for _, f := range r.Fixed {
+		n += f.Bytes
+	}
+	for _, w := range r.facts.weights {
+		n += w
+	}
 	for k := range fr.rings {
 		rows := fl.rows[k]
 		if fr.rings[k].leaves {

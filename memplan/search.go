@@ -137,6 +137,7 @@ func (r *Request) considerStreaming(consider func(*Plan), found func() bool) {
 // considerHeights plans the program as one section with strips of all heights, spilling where
 // that is needed and helps.
 func (r *Request) considerHeights(level int, consider func(*Plan), found func() bool) {
+	above := 0 // the height before, where that is too high
 	for _, rows := range r.stripHeights() {
 		if rows < lowStrips && r.Rows == 0 && found() {
 			break // very low strips only save memory
@@ -144,6 +145,14 @@ func (r *Request) considerHeights(level int, consider func(*Plan), found func() 
 		p := r.streaming(pace{rows: rows}, level, nil)
 		if consider(p); !r.fits(p) {
 			consider(r.spilling(rows, level, p))
+			above = rows
+		} else if above > 0 && !r.Unified {
+			for _, between := range []int{rows * 7 / 4, rows * 3 / 2, rows * 5 / 4} {
+				if between > rows && between < above {
+					consider(r.streaming(pace{rows: between}, level, nil))
+				}
+			}
+			above = 0
 		}
 	}
 }

@@ -82,3 +82,25 @@ func TestFewStripsOnH200(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkPlanH200 plans the networks that come with the program for a photo of 12 MP on an H200 with room.
+func BenchmarkPlanH200(b *testing.B) {
+	p, err := profile.Load("h200")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range []string{"fast", "best", "any"} {
+		m, err := model.Load(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		h, w := m.Convention.PaddedSides(1500, 2000)
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := exec.Prepare(m, h, w, p.Info(), exec.Options{Precision: planar.FP16, Matrix: true, Warpgroup: true, Octets: true}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
