@@ -212,18 +212,7 @@ func (s *Session) note(ctx context.Context, k besideKernel, p planar.Precision, 
 	s.choices.wrong[key] = ""
 	note, device := s.besideNote(k, p)
 	foundRight.Store(device, true)
-	store := s.tuningStore()
-	release, err := store.Lock(ctx, nil)
-	if err != nil {
-		s.debug(err.Error())
-		return nil
-	}
-	defer release()
-	table, _ := store.Load()
-	table.Notes[note] = "right"
-	if err := store.Save(table); err != nil {
-		s.debug(err.Error())
-	}
+	s.keepNotes(ctx, func(notes map[string]string) { notes[note] = "right" })
 	return nil
 }
 

@@ -77,7 +77,7 @@ func (c *computation) makePlan(rows int) error {
 	if c.session.device.info == nil {
 		return c.planHost(rows)
 	}
-	if err := c.session.ready(c.ctx); err != nil {
+	if err := c.session.ready(c.ctx, c.compileAhead); err != nil {
 		return c.session.patchTooLarge(err, c.net, c.h, c.w)
 	}
 	if e := c.session.runner.engine; e != nil && e.Model == c.net && c.session.runner.sides == f.Packed && e.Job.Serves(c.samples, c.picture) && precisionOf(e.Job) == c.session.precision() {

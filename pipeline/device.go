@@ -68,8 +68,9 @@ func (d *device) chooseDevice() (err error) {
 
 // probe asks the device once whether it has matrix units. Only GPUs can, and only
 // they are touched for it; warpgroups says whether to ask for Hopper's, too. CPUs are asked for products of
-// bytes if codes are what the network has.
-func (d *device) probe(warpgroups, codes func() bool) error {
+// bytes if codes are what the network has. ahead, if not nil, is called before Hopper's units are tried, if the
+// device is one that should have them.
+func (d *device) probe(warpgroups, codes func() bool, ahead func()) error {
 	if d.vnni == nil && d.info != nil && d.info.Type == clrt.CPU && d.choice.Device != nil && codes() {
 		if err := d.openContext(); err != nil {
 			return err
@@ -80,7 +81,7 @@ func (d *device) probe(warpgroups, codes func() bool) error {
 		}
 		d.vnni = &found
 	}
-	if d.info == nil || d.info.Type != clrt.GPU || d.matrix != nil && (!*d.matrix || d.hopper != nil) {
+	if d.info == nil || d.info.Type != clrt.GPU || d.matrix != nil && (!*d.matrix || d.hopper != nil || !warpgroups()) {
 		return nil
 	}
 	if d.choice.Device == nil {
@@ -98,6 +99,9 @@ func (d *device) probe(warpgroups, codes func() bool) error {
 		d.matrix = &found
 	}
 	if *d.matrix && d.hopper == nil && warpgroups() {
+		if ahead != nil && wgmma.Likely(d.cl) {
+			ahead()
+		}
 		found, err := wgmma.Probe(d.cl)
 		if err != nil {
 			return err

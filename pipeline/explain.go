@@ -53,7 +53,7 @@ func (s *Session) explain(input string, h, w int) (*facts.Explanation, error) {
 		return nil, &raw.OptionError{Option: "device", Problem: "the host executor runs layer by layer in one way: there is nothing to explain; choose an OpenCL device"}
 	}
 	ctx := context.Background()
-	if err := s.ready(ctx); err != nil {
+	if err := s.ready(ctx, nil); err != nil {
 		return nil, s.patchTooLarge(err, s.model, h, w)
 	}
 	job, err := s.planPrecisely(ctx, s.model, h, w, s.allowed())

@@ -25,9 +25,6 @@ func (s *Session) chooseAlgos() (err error) {
 	return nil
 }
 
-// probe asks the device what it has.
-func (s *Session) probe() error { return s.device.probe(s.mayUseWarpgroups, s.model.Graph.HasCodes) }
-
 // prepare plans a run of m, which is the session's model or part of it, with these options.
 // The device must have been probed.
 func (s *Session) prepare(m *model.Model, h, w int, opt exec.Options) (*exec.Job, error) {
@@ -107,13 +104,13 @@ func (s *Session) mayUseWarpgroups() bool {
 }
 
 // ready decides what must be known before a plan can be made: the device's matrix
-// units, the precision and what was measured on the device.
-func (s *Session) ready(ctx context.Context) error {
+// units, the precision and what was measured on the device. ahead is told of at probe.
+func (s *Session) ready(ctx context.Context, ahead func()) error {
 	for _, part := range []struct {
 		name string
 		do   func() error
 	}{
-		{"open device", s.probe},
+		{"open device", func() error { return s.probe(ctx, ahead) }},
 		{"choose precision", func() error { return s.decidePrecision(ctx) }},
 		{"read tuning results", s.useTuning},
 	} {

@@ -46,7 +46,7 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*facts.Pl
 	if err := forRAW(s.model, s.modelName); err != nil {
 		return nil, err
 	}
-	if err := s.ready(ctx); err != nil {
+	if err := s.ready(ctx, nil); err != nil {
 		return nil, err
 	}
 	t, err := s.planTable(j.Input, s.imagine(ctx, &j, photo, photo.Meta()))
@@ -59,7 +59,7 @@ func (s *Session) PlanTable(ctx context.Context, j Job, measure bool) (*facts.Pl
 // PlanTableSize is PlanTable for a mosaic of so many rows and columns whose red
 // sample is at (0,0), without measurement.
 func (s *Session) PlanTableSize(rows, cols int) (*facts.PlanTable, error) {
-	if err := s.ready(context.Background()); err != nil {
+	if err := s.ready(context.Background(), nil); err != nil {
 		return nil, err
 	}
 	m := mosaicOf(rows, cols)

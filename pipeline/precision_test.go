@@ -162,7 +162,7 @@ func largest(m *model.Model) string {
 // says what there is.
 func TestUnknownTF32(t *testing.T) {
 	s, _, _ := session(t, Settings{Precision: TF32})
-	err := s.ready(t.Context())
+	err := s.ready(t.Context(), nil)
 	if s.device.matrix != nil && *s.device.matrix {
 		if err != nil || s.precision() != TF32 {
 			t.Errorf("matrix units, but %v", err)
@@ -177,7 +177,7 @@ func TestUnknownTF32(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer auto.Close()
-	if err := auto.ready(t.Context()); Classify(err) != ClassOption {
+	if err := auto.ready(t.Context(), nil); Classify(err) != ClassOption {
 		t.Errorf("auto for a profile: %v", err)
 	}
 }
@@ -191,7 +191,7 @@ func TestAutoPrecision(t *testing.T) {
 	ready := func(kind clrt.DeviceType) (*Session, []string, []string) {
 		s, told, debug := session(t, set)
 		s.device.info.Type = kind // the algorithms stay those that the device can run
-		if err := s.ready(t.Context()); err != nil {
+		if err := s.ready(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		return s, *told, *debug
@@ -382,7 +382,7 @@ func (s *Session) keptChoices() map[string]facts.Choice {
 func TestNoCacheFolder(t *testing.T) {
 	t.Setenv("ENHANCE_CACHE_DIR", "off")
 	s, _, _ := session(t, Settings{Model: "pynet-random:none,width=4,level=4"})
-	if err := s.ready(t.Context()); err != nil {
+	if err := s.ready(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Tune(t.Context(), 128, 128, 1); err == nil || !strings.Contains(err.Error(), "cache") {

@@ -24,7 +24,7 @@ func (s *Session) Time(ctx context.Context, rows, cols, repeat int) (*facts.Timi
 	}
 	s.choices.samples, s.choices.picture = false, nil // made-up planes
 	if err == nil {
-		err = s.ready(ctx)
+		err = s.ready(ctx, nil)
 	}
 	if err == nil {
 		_, err = s.planPrecisely(ctx, s.model, h, w, s.allowed())

@@ -155,7 +155,7 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 	if s.device.info == nil || s.device.choice.Device == nil || s.device.profile != nil {
 		return nil, optionErrorf("device", "tuning measures on an OpenCL device itself: choose one that is here, without a profile")
 	}
-	if err := s.probe(); err != nil {
+	if err := s.probe(ctx, nil); err != nil {
 		return nil, err
 	}
 	h, w := s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)

@@ -14,7 +14,7 @@ func (s *Session) WarmUp(ctx context.Context) error {
 	if d := s.device.choice.Device; d == nil || d.Info().Type != clrt.CPU {
 		return nil
 	}
-	if err := s.ready(ctx); err != nil {
+	if err := s.ready(ctx, nil); err != nil {
 		return err
 	}
 	_, err := s.tryPrecision(ctx, s.precision())

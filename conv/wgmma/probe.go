@@ -45,6 +45,16 @@ func Probe(ctx *clrt.Context) (bool, error) {
 	return hopper && slices.Equal(got, want), nil
 }
 
+// Likely reports whether the device is one that Probe is expected to find right.
+func Likely(ctx *clrt.Context) bool {
+	info := ctx.Device().Info()
+	if info.Type != clrt.GPU || !info.HasExtension("cl_nv_compiler_options") {
+		return false
+	}
+	hopper, err := forHopper(ctx)
+	return err == nil && hopper
+}
+
 // forHopper reports whether the compiler makes programs for Hopper GPUs. To find
 // that out by the kernels themselves would take a second on every other GPU.
 func forHopper(ctx *clrt.Context) (bool, error) {

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"enhance/clrt"
@@ -107,11 +108,27 @@ func (j *Job) convolutions() (all []int) {
 	return all
 }
 
+// Texts are the job's programs.
+func (j *Job) Texts() []string {
+	sources, _ := j.sources()
+	return slices.Clone(sources)
+}
+
 // Compiles reports whether a program of the job is not in the cache of compiled ones for a
 // device, so that [Job.Open] compiles it there.
 func (j *Job) Compiles(d *clrt.Device) bool {
 	sources, _ := j.sources()
 	return slices.ContainsFunc(sources, func(s string) bool { return !d.Cached(s, conv.BuildOptions) })
+}
+
+// Compile compiles the job's programs for the device of ctx, and leaves them in the cache.
+func (j *Job) Compile(ctx *clrt.Context) error {
+	sources, _ := j.sources()
+	progs, err := ctx.BuildAll(sources, conv.BuildOptions)
+	for _, p := range progs {
+		err = errors.Join(err, p.Close())
+	}
+	return err
 }
 
 // compile builds the engine's programs and finds its kernels.

@@ -1,0 +1,119 @@
+package pipeline
+
+import (
+	"context"
+
+	"enhance/clrt"
+	"enhance/internal/exec"
+	"enhance/internal/fuse"
+	"enhance/model"
+)
+
+// Kernels depend on whether the device has matrix units, and which. A process finds that out by trying
+// them. That they work is noted among the device's tuning results, so that later processes plan while
+// the device is still being opened; that they do not is found out again by each.
+const (
+	matrixNote    = "matrix units"
+	warpgroupNote = "matrix units of warpgroups"
+	unitsWork     = "right"
+)
+
+// probe asks the device what it has, unless that is noted. ahead, if not nil, is called when units of
+// warpgroups are likely and not tried yet.
+func (s *Session) probe(ctx context.Context, ahead func()) error {
+	d := s.device
+	noted := d.info != nil && d.info.Type == clrt.GPU && d.choice.Device != nil && d.profile == nil
+	if noted && d.matrix == nil {
+		s.recallUnits()
+	}
+	matrix, hopper := d.matrix, d.hopper
+	if err := d.probe(s.mayUseWarpgroups, s.model.Graph.HasCodes, ahead); err != nil {
+		return err
+	}
+	if noted && (d.matrix != matrix || d.hopper != hopper) {
+		s.noteUnits(ctx)
+	}
+	return nil
+}
+
+// recallUnits takes what was noted of the device's units.
+func (s *Session) recallUnits() {
+	table, _ := s.tuningStore().Load()
+	yes := true
+	if table.Notes[matrixNote] == unitsWork {
+		s.device.matrix = &yes
+		if table.Notes[warpgroupNote] == unitsWork {
+			s.device.hopper = &yes
+		}
+	}
+}
+
+// noteUnits notes the units that work.
+func (s *Session) noteUnits(ctx context.Context) {
+	found := map[string]*bool{matrixNote: s.device.matrix, warpgroupNote: s.device.hopper}
+	s.keepNotes(ctx, func(notes map[string]string) {
+		for note, works := range found {
+			if works != nil && *works {
+				notes[note] = unitsWork
+			}
+		}
+	})
+}
+
+// keepNotes changes the notes among the device's tuning results, if there is a place for them.
+func (s *Session) keepNotes(ctx context.Context, change func(notes map[string]string)) {
+	store := s.tuningStore()
+	release, err := store.Lock(ctx, nil)
+	if err != nil {
+		s.debug(err.Error())
+		return
+	}
+	defer release()
+	table, _ := store.Load()
+	change(table.Notes)
+	if err := store.Save(table); err != nil {
+		s.debug(err.Error())
+	}
+}
+
+// compileAhead compiles, while the device's units are tried, what a plan will need if it has them all: kernels of
+// the network and of the checks beside it. What comes of it is in the cache; errors meet the plan again.
+func (c *computation) compileAhead() {
+	s := c.session
+	if s.device.compiler() == nil || s.set.Precision == AutoPrecision || clrt.CacheDir("programs") == "" {
+		return
+	}
+	opt := s.engineOptions(c.within)
+	opt.Matrix, opt.Warpgroup, opt.Octets, opt.Profiler = true, true, true, nil
+	net, h, w, info, cl := c.net, c.h, c.w, s.device.info, s.device.cl
+	go func() {
+		first, err := exec.Prepare(net, h, w, info, opt)
+		if err != nil || !first.Compiles(cl.Device()) {
+			return
+		}
+		for _, job := range append(checksAhead(info, opt), first) {
+			go func() { _ = job.Compile(cl) }()
+		}
+	}()
+}
+
+// checksAhead are the jobs of the checks that the first photo has.
+func checksAhead(info *clrt.DeviceInfo, opt exec.Options) (jobs []*exec.Job) {
+	add := func(m *model.Model, err error, with exec.Options) {
+		with.Precision, with.Budget = opt.Precision, opt.Budget
+		if err == nil {
+			if job, err := exec.Prepare(m, sceneH, sceneW, info, with); err == nil {
+				jobs = append(jobs, job)
+			}
+		}
+	}
+	if opt.Samples {
+		m, err := copied(fuse.QuadPlaces)
+		add(m, err, exec.Options{Samples: true, Matrix: true, Warpgroup: true, Octets: true})
+	}
+	if opt.Picture != nil {
+		m, err := unchanged(3)
+		add(m, err, exec.Options{Picture: scenePixels(opt.Picture.Sharpen)})
+	}
+	return jobs
+}
