@@ -40,3 +40,38 @@ func TestDeflatersForget(t *testing.T) {
 		}
 	}
 }
+
+// TestSmoothBlocks: a block of smooth noise, whose codes are short, is not searched for repetitions,
+// and one that is partly flat is, and becomes smaller.
+func TestSmoothBlocks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	data := make([]byte, 1<<18)
+	for i := range data {
+		if v := rng.IntN(100); v < 12 {
+			data[i] = 1
+		} else if v < 24 {
+			data[i] = 255
+		}
+	}
+	plain := func(data []byte) int { return len(new(huffman).append(nil, data, true)) }
+	for _, flat := range []int{0, len(data) / 2} {
+		clear(data[:flat])
+		for i := range data[flat:] {
+			if flat > 0 && i%3 == 0 {
+				data[flat+i] = byte(rng.IntN(4))
+			}
+		}
+		d := borrowDeflater(8, 0)
+		d.compress(data, true)
+		n := plain(data)
+		if share := float64(n) / float64(len(data)); share < flatShare || share >= plainShare[0] {
+			t.Fatalf("codes have a share of %.3f: not what this is a test of", share)
+		}
+		if flat == 0 && (hasFlat(data) || len(d.out) != n) {
+			t.Errorf("smooth noise is searched: %d bytes, codes alone %d", len(d.out), n)
+		}
+		if flat > 0 && (!hasFlat(data) || len(d.out) >= n*9/10) {
+			t.Errorf("a flat area is not searched: %d bytes, codes alone %d", len(d.out), n)
+		}
+	}
+}
