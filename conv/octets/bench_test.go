@@ -28,7 +28,7 @@ func BenchmarkShapes(b *testing.B) {
 		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %d %d %d %d", &v.nt, &v.r, &v.teams, &v.os, &v.slots); err != nil {
 			b.Fatalf("ENHANCE_OCTETS_VARIANTS: %q: %v", text, err)
 		}
-		algos = append(algos, algo{&v})
+		algos = append(algos, algo{variant: &v})
 	}
 	for _, d := range benchShapes {
 		for _, act := range []fuse.Act{fuse.LeakyReLU, fuse.NoAct} {

@@ -30,6 +30,28 @@
         for (int j_ = 0; j_ < 2 * NT; j_++) \
             for (int k_ = 0; k_ < 16; k_++) (d)[j_ / 2][e_ * 2 + j_ % 2] += f_[k_] * vload_half(OCT_ELEMENT(b, j_ / 2 * 8 + 2 * (lane % 4) + j_ % 2, k_), memory_); \
     } }
+// A left factor in registers is an address here, as a lane's sums need what its neighbours load.
+#define OCT_PIXELS(a, at) (a)[0] = (at);
+#define OCT_WGMMA_RS(d, a, b) { \
+    __local const half *memory_ = (__local const half *)oct_memory; \
+    for (int e_ = 0; e_ < 2; e_++) { \
+        float f_[16]; \
+        for (int k_ = 0; k_ < 16; k_++) f_[k_] = vload_half(((a)[0] + (warp * 16 + g + e_ * 8) * 16 + k_ / 8 * OCTET_BYTES) / 2 + k_ % 8, memory_); \
+        for (int j_ = 0; j_ < 2 * NT; j_++) \
+            for (int k_ = 0; k_ < 16; k_++) (d)[j_ / 2][e_ * 2 + j_ % 2] += f_[k_] * vload_half(OCT_ELEMENT(b, j_ / 2 * 8 + 2 * t + j_ % 2, k_), memory_); \
+    } }
+#define OCT_LD4(v, at) { const uint4 l_ = oct_memory[(at) / 16]; (v)[0] = l_.x; (v)[1] = l_.y; (v)[2] = l_.z; (v)[3] = l_.w; }
+#define OCT_ST4(at, v) oct_memory[(at) / 16] = (uint4)((v)[0], (v)[1], (v)[2], (v)[3]);
+#define OCT_FENCE_STORES
+#define OCT_ADD_OTHER(v, bit) { \
+    __local float *all_ = (__local float *)(oct_memory + LOCAL_BYTES / 16 + 1); \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    all_[lid] = (v); \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    (v) += all_[lid ^ (bit)]; \
+    }
+#define OCT_WAIT_PRODUCTS
+#define OCT_BAR_WAIT_ALONE(at, parity) {}
 #define OCT_WAIT_ALL(d)
 #define OCT_BEGIN
 #define OCT_COMMIT

@@ -13,6 +13,19 @@
 
 #define OCT_ST1(at, a) asm volatile("st.shared.b32 [%0], %1;" :: "r"(at), "r"(a) : "memory");
 #define OCT_LD2(v, at) asm volatile("ld.shared.v2.b32 {%0,%1}, [%2];" : "=r"((v)[0]), "=r"((v)[1]) : "r"(at) : "memory");
+#define OCT_LD4(v, at) asm volatile("ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];" : "=r"((v)[0]), "=r"((v)[1]), "=r"((v)[2]), "=r"((v)[3]) : "r"(at) : "memory");
+#define OCT_ST4(at, v) asm volatile("st.shared.v4.b32 [%0], {%1,%2,%3,%4};" :: "r"(at), "r"((v)[0]), "r"((v)[1]), "r"((v)[2]), "r"((v)[3]) : "memory");
+// Lets bulk copies and products see what this work-item stored, after a barrier.
+#define OCT_FENCE_STORES asm volatile(OCT_LATE "fence.proxy.async.shared::cta;" ::: "memory");
+// Loads two octets of the warp's 16 pixels, of the 64 from at on, as the left factor of a product has them in registers.
+#define OCT_PIXELS(a, at) \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"((a)[0]), "=r"((a)[1]), "=r"((a)[2]), "=r"((a)[3]) : "r"((at) + lane_at) : "memory");
+// Adds what the lane has whose number differs in a bit.
+#define OCT_ADD_OTHER(v, bit) { \
+    float other_; \
+    asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=f"(other_) : "f"(v), "n"(bit)); \
+    (v) += other_; \
+    }
 #define OCT_PACK2(d, lo, hi) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(hi), "f"(lo));
 #define OCT_UNPACK2(lo, hi, v) asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}" : "=f"(lo), "=f"(hi) : "r"(v));
 // Of eight rows of eight halves, a lane having two neighbours of a row: d is what a is of the transposed matrix.
@@ -22,6 +35,7 @@
 // group that COMMIT puts them in.
 #define OCT_BEGIN asm volatile(OCT_LATE "wgmma.fence.sync.aligned;" ::: "memory");
 #define OCT_COMMIT asm volatile(OCT_LATE "wgmma.commit_group.sync.aligned;" ::: "memory");
+#define OCT_WAIT_PRODUCTS asm volatile(OCT_LATE "wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #define OCT_WAIT_BUT_LAST asm volatile(OCT_LATE "wgmma.wait_group.sync.aligned 1;" ::: "memory");
 
 // Barrier objects and the copies that they count the bytes of.
@@ -31,6 +45,8 @@
 #define OCT_BAR_EXPECT(at, n) asm volatile(OCT_LATE "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at), "r"(n) : "memory");
 #define OCT_BAR_WAIT(at, parity) \
     asm volatile(OCT_LATE "{.reg .pred p; L: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra L;}" :: "r"(at), "r"(parity) : "memory");
+// The same by one warp alone.
+#define OCT_BAR_WAIT_ALONE(at, parity) OCT_BAR_WAIT(at, parity)
 #define OCT_BULK_COPY(to, from, n, bar) \
     asm volatile(OCT_LATE "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" \
         :: "r"(to), "l"(from), "r"(n), "r"(bar) : "memory");

@@ -31,11 +31,14 @@ func warpgroupInstructions() string {
 		n, all := strings.Join(names, ","), strings.Join(sums, ", ")
 		fmt.Fprintf(&b, `#define OCT_WGMMA_%d(d, a, b) asm volatile(OCT_LATE "{.reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n%dk16.f32.f16.f16 {%s}, %%%d, %%%d, p, 1, 1, 0, 0;}" : %s : "l"(a), "l"(b) : "memory");`+"\n",
 			nt, 8*nt, n, 4*nt, 4*nt+1, all)
+		fmt.Fprintf(&b, `#define OCT_WGMMA_RS_%d(d, a, b) asm volatile(OCT_LATE "{.reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n%dk16.f32.f16.f16 {%s}, {%%%d,%%%d,%%%d,%%%d}, %%%d, p, 1, 1, 0;}" : %s : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "l"(b) : "memory");`+"\n",
+			nt, 8*nt, n, 4*nt, 4*nt+1, 4*nt+2, 4*nt+3, 4*nt+4, all)
 		fmt.Fprintf(&b, `#define OCT_WAIT_ALL_%d(d) asm volatile(OCT_LATE "wgmma.wait_group.sync.aligned 0;" : %s :: "memory");`+"\n", nt, all)
 	}
 	b.WriteString(`#define OCT_PASTE2(a, b) a##b
 #define OCT_PASTE(a, b) OCT_PASTE2(a, b)
 #define OCT_WGMMA(d, a, b) OCT_PASTE(OCT_WGMMA_, NT)(d, a, b)
+#define OCT_WGMMA_RS(d, a, b) OCT_PASTE(OCT_WGMMA_RS_, NT)(d, a, b)
 #define OCT_WAIT_ALL(d) OCT_PASTE(OCT_WAIT_ALL_, NT)(d)
 #endif
 `)

@@ -20,6 +20,7 @@
 #define WARPS 4
 #define GROUP (128 * TEAMS)
 #define TILE_W 64
+#define TOP (y0 + tile / across * R) // first row of a tile
 #define OUTS (8 * NT)
 #define PATCH_H (R + KS - 1)
 #define PATCH_W (TILE_W + KS - 1)

@@ -20,11 +20,17 @@ import (
 // in float32, which the units truncate.
 func Algo() conv.Algo { return algo{} }
 
-type algo struct{ variant *variant } // nil: the one that suits the shape
+type algo struct {
+	variant *variant    // nil: the one that suits the shape
+	form    *streamForm // of weights that pass through local memory, nil: where that suits the shape
+}
 
 func (a algo) Name() string {
 	if a.variant != nil {
 		return "octets-" + a.variant.String()
+	}
+	if a.form != nil {
+		return "octets-" + a.form.String()
 	}
 	return "octets"
 }
@@ -51,6 +57,9 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 		}
 	}
 	m := &impl{shape: s, variant: choose(s), order: octetOrder(s.SrcC), cores: max(c.Cores, 1)}
+	if a.form != nil {
+		return newStream(m, *a.form)
+	}
 	if a.variant != nil {
 		m.variant = *a.variant
 	}
@@ -76,14 +85,21 @@ var mainCL string
 //go:embed store.cl
 var storeCL string
 
+//go:embed stream.cl
+var streamCL string
+
+//go:embed moments.cl
+var momentsCL string
+
 var (
-	kernelCL   = storeCL + mainCL
-	undefineCL = undefine(kernelCL)
+	kernelCL   = ended(storeCL + mainCL)
+	streamedCL = ended(storeCL + momentsCL + streamCL)
 )
 
 var macro = regexp.MustCompile(`(?m)^#define (\w+)`)
 
-func undefine(text string) string {
+// ended is a kernel's text with what ends its macros: those of the next kernel are others.
+func ended(text string) string {
 	var names []string
 	for _, m := range macro.FindAllStringSubmatch(text, -1) {
 		if !strings.HasPrefix(m[1], "OCTETS_") {
@@ -91,7 +107,7 @@ func undefine(text string) string {
 		}
 	}
 	slices.Sort(names)
-	return strings.Join(slices.Compact(names), "")
+	return text + strings.Join(slices.Compact(names), "")
 }
 
 type impl struct {
@@ -115,7 +131,7 @@ func b2i(b bool) int {
 
 func (m *impl) Kernels() []conv.Kernel {
 	v, s := m.variant, m.shape
-	text := kerneltext.Define(kernelCL+undefineCL, "NAME", m.name(), "KS", s.K, "NT", v.nt, "R", v.r, "TEAMS", v.teams, "OS", v.os, "SLOTS", v.slots,
+	text := kerneltext.Define(kernelCL, "NAME", m.name(), "KS", s.K, "NT", v.nt, "R", v.r, "TEAMS", v.teams, "OS", v.os, "SLOTS", v.slots,
 		"STAGES", m.stages(), "SOURCES", len(s.SrcC),
 		"ACT", int(s.Act), "RAGGED", b2i(s.OutC%8 != 0), "PLANAR", b2i(!s.OctetsOut))
 	return []conv.Kernel{{Name: m.name(), Source: planar.OctetsSource() + instructionsCL + text}}
@@ -129,10 +145,15 @@ func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 	return args.Launch(q, k[0], global, local)
 }
 
+// arguments lists those that all kernels have.
+func (m *impl) arguments(packed *clrt.Buffer, a *conv.Args) *conv.KernelArgs {
+	return new(conv.KernelArgs).Sources(a).Buffer(packed).Int(m.groups(), m.biasAt(), m.zerosAt(), m.shape.OutC).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1).Float(a.Slope)
+}
+
 // launch lists the kernel's arguments and sizes.
 func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args *conv.KernelArgs, global, local []int) {
 	v := m.variant
-	args = new(conv.KernelArgs).Sources(a).Buffer(packed).Int(m.groups(), m.biasAt(), m.zerosAt(), m.shape.OutC).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1).Float(a.Slope)
+	args = m.arguments(packed, a)
 	tiles := ceilDiv(a.Y1-a.Y0, v.r) * ceilDiv(a.Dst.W, tileW)
 	workers := min(ceilDiv(tiles, v.teams), max(m.cores/m.groups(), 1))
 	return args, []int{workers * m.groups() * v.group()}, []int{v.group()}

@@ -46,7 +46,7 @@ func TestEmulated(t *testing.T) {
 		}
 		c.shape.Octets = true
 		t.Run(c.shape.String()+"/"+c.v.String(), func(t *testing.T) {
-			convtest.Run(t, convtest.Config{Algo: convtest.Emulated(algo{&c.v}, instructionsCL, emulatedCL), Device: dev, Caps: caps, Precision: planar.FP16,
+			convtest.Run(t, convtest.Config{Algo: convtest.Emulated(algo{variant: &c.v}, instructionsCL, emulatedCL), Device: dev, Caps: caps, Precision: planar.FP16,
 				Accuracy: accuracy, Draw: func(*rand.Rand) conv.Shape { return c.shape }, Cases: 2, Families: 2})
 		})
 	}
@@ -69,7 +69,7 @@ func TestVariants(t *testing.T) {
 	for _, v := range trialVariants {
 		t.Run(v.String(), func(t *testing.T) {
 			t.Parallel()
-			convtest.Run(t, convtest.Config{Algo: algo{&v}, Device: dev, Caps: capsOf(dev), Precision: planar.FP16, Accuracy: accuracy, Draw: convtest.OctetShape, Cases: convtest.Cases(3)})
+			convtest.Run(t, convtest.Config{Algo: algo{variant: &v}, Device: dev, Caps: capsOf(dev), Precision: planar.FP16, Accuracy: accuracy, Draw: convtest.OctetShape, Cases: convtest.Cases(3)})
 		})
 	}
 }

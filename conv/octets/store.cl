@@ -36,7 +36,7 @@ static uint octets_copies(int x, int w) {
 // What a lane has of a tile: its first column, its first row, its first octet; and whether all of the tile is there and none of its
 // columns stands for one of the rim.
 #define PLACE \
-    const int left_ = tile % across * TILE_W, x0_ = left_ + warp * 16 + g, top_ = y0 + tile / across * R, octet_ = first / 8;
+    const int left_ = tile % across * TILE_W, x0_ = left_ + warp * 16 + g, top_ = TOP, octet_ = first / 8;
 #define INSIDE \
     const bool at_edge_ = left_ <= RIM || left_ + TILE_W >= w - 1 - RIM, inside_ = !at_edge_ && top_ + R <= y1 && (PLANAR || first + OUTS <= outs);
 #define EACH_ROW _Pragma("unroll") for (int r = 0; r < R; r++)

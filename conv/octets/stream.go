@@ -1,0 +1,154 @@
+package octets
+
+import (
+	"fmt"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/internal/fuse"
+	"enhance/internal/kerneltext"
+	"enhance/internal/planar"
+)
+
+// streamForm is how a work-group divides its work whose weights pass through local memory (see stream.cl).
+type streamForm struct {
+	nt     int // octets of outputs
+	r      int // rows of a team
+	teams  int // warpgroups, one below the other
+	slots  int // patches of a stage in local memory, at least 2
+	pieces int // pieces of weights in local memory, at least 3
+	frags  int // rows of pixels in registers; 0: products take them from local memory
+}
+
+// String is the part of a name that says the form.
+func (f streamForm) String() string {
+	return fmt.Sprintf("n%d_r%d_t%d_s%d_p%d_f%d", f.nt, f.r, f.teams, f.slots, f.pieces, f.frags)
+}
+
+// resident is the variant whose weights are packed alike.
+func (f streamForm) resident() variant {
+	return variant{nt: f.nt, r: f.r, teams: f.teams, os: 2, slots: 2}
+}
+
+// localBytes is the size of pieces, patches, biases, slopes, scales and barriers, as stream.cl defines them.
+func (f streamForm) localBytes(k, stages int, scaled bool) int {
+	patch := 2 * (f.r*f.teams + k - 1) * (tileW + k - 1) * 16
+	n := f.pieces*(k*f.nt*8*32+16) + f.slots*(patch+16) + f.nt*8*8
+	if scaled {
+		n += stages * 128
+	}
+	return n
+}
+
+// sums is how many sums a lane can have beside what it else needs.
+const sums = 128
+
+// chooseStream gives the form for a shape: as many outputs as a product makes, and the rows that a lane's registers hold sums of.
+func chooseStream(s conv.Shape) streamForm {
+	tiles := ceilDiv(s.OutC, 8)
+	f := streamForm{nt: ceilDiv(tiles, ceilDiv(tiles, maxOctets)), teams: 3, frags: 3}
+	f.r = max(min(sums/4/f.nt, 8), 1)
+	for _, try := range [][2]int{{4, 6}, {3, 6}, {3, 4}, {2, 4}, {2, 3}} {
+		f.slots, f.pieces = try[0], try[1]
+		if f.localBytes(s.K, f.stages(s), true) <= localMem {
+			break
+		}
+	}
+	return f
+}
+
+func (f streamForm) stages(s conv.Shape) int { return ceilDiv(len(octetOrder(s.SrcC)), 2) }
+
+// stream is a convolution whose weights pass through local memory.
+type stream struct {
+	*impl
+	form   streamForm
+	sums   bool // leaves statistics behind
+	scaled bool // applies scales, then pre, to its source
+	pre    fuse.Act
+}
+
+func newStream(m *impl, f streamForm) (*stream, error) {
+	s := *m
+	s.variant = f.resident()
+	if n := f.localBytes(s.shape.K, s.stages(), true); n > localMem {
+		return nil, fmt.Errorf("conv: octets needs %d bytes of local memory for %s, there are %d", n, f, localMem)
+	}
+	return &stream{impl: &s, form: f}, nil
+}
+
+// Scaled implements [conv.Scaling].
+func (m *stream) Scaled(pre fuse.Act) conv.Impl {
+	if len(m.shape.SrcC) != 1 {
+		return nil
+	}
+	s := *m
+	s.scaled, s.pre = true, pre
+	return &s
+}
+
+// Summed implements [conv.Summing].
+func (m *stream) Summed() (conv.Impl, conv.StatsTile) {
+	s := *m
+	s.sums = true
+	return &s, m.statsTile()
+}
+
+// statsTile is what a warp makes of a tile.
+func (m *stream) statsTile() conv.StatsTile {
+	return conv.StatsTile{Rows: m.form.r, Columns: tileW / 4}
+}
+
+func (m *stream) name() string {
+	s := m.shape
+	name := fmt.Sprintf("conv_octets_stream_k%d_%s_s%dx%d_act%d_%d%d", s.K, m.form, m.stages(), len(s.SrcC), s.Act, b2i(s.OutC%8 != 0), b2i(!s.OctetsOut))
+	if m.scaled {
+		name += fmt.Sprintf("_pre%d", m.pre)
+	}
+	if m.sums {
+		name += "_sums"
+	}
+	return name
+}
+
+func (m *stream) Kernels() []conv.Kernel {
+	f, s := m.form, m.shape
+	text := kerneltext.Define(streamedCL, "NAME", m.name(), "KS", s.K, "NT", f.nt, "R", f.r, "TEAMS", f.teams, "SLOTS", f.slots, "PIECES", f.pieces,
+		"FRAGS", f.frags, "STAGES", m.stages(), "SOURCES", len(s.SrcC), "ACT", int(s.Act), "RAGGED", b2i(s.OutC%8 != 0), "PLANAR", b2i(!s.OctetsOut),
+		"SUMS", b2i(m.sums), "SCALED", b2i(m.scaled), "PRE", int(m.pre))
+	return []conv.Kernel{{Name: m.name(), Source: planar.OctetsSource() + instructionsCL + text}}
+}
+
+func (m *stream) Granule() int {
+	if m.sums { // the tiles of statistics lie at multiples of their height in the plane
+		return m.form.r
+	}
+	return 1
+}
+
+func (m *stream) Scratch(rows int) int64 {
+	if m.sums {
+		return m.statsTile().Bytes(m.shape, rows)
+	}
+	return 0
+}
+
+func (m *stream) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
+	args, global, local := m.launch(packed, a)
+	return args.Launch(q, k[0], global, local)
+}
+
+// launch lists the kernel's arguments and sizes.
+func (m *stream) launch(packed *clrt.Buffer, a *conv.Args) (args *conv.KernelArgs, global, local []int) {
+	f := m.form
+	args = m.arguments(packed, a)
+	if m.sums {
+		args.Buffer(a.Scratch)
+	}
+	if m.scaled {
+		args.Ring(a.Scales).Float(a.PreSlope)
+	}
+	tiles := ceilDiv(a.Y1-a.Y0, f.r*f.teams) * ceilDiv(a.Dst.W, tileW)
+	workers := min(tiles, max(m.cores/m.groups(), 1))
+	return args, []int{workers * m.groups() * team * f.teams}, []int{team * f.teams}
+}

@@ -1,0 +1,64 @@
+package octets
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"enhance/conv"
+	"enhance/conv/wgmma"
+	"enhance/internal/convtest"
+	"enhance/internal/fuse"
+	"enhance/internal/planar"
+)
+
+// TestStreamEmulated holds all but the order of copies and products to the contract, norms before and after among it.
+func TestStreamEmulated(t *testing.T) {
+	dev := convtest.Device(t)
+	caps := capsOf(dev)
+	caps.Cores = 2 // so that a work-group makes several tiles
+	for i, c := range []struct {
+		f     streamForm
+		shape conv.Shape
+	}{
+		{streamForm{nt: 4, r: 2, teams: 2, slots: 2, pieces: 3, frags: 3}, conv.Shape{K: 5, SrcC: []int{24}, OutC: 32, H: 11, W: 75, OctetsOut: true}},
+		{streamForm{nt: 2, r: 3, teams: 1, slots: 2, pieces: 4, frags: 2}, conv.Shape{K: 9, SrcC: []int{16, 8}, OutC: 30, H: 14, W: 37, Act: fuse.LeakyReLU, OctetsOut: true}},
+		{streamForm{nt: 3, r: 1, teams: 3, slots: 3, pieces: 3, frags: 0}, conv.Shape{K: 3, SrcC: []int{40}, OutC: 48, H: 10, W: 70, OctetsOut: true}},
+		{streamForm{nt: 2, r: 4, teams: 1, slots: 2, pieces: 3, frags: 3}, conv.Shape{K: 7, SrcC: []int{13}, OutC: 16, H: 7, W: 21, Act: fuse.LeakyReLU, OctetsOut: true}},
+	} {
+		if i >= convtest.Cases(3) {
+			break
+		}
+		c.shape.Octets = true
+		t.Run(c.shape.String()+"/"+c.f.String(), func(t *testing.T) {
+			convtest.Run(t, convtest.Config{Algo: convtest.Emulated(algo{form: &c.f}, instructionsCL, emulatedCL), Device: dev, Caps: caps, Precision: planar.FP16,
+				Accuracy: accuracy, Draw: func(*rand.Rand) conv.Shape { return c.shape }, Cases: 3, Families: 3})
+		})
+	}
+}
+
+// streamed are forms of all kinds that networks take.
+var streamed = []streamForm{
+	{nt: 4, r: 8, teams: 3, slots: 2, pieces: 4, frags: 3},
+	{nt: 8, r: 4, teams: 3, slots: 2, pieces: 4, frags: 3},
+	{nt: 16, r: 2, teams: 2, slots: 2, pieces: 3, frags: 2},
+}
+
+func TestStreamed(t *testing.T) {
+	dev := convtest.Units(t, wgmma.Probe)
+	for _, f := range streamed {
+		t.Run(f.String(), func(t *testing.T) {
+			t.Parallel()
+			convtest.Run(t, convtest.Config{Algo: algo{form: &f}, Device: dev, Caps: capsOf(dev), Precision: planar.FP16, Accuracy: accuracy, Draw: streamShape, Cases: convtest.Cases(3)})
+		})
+	}
+}
+
+// streamShape draws a shape of even octets.
+func streamShape(rng *rand.Rand) conv.Shape {
+	s := convtest.OctetShape(rng)
+	s.K = 3 + 2*rng.IntN(4)
+	if rng.IntN(2) == 0 {
+		s.SrcC, s.Act = []int{16 * (1 + rng.IntN(8))}, fuse.NoAct
+	}
+	return s
+}
