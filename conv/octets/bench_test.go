@@ -39,7 +39,7 @@ func BenchmarkShapes(b *testing.B) {
 					b.Logf("%s: %v", s, err)
 					continue
 				}
-				m := made.(*impl)
+				m := plain(made)
 				b.Run(fmt.Sprintf("%s/act%d/%s", s, act, m.variant), func(b *testing.B) { m.single().Bench(b, dev) })
 			}
 		}
@@ -49,4 +49,12 @@ func BenchmarkShapes(b *testing.B) {
 // single is a kernel to time or to read the compiler's report of.
 func (m *impl) single() convtest.Single {
 	return convtest.Single{Impl: m, Shape: m.shape, Precision: planar.FP16, Residual: m.shape.Act == fuse.NoAct, Launch: m.launch}
+}
+
+// plain is the kernel of weights that stay.
+func plain(m conv.Impl) *impl {
+	if e, ok := m.(even); ok {
+		return e.impl
+	}
+	return m.(*impl)
 }

@@ -1,15 +1,24 @@
 package octets
 
-import "enhance/conv"
+import (
+	"enhance/conv"
+	"enhance/internal/planar"
+)
 
-// Suits reports whether the algorithm is expected to beat those of planes: where so many weights fit into local
-// memory that the sources are not read for too few outputs at a time.
+// Suits reports whether the algorithm is expected to beat those of planes.
 func Suits(s conv.Shape) bool {
-	if !s.Octets || s.K > 5 || s.K < 1 || s.InC() < 1 || s.OutC < 1 {
-		return false
-	}
+	return s.Octets && s.K >= 1 && s.InC() >= 1 && s.OutC >= 1 && (stays(s) || streams(s))
+}
+
+// stays reports whether so many weights fit into local memory that the sources are not read for too few outputs at a time.
+func stays(s conv.Shape) bool {
 	v := choose(s)
-	return v.nt >= min(ceilDiv(s.OutC, 8), 4) && v.localBytes(s.K, stagesOf(s, v)) <= localMem
+	return s.K <= 5 && v.nt >= min(ceilDiv(s.OutC, 8), 4) && v.localBytes(s.K, stagesOf(s, v)) <= localMem
+}
+
+// streams reports whether weights that pass through local memory are worth their way: where a tile has enough to do.
+func streams(s conv.Shape) bool {
+	return s.K >= 3 && s.K/2 <= planar.Rim && s.InC() >= 16 && s.OutC > 16
 }
 
 func stagesOf(s conv.Shape, v variant) int { return ceilDiv(len(octetOrder(s.SrcC)), v.os) }

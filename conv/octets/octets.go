@@ -12,6 +12,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/fuse"
 	"enhance/internal/kerneltext"
 	"enhance/internal/planar"
 )
@@ -60,6 +61,9 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if a.form != nil {
 		return newStream(m, *a.form)
 	}
+	if a.variant == nil && !stays(s) && streams(s) {
+		return newStream(m, chooseStream(s))
+	}
 	if a.variant != nil {
 		m.variant = *a.variant
 	}
@@ -72,6 +76,9 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	}
 	if v.group() > c.MaxWorkGroup {
 		return nil, fmt.Errorf("conv: octets needs work-groups of %d, the device allows %d", v.group(), c.MaxWorkGroup)
+	}
+	if v.os == 2 && len(m.order)%2 == 0 && s.K > 1 {
+		return even{m}, nil
 	}
 	return m, nil
 }
@@ -120,6 +127,27 @@ type impl struct {
 func (m *impl) name() string {
 	s := m.shape
 	return fmt.Sprintf("conv_octets_k%d_%s_s%dx%d_act%d_%d%d", s.K, m.variant, m.stages(), len(s.SrcC), s.Act, b2i(s.OutC%8 != 0), b2i(!s.OctetsOut))
+}
+
+// even is an impl that adds up in the order of a stream, which is its form beside norms.
+type even struct{ *impl }
+
+// Scaled implements [conv.Scaling].
+func (m even) Scaled(pre fuse.Act) conv.Impl {
+	s, err := newStream(m.impl, chooseStream(m.shape))
+	if err != nil {
+		return nil
+	}
+	return s.Scaled(pre)
+}
+
+// Summed implements [conv.Summing].
+func (m even) Summed() (conv.Impl, conv.StatsTile) {
+	s, err := newStream(m.impl, chooseStream(m.shape))
+	if err != nil {
+		panic(err) // there is a form for every shape
+	}
+	return s.Summed()
 }
 
 func b2i(b bool) int {

@@ -85,6 +85,6 @@ func TestNoSpills(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made.(*impl).single().NoSpills(t, ctx)
+		plain(made).single().NoSpills(t, ctx)
 	}
 }

@@ -64,7 +64,7 @@ func (j *Job) programs() (all []program) {
 		})
 	}
 	if j.makesOctets() {
-		add(ops.OctetsSource(), func(e *Engine, p *clrt.Program) (err error) {
+		add(ops.OctetsSource(j.caps), func(e *Engine, p *clrt.Program) (err error) {
 			e.octets, err = ops.NewOctets(p, e.queues.compute, e.caps)
 			return err
 		})

@@ -242,8 +242,12 @@ func (e *Engine) launch(i, y0, y1 int) error {
 	if s.Res.Tensor != fuse.None {
 		res = e.source(i, s.Res)
 	}
-	if ops.MakesOctets(e.Program, s) {
-		return e.octets.Make(s, src[0], res, dst, y0, y1)
+	var scales planar.Ring
+	if s.Kind == fuse.Pointwise && s.Affine != fuse.None {
+		scales = e.device.rings[e.Plan.ReadRing(i, s.Affine)]
+	}
+	if ops.MakesOctets(e.Program, s) && !e.summed(i) {
+		return e.octets.Make(s, src[0], scales, res, dst, y0, y1)
 	}
 	switch s.Kind {
 	case fuse.Conv:
@@ -275,10 +279,6 @@ func (e *Engine) launch(i, y0, y1 int) error {
 	case fuse.Shuffle:
 		return e.ops.Shuffle(src[0], dst, y0, y1)
 	case fuse.Pointwise:
-		var scales planar.Ring
-		if s.Affine != fuse.None {
-			scales = e.device.rings[e.Plan.ReadRing(i, s.Affine)]
-		}
 		return e.ops.Pointwise(src[0], scales, s.Src[0].C0, res, dst, y0, y1, s.Act, s.Slope)
 	case fuse.RowStats:
 		if e.summed(i) {

@@ -17,12 +17,9 @@ func (o *Options) storeOctets(p *fuse.Program, caps conv.Caps) {
 }
 
 // mayBeOctets reports whether there is a convolution of octets for step i of p, to octets or to planes: that asked
-// for, or the rule's. Beside norms other families do better, which take these along.
+// for, or the rule's. Beside norms the rule takes convolutions that take these along.
 func (o *Options) mayBeOctets(p *fuse.Program, i int, out bool, caps conv.Caps) bool {
 	s := &p.Steps[i]
-	if besideNorm(p, i) {
-		return false
-	}
 	shape := ShapeOf(p, s)
 	shape.Octets, shape.OctetsOut = true, out
 	if o.Algo != nil {
@@ -31,8 +28,8 @@ func (o *Options) mayBeOctets(p *fuse.Program, i int, out bool, caps conv.Caps) 
 			return err == nil
 		}
 	}
-	_, err := AutoAlgo(caps, shape, o.arithmetic())
-	return err == nil
+	c, err := AutoAlgo(caps, shape, o.arithmetic())
+	return err == nil && (!besideNorm(p, i) || c.takesNorm())
 }
 
 // makesOctets reports whether a step but convolutions reads or writes octets.

@@ -62,7 +62,7 @@ func (o *octets) begin() {
 		if t == p.Input {
 			most = inputChannels
 		}
-		o.twin[t] = !waits && p.Tensors[t].Storage == Activation && p.Tensors[t].C <= most
+		o.twin[t] = (!waits || t == p.Input) && p.Tensors[t].Storage == Activation && p.Tensors[t].C <= most
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -104,12 +104,12 @@ func (o *octets) settle(i int) {
 	switch {
 	case s.Selectable():
 		o.settleConv(i)
-	case s.Kind == Unpack:
+	case s.Kind == Unpack, s.Kind == RowStats:
 	case s.Kind == Shuffle:
 		o.planes(s.Dst.Tensor)
-	case s.Kind == MaxPool, s.Kind == Upsample, s.Kind == Pointwise && s.Affine == None:
+	case s.Kind == MaxPool, s.Kind == Upsample, s.Kind == Pointwise:
 		for _, t := range all {
-			if !o.is[t] {
+			if !o.is[t] && t != s.Affine {
 				o.planes(all...)
 			}
 		}

@@ -3,76 +3,15 @@
 // Both reduce over the work-items of a group in an order that depends only on
 // the width or height, so that results do not depend on how rows are divided
 // into launches. The variance never comes from E[x²]-E[x]². Expects the prelude
-// and lines.cl; LS, the size of a group for a row; MS and SIDE, that of a group for a
+// lines.cl and rowstats.cl; MS and SIDE, that of a group for a
 // plane and how many channels it has; ACROSS and SLICES, how many channels and
-// shares of the tiles a group has that merges tiles. LS, MS and SIDE are powers of
+// shares of the tiles a group has that merges tiles. MS and SIDE are powers of
 // two, SIDE at most MS. MS is 1 on CPUs, whose compilers are not asked to unroll
 // sums that must keep their order: PoCL's warns that it cannot.
 
-// Vectors, tiles and rows that wait in registers for a second pass: most of those of a
-// photo of 12 MP.
-#define KEEP 4
+// Tiles and rows that wait in registers for a second pass: most of those of a photo of 12 MP.
 #define TILES (MS > 1 ? 8 : 1)
 #define ROWS (MS > 1 ? 12 : 1)
-
-// Sums over those of size work-items whose indices are equal modulo side.
-static float sum_group(float v, __local float *part, int lid, int size, int side) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    part[lid] = v;
-    for (int n = size / 2; n >= side; n /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lid < n) part[lid] += part[lid + n];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return part[lid % side];
-}
-
-// Where the statistics of row y of a view's first channel are.
-static size_t stats_row(ring_t r, int y) { return R_FLOATS(r) + (size_t)(y % R_SLOTS(r)) * (size_t)(2 * R_ALL(r)) + (size_t)R_FIRST(r); }
-
-// For channel get_group_id(1) of row y0+get_group_id(2): mean to stats[c], sum of
-// squared deviations from it to stats[all+c] of the row's slot, where rstats' first
-// channel is the first c of all.
-__kernel __attribute__((reqd_work_group_size(LS, 1, 1)))
-void norm_row_stats(__global const data_t *src, ring_t rs, __global float *stats, ring_t rstats, int y0) {
-    __local float part[LS];
-    const int lid = get_local_id(0), c = get_global_id(1), y = y0 + (int)get_global_id(2), w = R_W(rs);
-    __global const data_t *line = src + ring_row(rs, y) + (size_t)c * R_PITCH(rs);
-    const int8 lane = (int8)(0, 1, 2, 3, 4, 5, 6, 7);
-    // The first vectors of every work-item wait in registers for the second pass.
-    float8 kept[KEEP], acc = 0.0f;
-#pragma unroll
-    for (int i = 0; i < KEEP; i++) {
-        const int x = 8 * (lid + i * LS);
-        kept[i] = 0.0f;
-        if (x < w) {
-            kept[i] = load8(line + x);
-            acc += select((float8)(0.0f), kept[i], x + lane < w);
-        }
-    }
-    for (int x = 8 * (lid + KEEP * LS); x < w; x += 8 * LS)
-        acc += select((float8)(0.0f), load8(line + x), x + lane < w);
-    float4 q = acc.lo + acc.hi;
-    const float mean = sum_group(q.x + q.y + q.z + q.w, part, lid, LS, 1) / (float)w;
-    acc = 0.0f;
-#pragma unroll
-    for (int i = 0; i < KEEP; i++) {
-        const int x = 8 * (lid + i * LS);
-        const float8 v = kept[i] - mean;
-        acc += select((float8)(0.0f), v * v, x + lane < w);
-    }
-    for (int x = 8 * (lid + KEEP * LS); x < w; x += 8 * LS) {
-        const float8 v = load8(line + x) - mean;
-        acc += select((float8)(0.0f), v * v, x + lane < w);
-    }
-    q = acc.lo + acc.hi;
-    const float m2 = sum_group(q.x + q.y + q.z + q.w, part, lid, LS, 1);
-    if (lid == 0) {
-        __global float *out = stats + stats_row(rstats, y) + c;
-        out[0] = mean;
-        out[R_ALL(rstats)] = m2;
-    }
-}
 
 // Sums over the slices of a group, in their order.
 static float sum_slices(float v, __local float *part) {
@@ -214,6 +153,5 @@ __kernel void norm_group(__global float *scales, ring_t r, __global const float 
     }
 }
 
-#undef KEEP
 #undef TILES
 #undef ROWS

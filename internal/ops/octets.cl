@@ -40,12 +40,24 @@ __kernel void octets_upsample(__global const octet_t *src, ring_t rs, __global c
     octets_put(line, 2 * m + 1, R_W(rd), v1);
 }
 
-// dst = act(src) + res. Absent channels, of which channels is the first, stay zero.
-__kernel void octets_pointwise(__global const octet_t *src, ring_t rs, __global const octet_t *res, ring_t rr, __global octet_t *dst, ring_t rd,
+// dst = act(src·scale + shift) + res, where scales, which may be null, are as those of ops_pointwise. Absent channels, of which channels is the first, stay zero.
+__kernel void octets_pointwise(__global const octet_t *src, ring_t rs, __global const float *scales, ring_t rscales, int c0, __global const octet_t *res, ring_t rr, __global octet_t *dst, ring_t rd,
                                int y0, int act, float slope, int channels) {
     const int x = get_global_id(0), g = get_global_id(1), y = y0 + (int)get_global_id(2);
     if (x >= R_W(rd)) return;
     float8 v = octet_samples(OCTETS_OF(src, rs, g, y)[x]);
+    if (scales) {
+        __global const float *s = scales + R_FLOATS(rscales) + c0 + 8 * g;
+        float scale[8], shift[8];
+        for (int c = 0; c < 8; c++) {
+            scale[c] = shift[c] = 0.0f;
+            if (8 * g + c < channels) {
+                scale[c] = s[c];
+                shift[c] = s[R_C(rscales) + c];
+            }
+        }
+        v = fma(v, vload8(0, scale), vload8(0, shift));
+    }
     if (act == 1) v = select(v * slope, v, v >= 0.0f);
     if (act == 2) v = select((float8)(0.0f), 1.0f / (1.0f + exp(-v)), 8 * g + (int8)(0, 1, 2, 3, 4, 5, 6, 7) < channels);
     if (res) v += octet_samples(OCTETS_OF(res, rr, g, y)[x]);
@@ -85,4 +97,11 @@ __kernel void octets_convert(__global const data_t *src, ring_t rs, __global oct
 #define HALVES(a, b) ((a) >> 16 | (b) & 0xffff0000)
     if (x + 1 < w) octets_put(line, x + 1, w, (octet_t)(HALVES(v[0], v[1]), HALVES(v[2], v[3]), HALVES(v[4], v[5]), HALVES(v[6], v[7])));
 #undef HALVES
+}
+
+// Columns 0 to 7 of channel c of the octets at line.
+static float8 octets_eight(__global const octet_t *line, int c) {
+    float v[8];
+    for (int i = 0; i < 8; i++) v[i] = LD1((__global const half *)(line + i), c);
+    return vload8(0, v);
 }

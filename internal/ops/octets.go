@@ -7,6 +7,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/internal/fuse"
+	"enhance/internal/kerneltext"
 	"enhance/internal/planar"
 )
 
@@ -15,8 +16,10 @@ var octetsCL string
 
 // OctetsSource is the text of the kernels of steps that read or write octets, without the prelude: a program
 // of its own, which jobs without octets do not compile.
-func OctetsSource() string {
-	return linesCL + enlargeCL + planar.OctetsSource() + octetsCL
+func OctetsSource(c conv.Caps) string {
+	rowStats := kerneltext.Define(rowStatsCL, "NAME", "octets_row_stats", "LS", reduceItems(c), "STORED", "octet_t",
+		"LINE", "__global const octet_t *line = OCTETS_OF(src, rs, c / 8, y);", "EIGHT(x)", "octets_eight(line + (x), c % 8)")
+	return linesCL + enlargeCL + planar.OctetsSource() + octetsCL + rowStats
 }
 
 // Octets has the kernels of OctetsSource.
@@ -24,7 +27,7 @@ type Octets struct{ kernels }
 
 // NewOctets takes the kernels from a program built with OctetsSource.
 func NewOctets(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Octets, error) {
-	k, err := takeKernels(p, q, c, "octets_max_pool", "octets_upsample", "octets_pointwise", "octets_shuffle", "octets_convert")
+	k, err := takeKernels(p, q, c, "octets_max_pool", "octets_upsample", "octets_pointwise", "octets_shuffle", "octets_convert", "octets_row_stats")
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +47,8 @@ func MakesOctets(p *fuse.Program, s *fuse.Step) bool {
 	return s.Kind != fuse.Conv && s.Kind != fuse.Unpack && (p.Tensors[s.Dst.Tensor].Storage == fuse.Octets || p.Tensors[s.Src[0].Tensor].Storage == fuse.Octets)
 }
 
-// Make makes rows [y0,y1) of dst by step s; res may have no buffer.
-func (o *Octets) Make(s *fuse.Step, src, res, dst planar.Ring, y0, y1 int) error {
+// Make makes rows [y0,y1) of dst by step s; res may have no buffer, and scales has none if s applies none.
+func (o *Octets) Make(s *fuse.Step, src, scales, res, dst planar.Ring, y0, y1 int) error {
 	args := new(conv.KernelArgs).Ring(src)
 	if res.Buf == nil {
 		res = dst
@@ -61,7 +64,10 @@ func (o *Octets) Make(s *fuse.Step, src, res, dst planar.Ring, y0, y1 int) error
 		}
 		return o.launch("octets_upsample", args.Ring(res).Ring(dst).Int(y0, align), src.W, dst.C, y1-y0)
 	case fuse.Pointwise:
-		return o.launch("octets_pointwise", args.Ring(res).Ring(dst).Int(y0, int(s.Act)).Float(s.Slope).Int(s.Dst.C), dst.W, dst.C, y1-y0)
+		return o.launch("octets_pointwise", args.Ring(scales).Int(s.Src[0].C0).Ring(res).Ring(dst).Int(y0, int(s.Act)).Float(s.Slope).Int(s.Dst.C), dst.W, dst.C, y1-y0)
+	case fuse.RowStats:
+		ls := reduceItems(o.caps)
+		return args.Ring(dst).Int(y0).Launch(o.q, o.all["octets_row_stats"], []int{ls, dst.C, y1 - y0}, []int{ls, 1, 1})
 	case fuse.Shuffle:
 		return o.launch("octets_shuffle", args.Ring(dst).Int(y0, y1), (src.W+3)/4, src.C, (y1+1)/2-y0/2)
 	case fuse.Convert:

@@ -27,7 +27,7 @@ func TestOctets(t *testing.T) {
 			plain, err := ops.New(prog, b.Queue, caps, false)
 			b.Must(err)
 			defer plain.Close()
-			octets, err := b.Ctx.Build(planar.Source(planar.FP16, pad)+ops.OctetsSource(), conv.BuildOptions)
+			octets, err := b.Ctx.Build(planar.Source(planar.FP16, pad)+ops.OctetsSource(caps), conv.BuildOptions)
 			b.Must(err)
 			o, err := ops.NewOctets(octets, b.Queue, caps)
 			b.Must(err)
@@ -84,7 +84,7 @@ func (l *lab) octetStep(o *ops.Octets, s fuse.Step) {
 			return rings
 		})
 	}
-	got := run(s.Kind != fuse.Convert, s.Kind != fuse.Shuffle, func(src, res, dst planar.Ring, y0, y1 int) error { return o.Make(&s, src, res, dst, y0, y1) })
+	got := run(s.Kind != fuse.Convert, s.Kind != fuse.Shuffle, func(src, res, dst planar.Ring, y0, y1 int) error { return o.Make(&s, src, planar.Ring{}, res, dst, y0, y1) })
 	want := run(false, false, func(src, res, dst planar.Ring, y0, y1 int) error {
 		switch s.Kind {
 		case fuse.MaxPool:

@@ -21,6 +21,9 @@ var enlargeCL string
 //go:embed ops.cl
 var opsCL string
 
+//go:embed rowstats.cl
+var rowStatsCL string
+
 //go:embed norm.cl
 var normCL string
 
@@ -30,7 +33,9 @@ func Source(c conv.Caps, norms bool) string {
 	if !norms {
 		return linesCL + enlargeCL + opsCL
 	}
-	return linesCL + enlargeCL + opsCL + kerneltext.Define(normCL, "LS", reduceItems(c), "MS", mergeItems(c), "SIDE", mergeSide(c), "ACROSS", across(c), "SLICES", slices(c))
+	rowStats := kerneltext.Define(rowStatsCL, "NAME", "norm_row_stats", "LS", reduceItems(c), "STORED", "data_t",
+		"LINE", "__global const data_t *line = src + ring_row(rs, y) + (size_t)c * R_PITCH(rs);", "EIGHT(x)", "load8(line + (x))")
+	return linesCL + enlargeCL + opsCL + rowStats + kerneltext.Define(normCL, "MS", mergeItems(c), "SIDE", mergeSide(c), "ACROSS", across(c), "SLICES", slices(c))
 }
 
 // mergeItems is the number of work-items that merge the statistics of a plane,
