@@ -64,6 +64,8 @@ func (p *picture) sides(small bool) (h, w int) {
 		return 33, 70
 	case p.name == "dncnn":
 		return 3000, 4000
+	case strings.HasPrefix(p.name, "pynet-random") && !small:
+		return 1440, 1984
 	case small:
 		return 48, 72
 	}

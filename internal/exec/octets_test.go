@@ -26,8 +26,9 @@ import (
 type plainOctets struct{ naive }
 
 func (m plainOctets) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
-	if !s.Octets {
-		return m.naive.New(c, s, p)
+	if !s.Octets { // without statistics of its own, whose tiles are others than the rows of those of octets
+		impl, err := m.naive.New(c, s, p)
+		return struct{ conv.Impl }{impl}, err
 	}
 	plain := s
 	plain.Octets, plain.OctetsOut = false, false
@@ -212,11 +213,30 @@ func TestOctetsEmulated(t *testing.T) {
 		}
 		return g
 	}
+	normed := func() *model.Graph { // two branches of a block of PyNET, on what was pooled, enlarged again
+		b := model.NewBuilder(4)
+		x := b.LeakyReLU("a", b.Conv("first", "first", 0, 32, 3), 0.2)
+		low := b.MaxPool("pool", x)
+		branch := func(name string, k int) int {
+			y := low
+			for _, half := range []string{name + "a", name + "b"} {
+				y = b.LeakyReLU(half+".act", b.InstanceNorm(half+".norm", half+".norm", b.Conv(half, half, y, 16, k), 1e-5), 0.2)
+			}
+			return y
+		}
+		y := b.Add("block", b.Concat("cat", branch("three", 3), branch("seven", 7)), low)
+		y = b.LeakyReLU("up.act", b.Conv("up", "up", b.Upsample("enlarge", y, true), 32, 3), 0.2)
+		g, err := b.Graph(b.Conv("last", "last", b.Concat("both", y, x), 3, 3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
 	tiny, err := model.Load("pynet-m-random:7,size=tiny")
 	if err != nil {
 		t.Fatal(err)
 	}
-	most := convtest.Cases(2) // a CPU's compiler takes seconds for each kernel
+	most := convtest.Cases(3) // a CPU's compiler takes seconds for each kernel
 	if testing.Short() {
 		most = 1
 	}
@@ -224,7 +244,7 @@ func TestOctetsEmulated(t *testing.T) {
 		name string
 		m    *model.Model
 		h, w int
-	}{{"zeros", modeltest.Model("zeros", chain(model.PadZero, 16)), 13, 39}, {"tiny", tiny, 16, 24}, {"reflected", modeltest.Model("reflected", chain(model.PadReflect, 20)), 7, 70}} {
+	}{{"norms", modeltest.Model("norms", normed()), 16, 74}, {"zeros", modeltest.Model("zeros", chain(model.PadZero, 16)), 13, 39}, {"tiny", tiny, 16, 24}, {"reflected", modeltest.Model("reflected", chain(model.PadReflect, 20)), 7, 70}} {
 		if i >= most {
 			break
 		}

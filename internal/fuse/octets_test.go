@@ -35,7 +35,11 @@ func TestStoreOctets(t *testing.T) {
 		{name: "no convolution to octets", in: 3, build: func(b *model.Builder) int { return chain(b, 0, 16, 20, 3) }, can: func(_ *fuse.Step, out bool) bool { return !out }},
 		{name: "one that stays", in: 3, build: func(b *model.Builder) int { return chain(b, 0, 16, 16, 16, 3) },
 			can: func(s *fuse.Step, _ bool) bool { return s.Name != "c1" }},
-		{name: "norms", in: 3, build: func(b *model.Builder) int { return b.InstanceNorm("norm", "norm", chain(b, 0, 16, 16), 1e-5) }},
+		{name: "norms", in: 3, build: func(b *model.Builder) int {
+			x := b.LeakyReLU("act", b.InstanceNorm("norm", "norm", chain(b, 0, 16), 1e-5), 0.2)
+			return b.Conv("last", "last", b.MaxPool("pool", b.Conv("second", "second", b.InstanceNorm("alone", "alone", x, 1e-5), 16, 3)), 3, 3)
+		}, want: []string{"act", "act.raw", "alone", "input.octets", "pool", "second"}},
+		{name: "a norm at the end", in: 3, build: func(b *model.Builder) int { return b.InstanceNorm("norm", "norm", chain(b, 0, 16, 16), 1e-5) }, want: []string{"c0", "input.octets"}},
 		{name: "joined within octets", in: 3, build: func(b *model.Builder) int {
 			return b.Conv("last", "last", b.Concat("cat", b.Conv("a", "a", 0, 12, 3), b.Conv("b", "b", 0, 12, 3)), 3, 3)
 		}, want: []string{"input.octets"}},

@@ -84,7 +84,9 @@ func (l *lab) octetStep(o *ops.Octets, s fuse.Step) {
 			return rings
 		})
 	}
-	got := run(s.Kind != fuse.Convert, s.Kind != fuse.Shuffle, func(src, res, dst planar.Ring, y0, y1 int) error { return o.Make(&s, src, planar.Ring{}, res, dst, y0, y1) })
+	got := run(s.Kind != fuse.Convert, s.Kind != fuse.Shuffle, func(src, res, dst planar.Ring, y0, y1 int) error {
+		return o.Make(&s, src, planar.Ring{}, res, dst, y0, y1)
+	})
 	want := run(false, false, func(src, res, dst planar.Ring, y0, y1 int) error {
 		switch s.Kind {
 		case fuse.MaxPool:
