@@ -62,7 +62,7 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 		return newStream(m, *a.form)
 	}
 	if a.variant == nil && !stays(s) && streams(s) {
-		return newStream(m, chooseStream(s))
+		return newStream(m, chooseStream(s, m.cores))
 	}
 	if a.variant != nil {
 		m.variant = *a.variant
@@ -77,7 +77,7 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if v.group() > c.MaxWorkGroup {
 		return nil, fmt.Errorf("conv: octets needs work-groups of %d, the device allows %d", v.group(), c.MaxWorkGroup)
 	}
-	if v.os == 2 && len(m.order)%2 == 0 && s.K > 1 {
+	if v.os == 2 && len(m.order)%2 == 0 && s.K > 1 && chooseStream(s, m.cores).nt > 0 {
 		return even{m}, nil
 	}
 	return m, nil
@@ -134,7 +134,7 @@ type even struct{ *impl }
 
 // Scaled implements [conv.Scaling].
 func (m even) Scaled(pre fuse.Act) conv.Impl {
-	s, err := newStream(m.impl, chooseStream(m.shape))
+	s, err := newStream(m.impl, chooseStream(m.shape, m.cores))
 	if err != nil {
 		return nil
 	}
@@ -143,9 +143,9 @@ func (m even) Scaled(pre fuse.Act) conv.Impl {
 
 // Summed implements [conv.Summing].
 func (m even) Summed() (conv.Impl, conv.StatsTile) {
-	s, err := newStream(m.impl, chooseStream(m.shape))
+	s, err := newStream(m.impl, chooseStream(m.shape, m.cores))
 	if err != nil {
-		panic(err) // there is a form for every shape
+		panic(err) // New has found a form
 	}
 	return s.Summed()
 }

@@ -2,6 +2,7 @@ package octets
 
 import (
 	"fmt"
+	"math"
 
 	"enhance/clrt"
 	"enhance/conv"
@@ -43,18 +44,36 @@ func (f streamForm) localBytes(k, stages int, scaled bool) int {
 // sums is how many sums a lane can have beside what it else needs.
 const sums = 128
 
-// chooseStream gives the form for a shape: as many outputs as a product makes, and the rows that a lane's registers hold sums of.
-func chooseStream(s conv.Shape) streamForm {
-	tiles := ceilDiv(s.OutC, 8)
-	f := streamForm{nt: ceilDiv(tiles, ceilDiv(tiles, maxOctets)), teams: 3, frags: 3}
-	f.r = max(min(sums/4/f.nt, 8), 1)
+// chooseStream gives the form for a shape by what the work-group with most tiles has to do on cores compute units. Each row of a
+// team costs a little more than its products: the fewer rows, the more often pixels and weights are read.
+func chooseStream(s conv.Shape, cores int) streamForm {
+	const extra = 0.25 // rows' worth
+	tiles, across := ceilDiv(s.OutC, 8), ceilDiv(s.W, tileW)
+	var best streamForm
+	least := math.Inf(1)
+	for _, most := range []int{maxOctets, maxOctets / 2} {
+		groups := ceilDiv(tiles, most)
+		nt := ceilDiv(tiles, groups)
+		for r := min(max(sums/4/nt, 1), 8); r >= 1; r-- {
+			f := streamForm{nt: nt, r: r, teams: 3, frags: 3}
+			turns := ceilDiv(ceilDiv(s.H, r*f.teams)*across, max(cores/groups, 1))
+			if cost := float64(turns*nt) * (float64(r) + extra); cost < least*0.99 && f.fill(s) {
+				best, least = f, cost
+			}
+		}
+	}
+	return best
+}
+
+// fill gives patches and pieces the local memory that there is, and reports whether that is enough.
+func (f *streamForm) fill(s conv.Shape) bool {
 	for _, try := range [][2]int{{4, 6}, {3, 6}, {3, 4}, {2, 4}, {2, 3}} {
 		f.slots, f.pieces = try[0], try[1]
 		if f.localBytes(s.K, f.stages(s), true) <= localMem {
-			break
+			return true
 		}
 	}
-	return f
+	return false
 }
 
 func (f streamForm) stages(s conv.Shape) int { return ceilDiv(len(octetOrder(s.SrcC)), 2) }
@@ -69,6 +88,9 @@ type stream struct {
 }
 
 func newStream(m *impl, f streamForm) (*stream, error) {
+	if f.nt == 0 {
+		return nil, fmt.Errorf("conv: octets has no form for %v in %d bytes of local memory", m.shape, localMem)
+	}
 	s := *m
 	s.variant = f.resident()
 	if n := f.localBytes(s.shape.K, s.stages(), true); n > localMem {

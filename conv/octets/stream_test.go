@@ -38,9 +38,9 @@ func TestStreamEmulated(t *testing.T) {
 
 // streamed are forms of all kinds that networks take.
 var streamed = []streamForm{
-	{nt: 4, r: 8, teams: 3, slots: 2, pieces: 4, frags: 3},
+	{nt: 4, r: 6, teams: 3, slots: 3, pieces: 4, frags: 3},
+	{nt: 8, r: 3, teams: 3, slots: 2, pieces: 6, frags: 3},
 	{nt: 8, r: 4, teams: 3, slots: 2, pieces: 4, frags: 3},
-	{nt: 16, r: 2, teams: 2, slots: 2, pieces: 3, frags: 2},
 }
 
 func TestStreamed(t *testing.T) {

@@ -22,6 +22,7 @@ var streamShapes = [][5]int{{128, 1440, 1984, 9, 32}, {32, 1440, 1984, 9, 32}, {
 // "nt,r,teams,slots,pieces,frags", separated by blanks.
 func BenchmarkStream(b *testing.B) {
 	dev := convtest.Units(b, wgmma.Probe)
+	caps := *capsOf(dev)
 	texts := strings.Fields(os.Getenv("ENHANCE_OCTETS_STREAM"))
 	if len(texts) == 0 {
 		for _, d := range streamShapes {
@@ -35,13 +36,13 @@ func BenchmarkStream(b *testing.B) {
 			b.Fatalf("ENHANCE_OCTETS_STREAM: %q: %v", text, err)
 		}
 		s := conv.Shape{K: k, SrcC: []int{c}, OutC: outs, H: h, W: w, Act: fuse.NoAct, Octets: true, OctetsOut: true}
-		f := chooseStream(s)
+		f := chooseStream(s, caps.Cores)
 		if given {
 			if _, err := fmt.Sscanf(strings.ReplaceAll(form, ",", " "), "%d %d %d %d %d %d", &f.nt, &f.r, &f.teams, &f.slots, &f.pieces, &f.frags); err != nil {
 				b.Fatalf("ENHANCE_OCTETS_STREAM: %q: %v", text, err)
 			}
 		}
-		made, err := algo{form: &f}.New(*capsOf(dev), s, planar.FP16)
+		made, err := algo{form: &f}.New(caps, s, planar.FP16)
 		if err != nil {
 			b.Logf("%s: %v", text, err)
 			continue

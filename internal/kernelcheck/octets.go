@@ -31,6 +31,11 @@ func octetOperations(algo conv.Algo) (all []testCase, err error) {
 		return last(b, b.Add("sum", b.Upsample("up", b.MaxPool("pool", x), false), x))
 	})
 	add("octets: pixel shuffle", 13, 37, func(b *model.Builder, x int) int { return b.PixelShuffle("shuffle", x) })
+	add("octets: convolutions and norms", 19, 67, func(b *model.Builder, x int) int {
+		const slope, eps = 0.2, 1e-5
+		y := b.LeakyReLU("act", b.InstanceNorm("norm", "norm", b.Conv("second", "second", b.Conv("wide", "wide", x, 32, 1), 32, 5), eps), slope)
+		return last(b, b.Add("sum", b.InstanceNorm("norm2", "norm2", b.Conv("third", "third", y, 32, 3), eps), y))
+	})
 	return all, err
 }
 
