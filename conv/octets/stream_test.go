@@ -48,7 +48,7 @@ func TestStreamed(t *testing.T) {
 	for _, f := range streamed {
 		t.Run(f.String(), func(t *testing.T) {
 			t.Parallel()
-			convtest.Run(t, convtest.Config{Algo: algo{form: &f}, Device: dev, Caps: capsOf(dev), Precision: planar.FP16, Accuracy: accuracy, Draw: streamShape, Cases: convtest.Cases(3)})
+			convtest.Run(t, convtest.Config{Algo: algo{form: &f}, Device: dev, Caps: capsOf(dev), Precision: planar.FP16, Accuracy: accuracy, Draw: streamShape, Cases: convtest.Cases(4), Families: 2})
 		})
 	}
 }
@@ -57,7 +57,7 @@ func TestStreamed(t *testing.T) {
 func streamShape(rng *rand.Rand) conv.Shape {
 	s := convtest.OctetShape(rng)
 	s.K = 3 + 2*rng.IntN(4)
-	if rng.IntN(2) == 0 {
+	if rng.IntN(4) > 0 {
 		s.SrcC, s.Act = []int{16 * (1 + rng.IntN(8))}, fuse.NoAct
 	}
 	return s
