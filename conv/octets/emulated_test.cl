@@ -43,12 +43,15 @@
 #define OCT_LD4(v, at) { const uint4 l_ = oct_memory[(at) / 16]; (v)[0] = l_.x; (v)[1] = l_.y; (v)[2] = l_.z; (v)[3] = l_.w; }
 #define OCT_ST4(at, v) oct_memory[(at) / 16] = (uint4)((v)[0], (v)[1], (v)[2], (v)[3]);
 #define OCT_FENCE_STORES
-#define OCT_ADD_OTHER(v, bit) { \
+#define OCT_SLEEP(ns)
+// Lanes meet at barriers of the work-group, so all of it comes there.
+#define OCT_WARP_IF(c) ((c) || true)
+#define OCT_OTHER(d, v, bit) { \
     __local float *all_ = (__local float *)(oct_memory + LOCAL_BYTES / 16 + 1); \
     barrier(CLK_LOCAL_MEM_FENCE); \
     all_[lid] = (v); \
     barrier(CLK_LOCAL_MEM_FENCE); \
-    (v) += all_[lid ^ (bit)]; \
+    (d) = all_[lid ^ (bit)]; \
     }
 #define OCT_WAIT_PRODUCTS
 #define OCT_BAR_WAIT_ALONE(at, parity) {}

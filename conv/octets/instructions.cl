@@ -20,12 +20,11 @@
 // Loads two octets of the warp's 16 pixels, of the 64 from at on, as the left factor of a product has them in registers.
 #define OCT_PIXELS(a, at) \
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"((a)[0]), "=r"((a)[1]), "=r"((a)[2]), "=r"((a)[3]) : "r"((at) + lane_at) : "memory");
-// Adds what the lane has whose number differs in a bit.
-#define OCT_ADD_OTHER(v, bit) { \
-    float other_; \
-    asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=f"(other_) : "f"(v), "n"(bit)); \
-    (v) += other_; \
-    }
+#define OCT_SLEEP(ns) asm volatile("nanosleep.u32 %0;" :: "r"(ns));
+// A condition that is the same in all lanes of a warp, which exchange numbers where it holds.
+#define OCT_WARP_IF(c) (c)
+// What the lane has as v whose number differs in a bit.
+#define OCT_OTHER(d, v, bit) asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=f"(d) : "f"(v), "r"(bit));
 #define OCT_PACK2(d, lo, hi) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(hi), "f"(lo));
 #define OCT_UNPACK2(lo, hi, v) asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}" : "=f"(lo), "=f"(hi) : "r"(v));
 // Of eight rows of eight halves, a lane having two neighbours of a row: d is what a is of the transposed matrix.

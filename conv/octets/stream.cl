@@ -8,7 +8,7 @@
 // that they are a source of. The sum of an output runs over stages, columns of the kernel and rows of the kernel in
 // that order, as in octets.cl where stages are of two octets.
 //
-// Expects what octets.cl does, but OS, which is 2, and: PIECES; FRAGS, the rows of pixels in registers at a time; SUMS (leaves
+// Expects what octets.cl does, but OS, which is 2, and: PIECES; FRAGS, the rows of pixels in registers at a time; SKEW, the ns by which a team begins behind the one before; SUMS (leaves
 // statistics: see conv.Summing and moments.cl); SCALED (takes in the norm of its source: see conv.Scaling) and PRE, the
 // activation that follows. Weights: see pack.go.
 
@@ -197,6 +197,9 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
         for (int i = 0; i < PIECES; i++) FILL_PIECE
     }
 
+#if SKEW
+    OCT_SLEEP(team * SKEW)
+#endif
     int slot = 0, phase = 0, pslot = 0, pphase = 0; // of the patch and the piece in use
     int before = -1, before_phase = 0, pbefore = -1, pbefore_phase = 0; // and of those before them
     for (int tile = worker; tile < tiles; tile += workers) {

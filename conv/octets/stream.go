@@ -19,11 +19,12 @@ type streamForm struct {
 	slots  int // patches of a stage in local memory, at least 2
 	pieces int // pieces of weights in local memory, at least 3
 	frags  int // rows of pixels in registers; 0: products take them from local memory
+	skew   int // ns by which a team begins behind the one before
 }
 
 // String is the part of a name that says the form.
 func (f streamForm) String() string {
-	return fmt.Sprintf("n%d_r%d_t%d_s%d_p%d_f%d", f.nt, f.r, f.teams, f.slots, f.pieces, f.frags)
+	return fmt.Sprintf("n%d_r%d_t%d_s%d_p%d_f%d_w%d", f.nt, f.r, f.teams, f.slots, f.pieces, f.frags, f.skew)
 }
 
 // resident is the variant whose weights are packed alike.
@@ -70,6 +71,9 @@ func (f *streamForm) fill(s conv.Shape) bool {
 	for _, try := range [][2]int{{4, 6}, {3, 6}, {3, 4}, {2, 4}, {2, 3}} {
 		f.slots, f.pieces = try[0], try[1]
 		if f.localBytes(s.K, f.stages(s), true) <= localMem {
+			for more := *f; more.pieces < 16 && more.localBytes(s.K, more.stages(s), true) <= localMem; more.pieces++ {
+				*f = more
+			}
 			return true
 		}
 	}
@@ -136,7 +140,7 @@ func (m *stream) name() string {
 func (m *stream) Kernels() []conv.Kernel {
 	f, s := m.form, m.shape
 	text := kerneltext.Define(streamedCL, "NAME", m.name(), "KS", s.K, "NT", f.nt, "R", f.r, "TEAMS", f.teams, "SLOTS", f.slots, "PIECES", f.pieces,
-		"FRAGS", f.frags, "STAGES", m.stages(), "SOURCES", len(s.SrcC), "ACT", int(s.Act), "RAGGED", b2i(s.OutC%8 != 0), "PLANAR", b2i(!s.OctetsOut),
+		"FRAGS", f.frags, "SKEW", f.skew, "STAGES", m.stages(), "SOURCES", len(s.SrcC), "ACT", int(s.Act), "RAGGED", b2i(s.OutC%8 != 0), "PLANAR", b2i(!s.OctetsOut),
 		"SUMS", b2i(m.sums), "SCALED", b2i(m.scaled), "PRE", int(m.pre))
 	return []conv.Kernel{{Name: m.name(), Source: planar.OctetsSource() + instructionsCL + text}}
 }
