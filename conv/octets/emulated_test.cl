@@ -47,15 +47,15 @@
 // Lanes meet at barriers of the work-group, so all of it comes there.
 #define OCT_WARP_IF(c) ((c) || true)
 #define OCT_OTHER(d, v, bit) { \
-    __local float *all_ = (__local float *)(oct_memory + LOCAL_BYTES / 16 + 1); \
     barrier(CLK_LOCAL_MEM_FENCE); \
-    all_[lid] = (v); \
+    oct_lanes[lid] = as_uint((float)(v)); \
     barrier(CLK_LOCAL_MEM_FENCE); \
-    (d) = all_[lid ^ (bit)]; \
+    (d) = as_float(oct_lanes[lid ^ (bit)]); \
     }
 #define OCT_WAIT_PRODUCTS
 #define OCT_BAR_WAIT_ALONE(at, parity) {}
-#define OCT_WAIT_ALL(d)
+// PoCL 3.1 makes wrong code of what follows the products if there is no barrier between.
+#define OCT_WAIT_ALL(d) barrier(CLK_LOCAL_MEM_FENCE);
 #define OCT_BEGIN
 #define OCT_COMMIT
 #define OCT_WAIT_BUT_LAST

@@ -77,7 +77,7 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if v.group() > c.MaxWorkGroup {
 		return nil, fmt.Errorf("conv: octets needs work-groups of %d, the device allows %d", v.group(), c.MaxWorkGroup)
 	}
-	if v.os == 2 && len(m.order)%2 == 0 && s.K > 1 && chooseStream(s, m.cores).nt > 0 {
+	if a.variant == nil && v.os == 2 && len(m.order)%2 == 0 && s.K > 1 && chooseStream(s, m.cores).nt > 0 {
 		return even{m}, nil
 	}
 	return m, nil
