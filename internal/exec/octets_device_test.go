@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -87,6 +88,7 @@ func TestOctetsPrograms(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range octetsNets(t) {
 		h, w := p.sides(false)
+		p.opt.Octets = os.Getenv("ENHANCE_OCTETS") != "0"
 		job, err := exec.Prepare(p.m, h, w, p.info, p.opt)
 		if err != nil {
 			t.Fatal(err)
@@ -133,7 +135,8 @@ func TestOctetsUnits(t *testing.T) {
 }
 
 // BenchmarkOctets times kernels of 12 MP by the device's clock: those of each step with whole planes, and all under the plan that is
-// the default, or PyNET's for 64 MiB. Their results have the same sums.
+// the default, or PyNET's for 64 MiB. Their results have the same sums. With ENHANCE_OCTETS=0 these are planes. The first run keeps
+// its result in the file ENHANCE_OCTETS_RESULT, others compare theirs with it.
 func BenchmarkOctets(b *testing.B) {
 	dev := convtest.Units(b, wgmma.Probe)
 	for _, p := range octetsNets(b) {
@@ -175,6 +178,9 @@ func BenchmarkOctets(b *testing.B) {
 			}
 			r := opt.Profiler.Report(nil)
 			fmt.Printf("%s whole=%v octets=%v: kernels %.3f ms a run, %d launches, gaps %.2f ms, run %v at least, peak %d MiB, sum %x\n", p.name, whole, opt.Octets, r.Kernels*1e3/runs, r.Launches/runs, r.Gaps*1e3/runs, least.Round(10*time.Microsecond), e.Peak()>>20, sumOf(out.v))
+			if path := os.Getenv("ENHANCE_OCTETS_RESULT"); path != "" && whole {
+				fmt.Println(compared(path, out))
+			}
 			if whole {
 				slices.SortFunc(r.Steps, func(a, b facts.StepProfile) int { return cmp.Compare(b.Seconds, a.Seconds) })
 				for _, s := range r.Steps {
@@ -192,4 +198,32 @@ func sumOf(v []float32) uint32 {
 	h := crc32.NewIEEE()
 	binary.Write(h, binary.LittleEndian, v)
 	return h.Sum32()
+}
+
+// compared keeps a result in a file, or says how far it is from the one there: as a whole and in the block that is furthest.
+func compared(path string, got *tensor) string {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		raw, err = binary.Append(nil, binary.LittleEndian, got.v)
+		if err == nil {
+			err = os.WriteFile(path, raw, 0o644)
+		}
+		return fmt.Sprintf("result kept: %v", err)
+	}
+	want := make([]float32, len(got.v))
+	if _, err := binary.Decode(raw, binary.LittleEndian, want); err != nil {
+		return err.Error()
+	}
+	const side = 32
+	across := (got.w + side - 1) / side
+	squares, all := make([]float64, got.c*((got.h+side-1)/side)*across), 0.0
+	for i, v := range got.v {
+		d := float64(v) - float64(want[i])
+		all += d * d
+		y := i / got.w
+		squares[(y/got.h*((got.h+side-1)/side)+y%got.h/side)*across+i%got.w/side] += d * d
+	}
+	worst := slices.Index(squares, slices.Max(squares))
+	decibels := func(square float64, n int) float64 { return -10 * math.Log10(square/float64(n)) }
+	return fmt.Sprintf("result compared: %.2f dB, of %d blocks number %d is furthest: %.2f dB", decibels(all, len(want)), len(squares), worst, decibels(squares[worst], side*side))
 }
