@@ -62,3 +62,30 @@ func streamShape(rng *rand.Rand) conv.Shape {
 	}
 	return s
 }
+
+// TestStreamFits checks that every shape has a form whose sums, patches and weights fit, and that large planes leave few compute units idle.
+func TestStreamFits(t *testing.T) {
+	for _, k := range []int{3, 5, 7, 9} {
+		for _, in := range []int{16, 40, 128, 512, 4096} {
+			for _, outs := range []int{17, 32, 64, 96, 128, 200, 512} {
+				for _, side := range []int{1, 90, 1440, 1 << 16} {
+					s := conv.Shape{K: k, SrcC: []int{in}, OutC: outs, H: side, W: side + 7, Octets: true, OctetsOut: true}
+					f := chooseStream(s, 132)
+					if f.nt < 1 || f.nt > maxOctets || f.nt*f.r*4 > sums || f.localBytes(k, f.stages(s), true) > localMem {
+						t.Errorf("%v: %v takes %d bytes of local memory", s, f, f.localBytes(k, f.stages(s), true))
+					}
+				}
+			}
+		}
+	}
+	for _, d := range streamShapes {
+		s := conv.Shape{K: d[3], SrcC: []int{d[0]}, OutC: d[4], H: d[1], W: d[2]}
+		f := chooseStream(s, 132)
+		groups := ceilDiv(ceilDiv(d[4], 8), f.nt)
+		tiles := ceilDiv(d[1], f.r*f.teams) * ceilDiv(d[2], tileW)
+		turns := ceilDiv(tiles, 132/groups)
+		if made := float64(d[1]*d[2]*d[4]) / float64(turns*132*f.r*f.teams*tileW*f.nt*8); made < 0.85 {
+			t.Errorf("%v: %v has %.0f %% to do of what it could", s, f, 100*made)
+		}
+	}
+}
