@@ -159,6 +159,13 @@ func (m *stream) Scratch(rows int) int64 {
 	return 0
 }
 
+// Shared counts tiles that all work-groups compute while one has its last.
+func (m *stream) Shared(rows int) float64 {
+	across, tileH := ceilDiv(max(m.shape.W, 1), tileW), m.form.r*m.form.teams
+	workers := max(m.cores/m.groups(), 1)
+	return float64(ceilDiv(across*ceilDiv(rows, tileH), workers)*workers*tileH) / float64(across)
+}
+
 func (m *stream) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
 	args, global, local := m.launch(packed, a)
 	return args.Launch(q, k[0], global, local)
