@@ -64,8 +64,8 @@ func (j *Job) programs() (all []program) {
 		})
 	}
 	if j.makesOctets() {
-		add(ops.OctetsSource(j.caps), func(e *Engine, p *clrt.Program) (err error) {
-			e.octets, err = ops.NewOctets(p, e.queues.compute, e.caps)
+		add(ops.OctetsSource(j.caps, norms), func(e *Engine, p *clrt.Program) (err error) {
+			e.octets, err = ops.NewOctets(p, e.queues.compute, e.caps, norms)
 			return err
 		})
 	}

@@ -15,8 +15,11 @@ import (
 var octetsCL string
 
 // OctetsSource is the text of the kernels of steps that read or write octets, without the prelude: a program
-// of its own, which jobs without octets do not compile.
-func OctetsSource(c conv.Caps) string {
+// of its own, which jobs without octets do not compile. That of statistics is left out without norms.
+func OctetsSource(c conv.Caps, norms bool) string {
+	if !norms {
+		return linesCL + enlargeCL + planar.OctetsSource() + octetsCL
+	}
 	rowStats := kerneltext.Define(rowStatsCL, "NAME", "octets_row_stats", "LS", reduceItems(c), "STORED", "octet_t",
 		"LINE", "__global const octet_t *line = OCTETS_OF(src, rs, c / 8, y);", "EIGHT(x)", "octets_eight(line + (x), c % 8)")
 	return linesCL + enlargeCL + planar.OctetsSource() + octetsCL + rowStats
@@ -26,8 +29,12 @@ func OctetsSource(c conv.Caps) string {
 type Octets struct{ kernels }
 
 // NewOctets takes the kernels from a program built with OctetsSource.
-func NewOctets(p *clrt.Program, q *clrt.Queue, c conv.Caps) (*Octets, error) {
-	k, err := takeKernels(p, q, c, "octets_max_pool", "octets_upsample", "octets_pointwise", "octets_shuffle", "octets_convert", "octets_row_stats")
+func NewOctets(p *clrt.Program, q *clrt.Queue, c conv.Caps, norms bool) (*Octets, error) {
+	names := []string{"octets_max_pool", "octets_upsample", "octets_pointwise", "octets_shuffle", "octets_convert"}
+	if norms {
+		names = append(names, "octets_row_stats")
+	}
+	k, err := takeKernels(p, q, c, names...)
 	if err != nil {
 		return nil, err
 	}

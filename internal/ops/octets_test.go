@@ -27,9 +27,9 @@ func TestOctets(t *testing.T) {
 			plain, err := ops.New(prog, b.Queue, caps, false)
 			b.Must(err)
 			defer plain.Close()
-			octets, err := b.Ctx.Build(planar.Source(planar.FP16, pad)+ops.OctetsSource(caps), conv.BuildOptions)
+			octets, err := b.Ctx.Build(planar.Source(planar.FP16, pad)+ops.OctetsSource(caps, true), conv.BuildOptions)
 			b.Must(err)
-			o, err := ops.NewOctets(octets, b.Queue, caps)
+			o, err := ops.NewOctets(octets, b.Queue, caps, true)
 			b.Must(err)
 			defer o.Close()
 			l := &lab{Bench: b, Ops: plain}

@@ -30,7 +30,7 @@ func TestCompilesWithoutWarnings(t *testing.T) {
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 		texts := []string{ops.Source(caps, true), ops.SamplesSource(false), ops.PictureSource(false), ops.PictureSource(true), ops.ApplySource()}
 		if p == planar.FP16 {
-			texts = append(texts, ops.SamplesSource(true), ops.OctetsSource(caps))
+			texts = append(texts, ops.SamplesSource(true), ops.OctetsSource(caps, true))
 		}
 		for _, text := range texts {
 			fresh := fmt.Sprintf("__constant long fresh = %d;\n", time.Now().UnixNano()) // in nobody's cache
