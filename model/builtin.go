@@ -24,7 +24,7 @@ type Builtin struct {
 // builtins lists the embedded models. To ship another, put its file into weights
 // and a line here.
 var builtins = []Builtin{
-	{"any", "noise-aware, for X-Trans and quad-Bayer sensors, 1.46 M parameters", "weights/any.safetensors"},
+	{"any", "noise-aware, for X-Trans and quad-Bayer sensors, 1.98 M parameters", "weights/any.safetensors"},
 	{"best", "noise-aware, 1.25 M parameters", "weights/best.safetensors"},
 	{"fast", "noise-aware, 0.2 M parameters", "weights/fast.safetensors"},
 	{"max", "noise-aware, 4.0 M parameters", "weights/max.safetensors"},
