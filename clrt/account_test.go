@@ -1,6 +1,7 @@
 package clrt_test
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -302,4 +303,37 @@ func TestConcurrentClose(t *testing.T) {
 	if n := ctx.Live(); n != 0 {
 		t.Errorf("%d bytes live", n)
 	}
+}
+
+// TestTouchLarge: buffers whose words have numbers of more than 31 and more than 32 bits are allocated, hold what is written
+// to their ends, and leave the context fit for more.
+func TestTouchLarge(t *testing.T) {
+	c := openContext(t)
+	info := c.Device().Info()
+	if info.Type == clrt.CPU || info.Unified || info.GlobalMem < 40<<30 || info.MaxAlloc < 18<<30 {
+		t.Skipf("SKIPPED, nothing was tested: %s does not allocate 18 GiB of its own", info.Name)
+	}
+	q, err := c.NewQueue()
+	must(t, err)
+	defer q.Close()
+	for _, size := range []int64{9 << 30, 18 << 30} {
+		b, err := c.NewBuffer(size, "large")
+		must(t, err)
+		must(t, b.Touch(q))
+		want, got := []byte{1, 2, 3, 4, 5, 6, 7, 8}, make([]byte, 8)
+		must(t, q.Write(b, size-8, want))
+		must(t, q.Read(b, size-8, got))
+		if !bytes.Equal(got, want) {
+			t.Errorf("%d bytes: the last are %v, written were %v", size, got, want)
+		}
+		must(t, q.Read(b, 0, got[:4]))
+		if !bytes.Equal(got[:4], make([]byte, 4)) {
+			t.Errorf("%d bytes: the first are %v", size, got[:4])
+		}
+		must(t, b.Close())
+	}
+	small, err := c.NewBuffer(1<<20, "small")
+	must(t, err)
+	must(t, small.Touch(q))
+	must(t, small.Close())
 }

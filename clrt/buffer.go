@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -242,14 +243,20 @@ func (b *Buffer) Touch(q *Queue) error {
 	if err := b.check("touch", 0, 1); err != nil {
 		return err
 	}
-	// Words, not bytes: NVIDIA's driver fails on fills of single bytes more than
-	// 2 GiB into a buffer (580.159, seen on an H200).
+	// Words, not bytes, and a write where a word's number exceeds 31 bits: NVIDIA's driver fails on fills of
+	// single bytes more than 2 GiB into a buffer (580.159, seen on an H200), and of words more than 8 GiB, after which
+	// all calls of the process fail.
 	n := int64(1)
 	if b.size%4 == 0 {
 		n = 4
 	}
+	zeros := make([]byte, n)
 	for _, off := range []int64{0, b.size - n} {
-		if err := q.Fill(b, off, n, make([]byte, n)); err != nil {
+		touch := func() error { return q.Fill(b, off, n, zeros) }
+		if off/n > math.MaxInt32 {
+			touch = func() error { return q.Write(b, off, zeros) }
+		}
+		if err := touch(); err != nil {
 			return fmt.Errorf("allocating %d bytes for %q: %w", b.size, b.purpose, err)
 		}
 	}
