@@ -43,7 +43,6 @@
 #define OCT_LD4(v, at) { const uint4 l_ = oct_memory[(at) / 16]; (v)[0] = l_.x; (v)[1] = l_.y; (v)[2] = l_.z; (v)[3] = l_.w; }
 #define OCT_ST4(at, v) oct_memory[(at) / 16] = (uint4)((v)[0], (v)[1], (v)[2], (v)[3]);
 #define OCT_FENCE_STORES
-#define OCT_SLEEP(ns)
 // Lanes meet at barriers of the work-group, so all of it comes there.
 #define OCT_WARP_IF(c) ((c) || true)
 #define OCT_OTHER(d, v, bit) { \

@@ -20,7 +20,6 @@
 // Loads two octets of the warp's 16 pixels, of the 64 from at on, as the left factor of a product has them in registers.
 #define OCT_PIXELS(a, at) \
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"((a)[0]), "=r"((a)[1]), "=r"((a)[2]), "=r"((a)[3]) : "r"((at) + lane_at) : "memory");
-#define OCT_SLEEP(ns) asm volatile("nanosleep.u32 %0;" :: "r"(ns));
 // A condition that is the same in all lanes of a warp, which exchange numbers where it holds.
 #define OCT_WARP_IF(c) (c)
 // What the lane has as v whose number differs in a bit.

@@ -8,7 +8,7 @@
 // that they are a source of. The sum of an output runs over stages, columns of the kernel and rows of the kernel in
 // that order, as in octets.cl where stages are of two octets.
 //
-// Expects what octets.cl does, but OS, which is 2, and: PIECES; FRAGS, the rows of pixels in registers at a time; SKEW, the ns by which a team begins behind the one before; SUMS (leaves
+// Expects what octets.cl does, but OS, which is 2, and: PIECES; FRAGS, the rows of pixels in registers at a time; SUMS (leaves
 // statistics: see conv.Summing and moments.cl); SCALED (takes in the norm of its source: see conv.Scaling) and PRE, the
 // activation that follows. Weights: see pack.go.
 
@@ -115,7 +115,6 @@
 #define TAPS_OF_ROW(p) \
     _Pragma("unroll") for (int r = 0; r < R; r++) \
         if ((p) >= r && (p) - r < KS) PRODUCT(p, r)
-#if FRAGS > 0
 #define PRODUCT(p, r) OCT_WGMMA_RS(acc[r], a[(p) % FRAGS], b + ((p) - r) * (TAP_BYTES / 16))
 #define MULTIPLY { \
     uint a[FRAGS][4]; \
@@ -127,15 +126,6 @@
         if (p < ROWS - 1) { OCT_WAIT_BUT_LAST } else { OCT_WAIT_PRODUCTS } \
         if (p + FRAGS - 1 < ROWS) OCT_PIXELS(a[(p + FRAGS - 1) % FRAGS], pixels + (p + FRAGS - 1) * LINE_BYTES) \
     } }
-#else
-#define PRODUCT(p, r) OCT_WGMMA(acc[r], FACTOR(pixels + (p) * LINE_BYTES, OCTET_BYTES, 128), b + ((p) - r) * (TAP_BYTES / 16))
-#define MULTIPLY { \
-    OCT_BEGIN \
-    _Pragma("unroll") for (int p = 0; p < ROWS; p++) TAPS_OF_ROW(p) \
-    OCT_COMMIT \
-    OCT_WAIT_PRODUCTS \
-    }
-#endif
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t *restrict src1, ring_t r1,
@@ -197,9 +187,6 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
         for (int i = 0; i < PIECES; i++) FILL_PIECE
     }
 
-#if SKEW
-    OCT_SLEEP(team * SKEW)
-#endif
     int slot = 0, phase = 0, pslot = 0, pphase = 0; // of the patch and the piece in use
     int before = -1, before_phase = 0, pbefore = -1, pbefore_phase = 0; // and of those before them
     for (int tile = worker; tile < tiles; tile += workers) {

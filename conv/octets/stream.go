@@ -18,13 +18,12 @@ type streamForm struct {
 	teams  int // warpgroups, one below the other
 	slots  int // patches of a stage in local memory, at least 2
 	pieces int // pieces of weights in local memory, at least 3
-	frags  int // rows of pixels in registers; 0: products take them from local memory
-	skew   int // ns by which a team begins behind the one before
+	frags  int // rows of pixels in registers, at least 2
 }
 
 // String is the part of a name that says the form.
 func (f streamForm) String() string {
-	return fmt.Sprintf("n%d_r%d_t%d_s%d_p%d_f%d_w%d", f.nt, f.r, f.teams, f.slots, f.pieces, f.frags, f.skew)
+	return fmt.Sprintf("n%d_r%d_t%d_s%d_p%d_f%d", f.nt, f.r, f.teams, f.slots, f.pieces, f.frags)
 }
 
 // resident is the variant whose weights are packed alike.
@@ -140,7 +139,7 @@ func (m *stream) name() string {
 func (m *stream) Kernels() []conv.Kernel {
 	f, s := m.form, m.shape
 	text := kerneltext.Define(streamedCL, "NAME", m.name(), "KS", s.K, "NT", f.nt, "R", f.r, "TEAMS", f.teams, "SLOTS", f.slots, "PIECES", f.pieces,
-		"FRAGS", f.frags, "SKEW", f.skew, "STAGES", m.stages(), "SOURCES", len(s.SrcC), "ACT", int(s.Act), "RAGGED", b2i(s.OutC%8 != 0), "PLANAR", b2i(!s.OctetsOut),
+		"FRAGS", f.frags, "STAGES", m.stages(), "SOURCES", len(s.SrcC), "ACT", int(s.Act), "RAGGED", b2i(s.OutC%8 != 0), "PLANAR", b2i(!s.OctetsOut),
 		"SUMS", b2i(m.sums), "SCALED", b2i(m.scaled), "PRE", int(m.pre))
 	return []conv.Kernel{{Name: m.name(), Source: planar.OctetsSource() + instructionsCL + text}}
 }

@@ -22,7 +22,7 @@ func TestStreamEmulated(t *testing.T) {
 	}{
 		{streamForm{nt: 4, r: 2, teams: 2, slots: 2, pieces: 3, frags: 3}, conv.Shape{K: 5, SrcC: []int{24}, OutC: 32, H: 11, W: 75, OctetsOut: true}},
 		{streamForm{nt: 2, r: 3, teams: 1, slots: 2, pieces: 4, frags: 2}, conv.Shape{K: 9, SrcC: []int{16, 8}, OutC: 30, H: 14, W: 37, Act: fuse.LeakyReLU, OctetsOut: true}},
-		{streamForm{nt: 3, r: 1, teams: 3, slots: 3, pieces: 3, frags: 0}, conv.Shape{K: 3, SrcC: []int{40}, OutC: 48, H: 10, W: 70, OctetsOut: true}},
+		{streamForm{nt: 3, r: 1, teams: 3, slots: 3, pieces: 3, frags: 2}, conv.Shape{K: 3, SrcC: []int{40}, OutC: 48, H: 10, W: 70, OctetsOut: true}},
 		{streamForm{nt: 2, r: 4, teams: 1, slots: 2, pieces: 3, frags: 3}, conv.Shape{K: 7, SrcC: []int{13}, OutC: 16, H: 7, W: 21, Act: fuse.LeakyReLU, OctetsOut: true}},
 	} {
 		if i >= convtest.Cases(3) {

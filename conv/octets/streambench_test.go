@@ -19,7 +19,7 @@ var streamShapes = [][5]int{{128, 1440, 1984, 9, 32}, {32, 1440, 1984, 9, 32}, {
 
 // BenchmarkStream times convolutions that leave statistics and, where they are the second of a branch, take a norm in.
 // ENHANCE_OCTETS_STREAM has other cases: "channels,rows,columns,side,outputs" and, behind a colon, a form of
-// "nt,r,teams,slots,pieces,frags,skew", separated by blanks.
+// "nt,r,teams,slots,pieces,frags", separated by blanks.
 func BenchmarkStream(b *testing.B) {
 	dev := convtest.Units(b, wgmma.Probe)
 	caps := *capsOf(dev)
@@ -38,7 +38,7 @@ func BenchmarkStream(b *testing.B) {
 		s := conv.Shape{K: k, SrcC: []int{c}, OutC: outs, H: h, W: w, Act: fuse.NoAct, Octets: true, OctetsOut: true}
 		f := chooseStream(s, caps.Cores)
 		if given {
-			if _, err := fmt.Sscanf(strings.ReplaceAll(form, ",", " "), "%d %d %d %d %d %d %d", &f.nt, &f.r, &f.teams, &f.slots, &f.pieces, &f.frags, &f.skew); err != nil {
+			if _, err := fmt.Sscanf(strings.ReplaceAll(form, ",", " "), "%d %d %d %d %d %d", &f.nt, &f.r, &f.teams, &f.slots, &f.pieces, &f.frags); err != nil {
 				b.Fatalf("ENHANCE_OCTETS_STREAM: %q: %v", text, err)
 			}
 		}
