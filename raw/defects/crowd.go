@@ -83,8 +83,8 @@ func (f *finder) crowded(q *spot, e *extremes, s *sight, times float64, p *patch
 	return false
 }
 
-// large sets the bits of samples around whose excess may be more than half of the spot's: no others
-// count. It reports false if the screens do not know the spot's.
+// large sets the bits of samples around whose excess may count: those that may be more than half of
+// the spot's and among the two largest, or enough for detail. It reports false if the screens do not know the spot's.
 func (f *finder) large(e *extremes, q *spot, large *[peerRows]uint32) bool {
 	at, stride := e.at(q.y, q.x)
 	if at == nil {
@@ -99,6 +99,12 @@ func (f *finder) large(e *extremes, q *spot, large *[peerRows]uint32) bool {
 		return false
 	}
 	first, _ := e.at(q.y-peerRows/2, q.x-peerRows/2)
+	for _, share := range [...]float64{1 / peers, 0.65} { // two that are larger leave no others to mark
+		if limit := int16(float64(excess) * share); countPeers(first, stride, limit*sign) >= 2 {
+			least = max(least, limit-twoSlack)
+			break
+		}
+	}
 	largePeers(first, stride, sign, least, large)
 	return true
 }

@@ -32,6 +32,7 @@ const (
 
 	peersSlack = 6 // ≥ excessError·(1+1/peers)
 	halfSlack  = 5 // ≥ excessError·(1+1/2)
+	twoSlack   = 7 // ≥ excessError·(1+1/peers) and 2·excessError, and 1 for what is cut off
 )
 
 // peerRows is how many rows and columns are looked at for peers.

@@ -123,8 +123,8 @@ func (a *fitting) solve(prior *[features]float64, count int) (off, slack, rms fl
 		m[j][j] += ridge
 		m[j][self] += ridge * prior[j]
 	}
-	w, ok := solve(&m)
-	if !ok {
+	var w [features]float64
+	if !solveUnits(&m, &w) {
 		return 0, 0, 0, false
 	}
 	deviation := float64(a.gram[self][self]) - mean[self]*float64(a.gram[self][ones])

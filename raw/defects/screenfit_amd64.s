@@ -211,3 +211,80 @@ four:
 	JLT     row
 	VZEROUPPER
 	RET
+
+// func solveUnits(a *[features]fitRow, w *[features]float64) bool
+TEXT ·solveUnits(SB), NOSPLIT, $0-17
+	MOVQ   a+0(FP), SI
+	MOVQ   w+8(FP), R9
+	VXORPD X7, X7, X7
+	MOVQ   $0x3ff0000000000000, AX
+	VMOVQ  AX, X8                  // 1
+	XORQ   CX, CX                  // the pivot's number
+
+pivot:
+	VMOVSD   (SI)(CX*8), X3
+	VUCOMISD X7, X3
+	JLS      fails                 // not above 0, or no number
+	VDIVSD   X3, X8, X3
+	VMOVSD   X3, 88(SI)            // its inverse stands where no column is
+	VBROADCASTSD X3, Y3
+	VMOVUPD  (SI), Y0
+	VMOVUPD  32(SI), Y1
+	VMOVUPD  64(SI), Y2
+	MOVQ     CX, DX
+	MOVQ     SI, DI
+
+below:
+	INCQ         DX
+	ADDQ         $96, DI
+	CMPQ         DX, $10
+	JGE          done
+	VBROADCASTSD (SI)(DX*8), Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      (DI), Y5
+	VFNMADD231PD Y0, Y4, Y5
+	VMOVUPD      Y5, (DI)
+	VMOVUPD      32(DI), Y5
+	VFNMADD231PD Y1, Y4, Y5
+	VMOVUPD      Y5, 32(DI)
+	VMOVUPD      64(DI), Y5
+	VFNMADD231PD Y2, Y4, Y5
+	VMOVUPD      Y5, 64(DI)
+	JMP          below
+
+done:
+	ADDQ $96, SI
+	INCQ CX
+	CMPQ CX, $10
+	JLT  pivot
+
+	MOVQ a+0(FP), R8
+
+back:
+	SUBQ   $96, SI                 // the last row whose unknown is not known
+	DECQ   CX
+	VMOVSD 80(SI), X0
+	VMULSD 88(SI), X0, X0
+	VMOVSD X0, (R9)(CX*8)
+	MOVQ   R8, DI
+
+above:
+	CMPQ         DI, SI
+	JGE          known
+	VMOVSD       80(DI), X1
+	VFNMADD231SD (DI)(CX*8), X0, X1
+	VMOVSD       X1, 80(DI)
+	ADDQ         $96, DI
+	JMP          above
+
+known:
+	TESTQ CX, CX
+	JNE   back
+	MOVB  $1, ret+16(FP)
+	VZEROUPPER
+	RET
+
+fails:
+	MOVB $0, ret+16(FP)
+	VZEROUPPER
+	RET

@@ -64,6 +64,11 @@ func largePeers(excess *int16, stride uintptr, sign, least int16, large *[peerRo
 //go:noescape
 func fitUnits(a *fitting, sample *uint16, stride uintptr)
 
+// solveUnits is solve with other roundings. The last column of a is overwritten.
+//
+//go:noescape
+func solveUnits(a *[features]fitRow, w *[features]float64) bool
+
 // rooted is rows of roots, of the columns that are taken many at a time. Its memory serves others.
 type rooted struct {
 	f        *finder

@@ -189,6 +189,49 @@ func TestPeers(t *testing.T) {
 	}
 }
 
+// TestSolveUnits: solutions are those of solve, and what has none is told.
+func TestSolveUnits(t *testing.T) {
+	needScreens(t)
+	rng := rand.New(rand.NewPCG(10, 5))
+	for range 100 {
+		var a [features]fitRow
+		for i := range a { // a sum of squares
+			for range 20 {
+				var row fitRow
+				for j := range features + 1 {
+					row[j] = rng.NormFloat64()
+				}
+				for j := range features {
+					for k := j; k <= features; k++ {
+						a[j][k] += row[j] * row[k]
+					}
+				}
+			}
+			a[i][features+1] = math.Inf(1)
+		}
+		b := a
+		want, ok := solve(&b)
+		var got [features]float64
+		b = a
+		if !solveUnits(&b, &got) || !ok {
+			t.Fatal("there is a solution")
+		}
+		for j := range got {
+			if math.Abs(got[j]-want[j]) > 1e-9 {
+				t.Fatalf("unknown %d is %g, want %g", j, got[j], want[j])
+			}
+		}
+		for _, v := range []float64{0, -1, math.NaN()} {
+			b = a
+			k := rng.IntN(features)
+			b[k][k] = v
+			if solveUnits(&b, &got) {
+				t.Fatalf("%g on the diagonal is not told", v)
+			}
+		}
+	}
+}
+
 // TestScreens: what screens turn down the tests of find.go turn down too, at all levels, gains and
 // depths, among edges, stars, defects and samples that are not light.
 func TestScreens(t *testing.T) {
