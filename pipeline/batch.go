@@ -154,6 +154,16 @@ func (b *Batch) Close() error {
 	return errors.Join(errs...)
 }
 
+// Rest gives back what the last plans hold on the devices and in locked memory of the host. Networks and contexts stay
+// ready for the next Run. No run may be under way.
+func (b *Batch) Rest() error {
+	var errs []error
+	for _, s := range b.sessions {
+		errs = append(errs, s.runner.closeEngine())
+	}
+	return errors.Join(errs...)
+}
+
 // Leave is Close for a process that is about to end. What the driver of a GPU holds for it is left to
 // the system, which takes it back in less time: on an H200 a context takes 60 ms to close. Drivers of
 // CPUs remove files of theirs. No run may be under way.

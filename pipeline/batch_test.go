@@ -94,6 +94,40 @@ func TestBatchSameBytes(t *testing.T) {
 	}
 }
 
+// TestBatchRest: a batch at rest holds nothing on its device, and its pictures afterwards are the same.
+func TestBatchRest(t *testing.T) {
+	needOpenCL(t)
+	c := crops(t)[2]
+	b, err := pipeline.NewBatch(pipeline.Settings{Device: "0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	var outs [2]bytes.Buffer
+	for i := range outs {
+		b.Run(context.Background(), 1, func(int) (pipeline.Job, bool) { return c.job(0, 0, &outs[i]), true },
+			func(_ int, rep *pipeline.Report, err error) {
+				if err != nil {
+					t.Errorf("photo %d: %v", i, err)
+				} else if !rep.Memory.AsPlanned {
+					t.Errorf("photo %d: peak %d, planned %d", i, rep.Memory.Peak, rep.Plan.Peak)
+				}
+			})
+		if pipeline.Live(b) == 0 {
+			t.Error("nothing was held before the rest")
+		}
+		if err := b.Rest(); err != nil {
+			t.Fatal(err)
+		}
+		if n := pipeline.Live(b); n != 0 {
+			t.Errorf("%d bytes are held at rest", n)
+		}
+	}
+	if !bytes.Equal(outs[0].Bytes(), outs[1].Bytes()) {
+		t.Error("another picture after the rest")
+	}
+}
+
 // TestBatchHost: the host executor takes part like any device.
 func TestBatchHost(t *testing.T) {
 	cs := crops(t)[:2]

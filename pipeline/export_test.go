@@ -20,6 +20,14 @@ func OpenWith(s *Session, do func(*exec.Job, *clrt.Context) (*exec.Engine, error
 	}
 }
 
+// Live is what a batch holds on its devices, in bytes.
+func Live(b *Batch) (n int64) {
+	for _, s := range b.sessions {
+		n += s.device.cl.Live()
+	}
+	return n
+}
+
 // BoundHost bounds the host's memory of a session that knows what the process held
 // before, which another session would find changed.
 func BoundHost(s *Session, bytes int64) { s.set.HostMemory = Limit(bytes) }

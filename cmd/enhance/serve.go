@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,17 +24,24 @@ The socket is $XDG_RUNTIME_DIR/enhance.sock, or serve.sock in the cache director
 
 A command is served if its program file, -g, --host-mem, -j and the environment of
 drivers are the server's, and its --mem is no larger. Photos of one model, precision and
-budget keep what the last one left ready; other settings begin anew. So all clients together
-stay within --mem.
+budget keep what the last one left ready; of other settings network and device are kept,
+of three at most. Plans are run one after the other, so all clients together stay within --mem.
 
 The first Ctrl-C or SIGTERM ends the server when the photos in hand are done; commands that
 wait develop theirs themselves. The second ends it at once.`}
+
+// keptMakers are ready to be used again, and hold no memory of a plan's.
+type keptMakers struct {
+	key    string
+	makers *pipeline.Batch
+}
 
 // What a server takes on: photos that wait, connections, photos that overlap.
 const (
 	mostWaiting     = 64
 	mostConnections = 128
 	mostTogether    = 8
+	mostKept        = 3 // settings whose networks and devices are kept ready beside those in use
 )
 
 // server develops photos for other processes.
@@ -41,6 +49,7 @@ type server struct {
 	*call
 	makers *pipeline.Batch // of the settings key names; nil: none yet
 	key    string
+	kept   []keptMakers // of other settings, those that were used last at the end
 
 	mu      sync.Mutex // of the rest
 	waiting []*servedJob
@@ -267,24 +276,52 @@ func (s *server) develop(ctx context.Context, group []*servedJob) {
 	}
 }
 
-// use has photos made with such settings from now on. What was kept ready for others is let
-// go first, so that both never hold memory at a time.
+// use has photos made with such settings from now on. What was kept ready for others gives its
+// memory back first, so that both never hold that of a plan at a time.
 func (s *server) use(set pipeline.Settings) error {
 	key := settingsKey(&set)
 	if key == s.key && s.makers != nil {
 		return nil
 	}
-	s.letGo()
-	makers, err := pipeline.NewBatch(set)
-	if err != nil {
-		return err
+	var next *pipeline.Batch
+	if i := slices.IndexFunc(s.kept, func(k keptMakers) bool { return k.key == key }); i >= 0 {
+		next = s.kept[i].makers
+		s.kept = slices.Delete(s.kept, i, i+1)
 	}
-	s.makers, s.key = makers, key
+	s.keep()
+	if next == nil {
+		var err error
+		if next, err = pipeline.NewBatch(set); err != nil {
+			return err
+		}
+	}
+	s.makers, s.key = next, key
 	return nil
+}
+
+// keep puts what was in use by for other photos of its settings, unless it failed or the host's memory is bounded.
+func (s *server) keep() {
+	if s.makers == nil {
+		return
+	}
+	if s.key == "" || s.set.HostMemory.Limited() || s.makers.Rest() != nil {
+		s.makers.Close()
+	} else {
+		s.kept = append(s.kept, keptMakers{s.key, s.makers})
+	}
+	s.makers = nil
+	for len(s.kept) > mostKept {
+		s.kept[0].makers.Close()
+		s.kept = slices.Delete(s.kept, 0, 1)
+	}
 }
 
 // letGo closes what is kept ready.
 func (s *server) letGo() {
+	for _, k := range s.kept {
+		k.makers.Close()
+	}
+	s.kept = nil
 	if s.makers != nil {
 		s.makers.Close()
 		s.makers = nil

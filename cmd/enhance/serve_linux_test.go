@@ -309,6 +309,52 @@ func TestServerTuning(t *testing.T) {
 	}
 }
 
+// TestServerKeeps: a server keeps what is ready for the settings that were used last, if the host's memory
+// is not bounded, and nothing of settings that failed.
+func TestServerKeeps(t *testing.T) {
+	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+	for _, c := range []struct {
+		bound pipeline.Budget
+		fail  bool
+		want  int // of the settings before the last ones that are kept
+	}{{pipeline.Budget{}, false, mostKept}, {pipeline.Limit(8 << 30), false, 0}, {pipeline.Budget{}, true, 0}} {
+		s := &server{call: serverOf(t, "-g=host")}
+		s.set.HostMemory = c.bound
+		use := func(i int) *pipeline.Batch {
+			t.Helper()
+			set := s.set
+			set.Memory = pipeline.Limit(int64(i+1) << 28)
+			if err := s.use(set); err != nil {
+				t.Fatal(err)
+			}
+			return s.makers
+		}
+		var all []*pipeline.Batch
+		for i := range mostKept + 2 {
+			if all = append(all, use(i)); c.fail {
+				s.key = ""
+			}
+		}
+		if len(s.kept) != c.want {
+			t.Errorf("%+v: %d kept", c, len(s.kept))
+		}
+		if c.want > 0 {
+			for _, i := range []int{2, 3, 1, 4} {
+				if use(i) != all[i] {
+					t.Errorf("settings %d were not kept", i)
+				}
+			}
+			if use(0) == all[0] {
+				t.Error("the oldest settings were kept")
+			}
+		}
+		s.letGo()
+		if len(s.kept) != 0 || s.makers != nil {
+			t.Error("something is kept at the end")
+		}
+	}
+}
+
 // TestServerEnds: photos that wait when a server ends are refused, so that their clients go on.
 func TestServerEnds(t *testing.T) {
 	path, flags := tinyPhoto(t)
