@@ -5,6 +5,9 @@ import "golang.org/x/sys/cpu"
 // hasScreens says whether candidates are screened.
 var hasScreens = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
+// hasWide says whether markWide can be used.
+var hasWide = cpu.X86.HasAVX512BW
+
 // marking is what markUnits works on: a row and those two rows above and below it.
 type marking struct {
 	above      *uint64 // bits of the row
@@ -39,6 +42,28 @@ func rootUnits(dst, src *uint16, n int, row *screenRow) uint16
 //
 //go:noescape
 func markUnits(a *marking, from, to int)
+
+// markWide is markUnits of 32 columns at a time, from and to.
+//
+//go:noescape
+func markWide(a *marking, from, to int)
+
+// mark is markUnits, by 32 columns where the processor can.
+func mark(a *marking, from, to int) {
+	const wide = 2 * extremeUnit
+	first, last := (from+wide-1)/wide*wide, to/wide*wide
+	if !hasWide || first >= last {
+		markUnits(a, from, to)
+		return
+	}
+	markWide(a, first, last)
+	if from < first {
+		markUnits(a, from, first)
+	}
+	if last < to {
+		markUnits(a, last, to)
+	}
+}
 
 // siftUnits clears the bits of candidates whose excess is known and which activity or company turns
 // down.
@@ -146,7 +171,7 @@ func (e *extremes) screenedRow(r *rooted, y int, wanted bool) {
 	up, own, down := w.row(y-2), w.row(y), w.row(y+2)
 	m := marking{above: &above[0], planes: 8 * uintptr(e.plane), excess: &excess[0], up: &up[0], stride: 4 * uintptr(w.width),
 		roots: r.at(y - 2), rootStride: 4 * uintptr(r.columns), row: &r.f.screen.rows[y&1]}
-	markUnits(&m, first, last)
+	mark(&m, first, last)
 	if wanted && r.known(y, activityReach) {
 		siftUnits(&sifting{candidates: &candidates[0], words: len(candidates), own: &own[0], excess: &excess[0],
 			roots: r.at(y - activityReach), rootStride: 2 * uintptr(r.columns), row: m.row})

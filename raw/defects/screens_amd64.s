@@ -156,6 +156,99 @@ mark:
 	VZEROUPPER
 	RET
 
+// WIDENEIGHBOUR is NEIGHBOUR of 32 samples.
+#define WIDENEIGHBOUR(at) \
+	VMOVDQU16 at, Z3;     \
+	VPMAXUW   Z3, Z1, Z1; \
+	VPMINUW   Z3, Z2, Z2
+
+// func markWide(a *marking, from, to int)
+TEXT ·markWide(SB), NOSPLIT, $0-24
+	MOVQ         a+0(FP), AX
+	MOVQ         from+8(FP), DX
+	MOVQ         to+16(FP), CX
+	MOVQ         marking_above(AX), DI
+	MOVQ         marking_planes(AX), R13
+	MOVQ         marking_excess(AX), BX
+	MOVQ         marking_up(AX), SI
+	MOVQ         marking_stride(AX), R9
+	MOVQ         marking_roots(AX), R8
+	MOVQ         marking_rootStride(AX), R10
+	MOVQ         marking_row(AX), R11
+	VBROADCASTI64X4 screenRow_step(R11), Z14
+	VBROADCASTI64X4 screenRow_dark(R11), Z13
+	VBROADCASTI64X4 screenRow_zero(R11), Z12
+	VPXORQ       Z15, Z15, Z15
+	VPTERNLOGD   $0xff, Z10, Z10, Z10
+	VPSRLW       $15, Z10, Z10         // ones
+	LEAQ         (SI)(DX*2), SI
+	LEAQ         (R8)(DX*2), R8
+	LEAQ         (BX)(DX*2), BX
+	MOVQ         DX, AX
+	SHRQ         $3, AX
+	ADDQ         AX, DI
+	SUBQ         DX, CX
+
+wide:
+	VMOVDQU16 (SI)(R9*1), Z0
+	VMOVDQU16 -4(SI), Z1
+	VMOVDQA64 Z1, Z2
+	WIDENEIGHBOUR((SI))
+	WIDENEIGHBOUR(4(SI))
+	WIDENEIGHBOUR(-4(SI)(R9*1))
+	WIDENEIGHBOUR(4(SI)(R9*1))
+	WIDENEIGHBOUR(-4(SI)(R9*2))
+	WIDENEIGHBOUR((SI)(R9*2))
+	WIDENEIGHBOUR(4(SI)(R9*2))
+	VPSUBUSW  Z1, Z0, Z3
+	VPSUBUSW  Z0, Z2, Z4
+	VPTESTMW  Z3, Z3, K1               // above
+	VPTESTMW  Z4, Z4, K2               // below
+	KMOVD     K1, (DI)
+	KMOVD     K2, (DI)(R13*1)
+
+	VMOVDQU16 -4(R8), Z7
+	VPAVGW    4(R8), Z7, Z7
+	VMOVDQU16 -4(R8)(R10*2), Z8
+	VPAVGW    4(R8)(R10*2), Z8, Z8
+	VPAVGW    Z7, Z8, Z7
+	VMOVDQU16 -4(R8)(R10*1), Z8
+	VPAVGW    4(R8)(R10*1), Z8, Z8
+	VMOVDQU16 (R8), Z9
+	VPAVGW    (R8)(R10*2), Z9, Z9
+	VPAVGW    Z8, Z9, Z8
+	VPAVGW    Z7, Z8, Z7
+	VMOVDQU16 (R8)(R10*1), Z9
+	VPSUBW    Z7, Z9, Z9
+	VPMAXSW.Z Z15, Z9, K1, Z7
+	VPCMPUW   $6, Z12, Z0, K2, K3      // those below whose root is not 0
+	VPMINSW.Z Z15, Z9, K3, Z9
+	VPORQ     Z7, Z9, Z9
+	VMOVDQU16 Z9, (BX)
+
+	VPORQ     Z3, Z4, Z3
+	VPCMPUW   $5, Z14, Z3, K4          // the step is large enough
+	VPSUBW    Z2, Z1, Z8
+	VPSRLW    $3, Z8, Z8
+	VPCMPUW   $6, Z8, Z3, K5           // and beyond an eighth of the neighbours' range
+	VPSUBUSW  Z13, Z0, Z1
+	VPSUBUSW  Z13, Z2, Z2
+	VPSRLW    $2, Z2, Z2
+	VPADDUSW  Z10, Z2, Z2
+	VPCMPUW   $2, Z2, Z1, K2, K6       // black beside the neighbours
+	KORD      K5, K6, K5
+	KANDD     K4, K5, K4
+	KMOVD     K4, (DI)(R13*2)
+
+	ADDQ $64, SI
+	ADDQ $64, R8
+	ADDQ $64, BX
+	ADDQ $4, DI
+	SUBQ $32, CX
+	JGT  wide
+	VZEROUPPER
+	RET
+
 // DIFFER makes the differences of words a and b, in T.
 #define DIFFER(A, B, T) \
 	VPMAXUW A, B, T;    \

@@ -72,11 +72,13 @@ func noisy(rng *rand.Rand, f *finder, rows, width, level, span int) (samples, ro
 // TestMarkAndSift: bits and excesses are those of the definition.
 func TestMarkAndSift(t *testing.T) {
 	needScreens(t)
-	const width, rows, y = 160, 9, 4
+	const width, rows, y = 176, 9, 4
+	hadWide := hasWide
+	defer func() { hasWide = hadWide }()
 	rng := rand.New(rand.NewPCG(8, 5))
 	differ := func(a, b uint16) int { return int(max(a, b) - min(a, b)) }
 	for _, level := range []int{400, 520, 700, 3000, 15000} {
-		for _, span := range []int{1, 20, 300} {
+		for _, span := range []int{1, 20, 300, 301} {
 			m := newShot(width, rows).meta
 			f := newFinder(&m)
 			row := &f.screen.rows[y&1]
@@ -85,7 +87,10 @@ func TestMarkAndSift(t *testing.T) {
 			e.begin(width, y, y+1)
 			above, below, candidates := e.row(y)
 			const first, last = extremeUnit, width - extremeUnit
-			markUnits(&marking{&above[0], 8 * uintptr(e.plane), &e.excess[0], &samples[(y-2)*width], 4 * width, &roots[(y-2)*width], 4 * width, row}, first, last)
+			if hadWide {
+				hasWide = span%2 == 1
+			}
+			mark(&marking{&above[0], 8 * uintptr(e.plane), &e.excess[0], &samples[(y-2)*width], 4 * width, &roots[(y-2)*width], 4 * width, row}, first, last)
 			marked := slices.Clone(candidates)
 			siftUnits(&sifting{&candidates[0], len(candidates), &samples[y*width], &e.excess[0], &roots[0], 2 * width, row})
 			sifted := 0
