@@ -24,12 +24,12 @@ func (m *Meta) BlackRow(y, x0 int, dst []float32) {
 	if m.BlackDeltaV != nil {
 		dv = m.BlackDeltaV[y]
 	}
-	k := x0 % m.BlackCols
-	for i := range dst {
-		dst[i] = row[k] + dv
-		if k++; k == len(row) {
-			k = 0
-		}
+	n := min(len(row), len(dst))
+	for i := range n {
+		dst[i] = row[(x0+i)%m.BlackCols] + dv
+	}
+	for n < len(dst) { // whole periods, twice as many each time
+		n += copy(dst[n:], dst[:n])
 	}
 	if m.BlackDeltaH != nil {
 		for i, dh := range m.BlackDeltaH[x0 : x0+len(dst)] {

@@ -77,9 +77,13 @@ func (s *sample) measure(band int, stored []uint16) {
 	found := s.found[band*len(l.places)*s.across:]
 	var q block
 	black := make([]float32, l.bandRows()*cols)
+	same := m.BlackDeltaH == nil && cols%m.BlackCols == 0 // all blocks have the same levels
 	for k := range s.across {
 		x0 := m.Crop.X0 + cols*int((int64(k)*2+1)*int64(full)/int64(2*s.across))
 		for i := range l.bandRows() {
+			if same && k > 0 {
+				break
+			}
 			m.BlackRow(y0+i, x0, black[i*cols:][:cols])
 		}
 		for at, place := range l.places {
