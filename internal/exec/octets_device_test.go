@@ -75,7 +75,8 @@ func (p *picture) sides(small bool) (h, w int) {
 	return p.m.Convention.PaddedSides(1500, 2000)
 }
 
-// TestOctetsPrograms compiles the programs of these networks, those of ENHANCE_OCTETS_SHARE ("0/4": the first of each four).
+// TestOctetsPrograms compiles the programs of these networks, those of ENHANCE_OCTETS_SHARE ("0/4": the first of each four), for small
+// pictures with ENHANCE_OCTETS_SMALL=1.
 func TestOctetsPrograms(t *testing.T) {
 	dev := convtest.Units(t, wgmma.Probe)
 	share, shares := 0, 1
@@ -87,7 +88,7 @@ func TestOctetsPrograms(t *testing.T) {
 	defer ctx.Close()
 	seen := map[string]bool{}
 	for _, p := range octetsNets(t) {
-		h, w := p.sides(false)
+		h, w := p.sides(os.Getenv("ENHANCE_OCTETS_SMALL") == "1")
 		p.opt.Octets = os.Getenv("ENHANCE_OCTETS") != "0"
 		job, err := exec.Prepare(p.m, h, w, p.info, p.opt)
 		if err != nil {
