@@ -1,5 +1,5 @@
-// Package octets holds convolution of rows of octets (see package planar) on the matrix units of NVIDIA GPUs
-// (octets.cl says how the work is laid out).
+// Package octets holds convolution of rows of octets (see package planar) on the matrix units of NVIDIA GPUs. octets.cl
+// says how the work is laid out where weights stay in local memory, stream.cl where they pass through.
 package octets
 
 import (
