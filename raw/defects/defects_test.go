@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"enhance/internal/usage"
 	"enhance/raw/mosaic"
 )
 
@@ -266,6 +267,7 @@ func BenchmarkRows(b *testing.B) {
 			}
 			const strip = 512
 			dst := make([]uint16, strip*m.Width)
+			before := usage.CPUSeconds()
 			for b.Loop() {
 				r := New(&m, read, nil)
 				for y := 0; y < m.Height; y += strip {
@@ -275,6 +277,7 @@ func BenchmarkRows(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(time.Millisecond), "ms/photo")
+			b.ReportMetric((usage.CPUSeconds()-before)/float64(b.N)*1000, "core-ms/photo")
 		})
 	}
 }
