@@ -58,11 +58,11 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 		}
 	}
 	m := &impl{shape: s, variant: choose(s), order: octetOrder(s.SrcC), cores: max(c.Cores, 1)}
-	if a.form != nil {
-		return newStream(m, *a.form)
-	}
-	if a.variant == nil && !stays(s) && streams(s) {
-		return newStream(m, chooseStream(s, m.cores))
+	if f := a.streams(m); f != nil {
+		if n := team * f.teams; n > c.MaxWorkGroup {
+			return nil, fmt.Errorf("conv: octets needs work-groups of %d, the device allows %d", n, c.MaxWorkGroup)
+		}
+		return newStream(m, *f)
 	}
 	if a.variant != nil {
 		m.variant = *a.variant
@@ -81,6 +81,15 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 		return even{m}, nil
 	}
 	return m, nil
+}
+
+// streams is the form of weights that pass through local memory, nil if they stay there.
+func (a algo) streams(m *impl) *streamForm {
+	if a.form == nil && a.variant == nil && !stays(m.shape) && streams(m.shape) {
+		f := chooseStream(m.shape, m.cores)
+		return &f
+	}
+	return a.form
 }
 
 // localMem is the local memory that a work-group of Hopper GPUs can have.

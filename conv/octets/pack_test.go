@@ -117,6 +117,7 @@ func TestRefuses(t *testing.T) {
 		{"no channels", func(_ *conv.Caps, s *conv.Shape) { s.SrcC = nil }, planar.FP16},
 		{"half an octet between", func(_ *conv.Caps, s *conv.Shape) { s.SrcC = []int{9, 16} }, planar.FP16},
 		{"weights larger than local memory", func(_ *conv.Caps, s *conv.Shape) { s.SrcC = []int{2048} }, planar.FP16},
+		{"small groups for weights that pass through", func(c *conv.Caps, s *conv.Shape) { c.MaxWorkGroup, s.K, s.OutC = 64, 9, 32 }, planar.FP16},
 		{"small groups", func(c *conv.Caps, _ *conv.Shape) { c.MaxWorkGroup = 64 }, planar.FP16},
 	} {
 		caps, s := caps, good
