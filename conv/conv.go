@@ -40,7 +40,8 @@ type Caps struct {
 	// accumulators and unrolled loops, so that only the plain algorithm is for it.
 	Plain bool
 
-	VNNI bool // a CPU's VPDPBUSD, which its compiler takes: see ProbeVNNI
+	VNNI  bool // a CPU's VPDPBUSD, which its compiler takes: see ProbeVNNI
+	Tiles bool // a CPU's tile registers, which package conv/amx can use
 
 	Matrix    bool // matrix units that package conv/mma can use
 	Warpgroup bool // and that package conv/wgmma can use by the warpgroup

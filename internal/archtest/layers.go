@@ -18,7 +18,7 @@ var layers = [][]string{
 		"internal/fusetest", "internal/onnxtest", "memplan", "model/calibrate", "internal/planar", "raw"},
 	{"internal/farm/sim", "internal/farm/work",
 		"conv", "internal/plantest", "internal/tensorfile", "pipeline/facts"},
-	{"bench/gemm", "internal/convtest", "conv/mma", "internal/ops", "conv/octets", "conv/wgmma", "internal/tune", "winograd"},
+	{"bench/gemm", "conv/amx", "internal/convtest", "conv/mma", "internal/ops", "conv/octets", "conv/wgmma", "internal/tune", "winograd"},
 	{"bench/im2col", "internal/exec"},
 	{"bench", "internal/kernelcheck", "pipeline"},
 	{"bench/eval", "bench/papers", "pipeline/compare"},
@@ -43,7 +43,7 @@ var external = map[string][]string{
 	"github.com/schollz/progressbar/v3": {"cmd/enhance"},
 	"github.com/spf13/pflag":            {"cmd/enhance"},
 	"golang.org/x/image":                {"internal/imgio", "scripts/hostile", "scripts/quality-crops"},           // there: files to damage, letters
-	"golang.org/x/sys":                  {"internal/atomicfile", "internal/imgio", "clrt", "conv", "raw/defects"}, // unnamed files, memory of the system, instructions of the processor
+	"golang.org/x/sys":                  {"internal/atomicfile", "internal/imgio", "clrt", "conv", "conv/amx", "raw/defects"}, // unnamed files, memory of the system, instructions of the processor
 	"google.golang.org/protobuf":        {"model/onnx", "scripts/hostile"},                                        // the wire format, without generated code
 	"golang.org/x/term":                 {"cmd/enhance"},
 	"gonum.org/v1/gonum":                {"bench/papers", "model/ref"}, // its product of matrices

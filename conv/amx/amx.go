@@ -1,0 +1,117 @@
+// Package amx is convolution by the tile registers of Intel's processors (AMX, since Sapphire Rapids), in OpenCL kernels of PoCL
+// on their cores.
+//
+// [Codes] convolves codes of 8 bits by TDPBSUD: 16 outputs by 16 columns by 64 channels an instruction, where VPDPBUSD does
+// 1 by 16 by 4. tiles.cl is the kernel, instructions.cl has the instructions by their bytes, and [Probe] asks the system for the
+// permission to use them, which a process needs.
+package amx
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"enhance/clrt"
+	"enhance/conv"
+	"enhance/internal/fuse"
+	"enhance/internal/kerneltext"
+	"enhance/internal/planar"
+)
+
+//go:embed tiles.cl
+var tilesCL string
+
+//go:embed instructions.cl
+var instructionsCL string
+
+// Codes is the convolution of codes of 8 bits ([conv.Integer]), for devices that pass [Probe]. Its sums are of integers, so
+// that results are those of conv.DirectCodes to the bit.
+func Codes() conv.Algo { return algo{} }
+
+type algo struct{}
+
+// Name is "amx-codes".
+func (algo) Name() string { return "amx-codes" }
+
+// New refuses shapes that are not of codes, and devices without tiles.
+func (a algo) New(c conv.Caps, s conv.Shape, _ planar.Precision) (conv.Impl, error) {
+	if !s.Codes {
+		return nil, fmt.Errorf("conv: %s does convolutions of codes of 8 bits", a.Name())
+	}
+	if !c.Tiles {
+		return nil, fmt.Errorf("conv: %s needs a processor with AMX under PoCL, and a system that lets the process use it", a.Name())
+	}
+	plain := s
+	plain.Codes, plain.Store = false, false
+	if err := plain.WithinRim(a.Name()); err != nil {
+		return nil, err
+	}
+	if len(s.SrcC) != 1 {
+		return nil, fmt.Errorf("conv: %s reads one tensor, not %d", a.Name(), len(s.SrcC))
+	}
+	return newImpl(s), nil
+}
+
+// The most rows of a tile, and words of a row.
+const (
+	tileRows  = 16
+	tileWords = 16
+)
+
+// impl divides outputs into groups of tiles ×
+// rows of them, and lines of words into stages of words.
+type impl struct {
+	shape  conv.Shape
+	tiles  int // of outputs, one or two, beside as many of columns as make four sums
+	rows   int // outputs of a tile
+	groups int
+	words  int // lines of a stage
+	stages int
+}
+
+func newImpl(s conv.Shape) *impl {
+	i := &impl{shape: s, tiles: 1}
+	if s.OutC > tileRows {
+		i.tiles = 2
+	}
+	i.groups = ceilDiv(s.OutC, i.tiles*tileRows)
+	i.rows = ceilDiv(ceilDiv(s.OutC, i.groups*i.tiles), i.inWord()) * i.inWord()
+	lines := i.lines()
+	i.stages = ceilDiv(lines, tileWords)
+	i.words = ceilDiv(lines, i.stages)
+	return i
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+// inWord is how many channels a word holds.
+func (i *impl) inWord() int { return fuse.CodesInWord }
+
+func (i *impl) lines() int { return planar.Words(i.shape.InC()) }
+
+func (i *impl) name() string {
+	name := fmt.Sprintf("conv_amx_codes_k%d_m%dx%d_w%dx%d", i.shape.K, i.tiles, i.rows, i.stages, i.words)
+	if i.shape.Store {
+		name += "_store"
+	}
+	return name
+}
+
+func (i *impl) Kernels() []conv.Kernel {
+	flag := map[bool]int{true: 1}
+	text := kerneltext.Define(tilesCL, "NAME", i.name(), "KS", i.shape.K, "MT", i.tiles, "NT", 4/i.tiles, "ROWS", i.rows, "KW", i.words, "STAGES", i.stages,
+		"PAIRS", 0, "STORE", flag[i.shape.Store])
+	return []conv.Kernel{{Name: i.name(), Source: planar.CodesSource() + "#ifndef TILE_STATE\n" + instructionsCL + "#endif\n" + text}}
+}
+
+func (i *impl) Granule() int      { return 1 }
+func (i *impl) Scratch(int) int64 { return 0 }
+
+func (i *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
+	args := new(conv.KernelArgs).Ring(a.Src[0]).Buffer(packed).Int(i.tailAt()).Residual(a).Ring(a.Dst).Int(i.shape.OutC, a.Y0, int(i.shape.Act)).Float(a.Slope).
+		Float(a.Store.Inverse).Float(float32(a.Store.Zero))
+	return args.Launch(q, k[0], []int{i.groups, a.Y1 - a.Y0}, []int{1, 1})
+}
+
+// Sources is the text of all kernels of this package: programs that differ in it may differ in speed and results.
+func Sources() string { return strings.Join([]string{tilesCL, instructionsCL, probeCL}, "\x00") }
