@@ -6,6 +6,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/conv/amx"
 	"enhance/conv/mma"
 	"enhance/conv/wgmma"
 	"enhance/internal/devices"
@@ -26,6 +27,7 @@ type device struct {
 	matrix  *bool            // whether the device has matrix units; nil: not asked yet
 	hopper  *bool            // whether those are Hopper's (see wgmma.Probe); nil: not asked yet
 	vnni    *bool            // whether it is a CPU that multiplies bytes (see conv.ProbeVNNI); nil: not asked yet
+	tiles   *bool            // whether that may use tile registers (see amx.Probe); nil: not asked yet
 }
 
 // loadProfile reads the profile that the settings name.
@@ -66,20 +68,36 @@ func (d *device) chooseDevice() (err error) {
 	return nil
 }
 
+// probeCPU asks for tile registers and, if there are none, for products of bytes without them.
+func (d *device) probeCPU() error {
+	if err := d.openContext(); err != nil {
+		return err
+	}
+	tiles, err := amx.Probe(d.cl)
+	if err != nil {
+		return err
+	}
+	d.vnni, d.tiles = new(bool), &tiles
+	if tiles {
+		return nil
+	}
+	var compiler clrt.Compiler
+	if !d.set.HostMemory.Limited() {
+		compiler = d.set.Compiler
+	}
+	*d.vnni, err = conv.ProbeVNNI(d.cl, compiler)
+	return err
+}
+
 // probe asks the device once whether it has matrix units. Only GPUs can, and only
 // they are touched for it; warpgroups says whether to ask for Hopper's, too. CPUs are asked for products of
 // bytes if codes are what the network has. ahead, if not nil, is called before Hopper's units are tried, if the
 // device is one that should have them.
 func (d *device) probe(warpgroups, codes func() bool, ahead func()) error {
 	if d.vnni == nil && d.info != nil && d.info.Type == clrt.CPU && d.choice.Device != nil && codes() {
-		if err := d.openContext(); err != nil {
+		if err := d.probeCPU(); err != nil {
 			return err
 		}
-		found, err := conv.ProbeVNNI(d.cl, d.compiler())
-		if err != nil {
-			return err
-		}
-		d.vnni = &found
 	}
 	if d.info == nil || d.info.Type != clrt.GPU || d.matrix != nil && (!*d.matrix || d.hopper != nil || !warpgroups()) {
 		return nil

@@ -42,9 +42,9 @@ var external = map[string][]string{
 	"github.com/rogpeppe/go-internal":   {"cmd/enhance"}, // tests
 	"github.com/schollz/progressbar/v3": {"cmd/enhance"},
 	"github.com/spf13/pflag":            {"cmd/enhance"},
-	"golang.org/x/image":                {"internal/imgio", "scripts/hostile", "scripts/quality-crops"},           // there: files to damage, letters
+	"golang.org/x/image":                {"internal/imgio", "scripts/hostile", "scripts/quality-crops"},                       // there: files to damage, letters
 	"golang.org/x/sys":                  {"internal/atomicfile", "internal/imgio", "clrt", "conv", "conv/amx", "raw/defects"}, // unnamed files, memory of the system, instructions of the processor
-	"google.golang.org/protobuf":        {"model/onnx", "scripts/hostile"},                                        // the wire format, without generated code
+	"google.golang.org/protobuf":        {"model/onnx", "scripts/hostile"},                                                    // the wire format, without generated code
 	"golang.org/x/term":                 {"cmd/enhance"},
 	"gonum.org/v1/gonum":                {"bench/papers", "model/ref"}, // its product of matrices
 }

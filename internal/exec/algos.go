@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"enhance/conv"
+	"enhance/conv/amx"
 	"enhance/conv/mma"
 	"enhance/conv/octets"
 	"enhance/conv/wgmma"
@@ -26,7 +27,7 @@ func Algorithms(c conv.Caps) []conv.Algo {
 	for _, p := range []mma.Precision{mma.FP16, mma.TF32, mma.FP32} {
 		all = append(all, mma.Algo(p))
 	}
-	return append(all, wgmma.Algo(), octets.Algo())
+	return append(all, wgmma.Algo(), octets.Algo(), amx.Codes())
 }
 
 // algoByName finds an algorithm, nil if there is none. Beyond the list there are

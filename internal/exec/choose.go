@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"enhance/conv"
+	"enhance/conv/amx"
 	"enhance/conv/mma"
 	"enhance/conv/octets"
 	"enhance/conv/wgmma"
@@ -96,6 +97,12 @@ var codesFamilies = []family{
 			return nil, nil
 		}
 		return mma.Codes(), nil
+	}},
+	{why: "codes of 8 bits, by tiles", choose: func(c conv.Caps, _ conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
+		if !c.Tiles {
+			return nil, nil
+		}
+		return amx.Codes(), nil
 	}},
 	{why: "codes of 8 bits", choose: func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
 		return conv.DirectCodes{}, nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/conv/amx"
 	"enhance/conv/mma"
 	"enhance/internal/convtest"
 	"enhance/internal/exec"
@@ -76,22 +77,22 @@ func codesGraph(rng *rand.Rand, pad model.PadMode) *model.Graph {
 	return b
 }
 
-// hasMatrix reports whether a device has matrix units.
-func hasMatrix(t *testing.T, dev *clrt.Device) bool {
+// hasUnits reports whether a device has the units that probe looks for.
+func hasUnits(t *testing.T, dev *clrt.Device, probe func(*clrt.Context) (bool, error)) bool {
 	t.Helper()
 	ctx, err := clrt.NewContext(dev)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ctx.Close()
-	return convtest.Has(t, mma.Probe, ctx)
+	return convtest.Has(t, probe, ctx)
 }
 
 // TestCodes runs random networks of codes under every kind of plan, by the kernels of CPUs and of others. Sums are of integers and
 // everything else is rounded as the definition says, so that in float32 the result is the host's to the bit.
 func TestCodes(t *testing.T) {
 	dev := convtest.Device(t)
-	vnni, matrix := convtest.VNNI(t, dev), hasMatrix(t, dev)
+	vnni, matrix, tiles := convtest.VNNI(t, dev), hasUnits(t, dev, mma.Probe), hasUnits(t, dev, amx.Probe)
 	n := uint64(7)
 	if testing.Short() {
 		n = 2
@@ -105,7 +106,7 @@ func TestCodes(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d, %dx%d", seed, h, w), func(t *testing.T) {
 			p := &picture{TB: t, name: fmt.Sprintf("seed %d, %dx%d", seed, h, w), m: modeltest.Model("codes", g), info: dev.Info(),
 				in: &tensor{c: c, h: h, w: w, v: model.FormulaTensor("codes", fmt.Sprint(seed), c*h*w)}}
-			p.opt = exec.Options{Poison: true, VNNI: vnni && seed%4 == 0, Matrix: matrix && seed%5 > 0}
+			p.opt = exec.Options{Poison: true, VNNI: vnni && seed%4 == 0, Matrix: matrix && seed%5 > 0, Tiles: tiles && seed%3 > 0}
 			if seed%2 == 1 {
 				p.info.Type, p.info.Unified = clrt.Accelerator, false
 			}

@@ -36,6 +36,8 @@ type Options struct {
 	Octets bool
 	// VNNI says that it is a CPU with VPDPBUSD (see conv.ProbeVNNI).
 	VNNI bool
+	// Tiles says that it is a CPU whose tile registers kernels may use (see amx.Probe).
+	Tiles bool
 	// Discrete plans as for a device with memory of its own even where it shares
 	// the host's: tensors may then be spilled to the host.
 	Discrete bool

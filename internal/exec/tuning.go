@@ -10,6 +10,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/conv/amx"
 	"enhance/conv/mma"
 	"enhance/conv/octets"
 	"enhance/conv/wgmma"
@@ -28,7 +29,7 @@ const tuningGeneration = "1"
 // KernelHash names the kernel sources of this build, 16 hexadecimal digits.
 var KernelHash = sync.OnceValue(func() string {
 	h := sha256.New()
-	for _, text := range []string{tuningGeneration, planar.Source(planar.FP32, model.PadReflect), planar.Source(planar.FP16, model.PadReflect), conv.Sources(), mma.Sources(), wgmma.Sources(), octets.Sources(), winograd.Sources()} {
+	for _, text := range []string{tuningGeneration, planar.Source(planar.FP32, model.PadReflect), planar.Source(planar.FP16, model.PadReflect), conv.Sources(), mma.Sources(), wgmma.Sources(), octets.Sources(), amx.Sources(), winograd.Sources()} {
 		h.Write([]byte(text))
 		h.Write([]byte{0})
 	}
@@ -44,7 +45,7 @@ func TuningDevice(i *clrt.DeviceInfo) tune.Device {
 // Caps is what algorithms are told of a device under these options.
 func (o *Options) Caps(i *clrt.DeviceInfo) conv.Caps {
 	c := conv.CapsOf(i)
-	c.Matrix, c.Warpgroup, c.Octets, c.VNNI = o.Matrix, o.Warpgroup, o.Octets, o.VNNI
+	c.Matrix, c.Warpgroup, c.Octets, c.VNNI, c.Tiles = o.Matrix, o.Warpgroup, o.Octets, o.VNNI, o.Tiles
 	if o.smallBuffers {
 		c.MaxAlloc = 1
 	}
