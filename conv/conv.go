@@ -45,6 +45,7 @@ type Caps struct {
 
 	Matrix    bool // matrix units that package conv/mma can use
 	Warpgroup bool // and that package conv/wgmma can use by the warpgroup
+	Pairs     bool // a CPU's VDPBF16PS, which its compiler takes: see ProbePairs
 	Octets    bool // and that package conv/octets can use, so that activations may be octets
 }
 
@@ -99,6 +100,9 @@ type Shape struct {
 	// Octets says that all sources are octets (see planar), each but the last a multiple of eight channels, and
 	// OctetsOut that destination and residual are; elsewhere they are planes.
 	Octets, OctetsOut bool
+	// Pairs says that the source is pairs of bfloat16, or Split samples (see planar), and PairsOut that destination
+	// and residual are pairs; elsewhere they are planes of float32.
+	Pairs, PairsOut, Split bool
 }
 
 // Window is a kernel of any sides, strides, dilations, pads and groups over one source with

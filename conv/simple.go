@@ -65,6 +65,9 @@ func (s Shape) check() error {
 	if s.Octets || s.OctetsOut {
 		return fmt.Errorf("conv: a convolution of octets, which is for matrix units")
 	}
+	if s.Pairs || s.PairsOut || s.Split {
+		return fmt.Errorf("conv: a convolution of pairs of bfloat16: %s does", DirectPairs{}.Name())
+	}
 	if s.K < 1 || s.OutC < 1 || s.H < 1 || s.W < 1 || len(s.SrcC) < 1 || len(s.SrcC) > MaxSources {
 		return fmt.Errorf("conv: %d sources to %d channels of %dx%d by a kernel of side %d is no convolution", len(s.SrcC), s.OutC, s.H, s.W, s.K)
 	}

@@ -94,7 +94,7 @@ func (c Convolution) New(caps conv.Caps, s conv.Shape, p planar.Precision) (conv
 	if s.K != t.R {
 		return nil, fmt.Errorf("%s does %dx%[2]d kernels, not %dx%[3]d", c.Name(), t.R, s.K)
 	}
-	if s.Codes || s.Octets || s.OctetsOut || s.InC() < 1 || s.OutC < 1 || s.H < 1 || s.W < 1 || len(s.SrcC) > conv.MaxSources {
+	if s.Codes || s.Octets || s.OctetsOut || s.Pairs || s.PairsOut || s.Split || s.InC() < 1 || s.OutC < 1 || s.H < 1 || s.W < 1 || len(s.SrcC) > conv.MaxSources {
 		return nil, fmt.Errorf("%s: shape %v of %d sources is not a convolution", c.Name(), s, len(s.SrcC))
 	}
 	form := c.Form

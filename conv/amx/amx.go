@@ -99,7 +99,7 @@ func (i *impl) name() string {
 
 func (i *impl) Kernels() []conv.Kernel {
 	flag := map[bool]int{true: 1}
-	text := kerneltext.Define(tilesCL, "NAME", i.name(), "KS", i.shape.K, "MT", i.tiles, "NT", 4/i.tiles, "ROWS", i.rows, "KW", i.words, "STAGES", i.stages,
+	text := kerneltext.Define(tilesCL, "NAME", i.name(), "CONFIG", i.name()+"_config", "KS", i.shape.K, "MT", i.tiles, "NT", 4/i.tiles, "ROWS", i.rows, "KW", i.words, "STAGES", i.stages,
 		"PAIRS", 0, "STORE", flag[i.shape.Store])
 	return []conv.Kernel{{Name: i.name(), Source: planar.CodesSource() + "#ifndef TILE_STATE\n" + instructionsCL + "#endif\n" + text}}
 }

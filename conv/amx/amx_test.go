@@ -52,8 +52,8 @@ func TestEmulatedProbe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ctx.Close()
-	config, a, b, want := probeData()
-	got, err := runProbe(ctx, strings.Replace(instructionsCL+probeCL, instructionsCL, emulatedCL, 1), config, a, b)
+	a, b, want := probeData()
+	got, err := runProbe(ctx, strings.Replace(instructionsCL+probeCL, instructionsCL, emulatedCL, 1), a, b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // What instructions.cl has, in C, on devices whose pointers are the processor's.
 #define TILE_STATE uint tile[8][16][16]; int tile_rows[8], tile_words[8];
-#define TILE_CONFIGURE(config) { __global const uchar *e_ = (__global const uchar *)(config); \
+#define TILE_CONFIGURE(config) { __constant const uchar *e_ = (__constant const uchar *)(config); \
     for (int t_ = 0; t_ < 8; t_++) { tile_rows[t_] = e_[48 + t_]; tile_words[t_] = (e_[16 + 2 * t_] + 256 * e_[17 + 2 * t_]) / 4; } }
 #define TILE_RELEASE()
 #define TILE_ZERO(t) for (int r_ = 0; r_ < 16; r_++) for (int k_ = 0; k_ < 16; k_++) tile[t][r_][k_] = 0

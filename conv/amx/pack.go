@@ -7,11 +7,8 @@ import (
 	"enhance/internal/fuse"
 )
 
-// What stands behind the weights, in words: the configuration of the tiles, a line of zeros, and the parameters of outputs.
-const (
-	blankAt  = 16
-	paramsAt = 32
-)
+// paramsAt is the number of words between the weights and the parameters of outputs.
+const paramsAt = tileWords
 
 // outputs is how many outputs there are room for.
 func (i *impl) outputs() int { return i.groups * i.tiles * i.rows }
@@ -53,30 +50,12 @@ func (i *impl) PackCodes(w *conv.IntegerWeights) []float32 {
 		first[o] = uint32(-int32(w.Zero) * sum)
 		factors[o], bias[o] = math.Float32bits(w.Factors[o]), math.Float32bits(w.Bias[o])
 	}
-	i.configure(tail)
 	for n := range tileWords {
-		tail[blankAt+n] = conv.Quantizer{Zero: w.Zero}.Word()
+		tail[n] = conv.Quantizer{Zero: w.Zero}.Word()
 	}
 	packed := make([]float32, len(out))
 	for k, v := range out {
 		packed[k] = math.Float32frombits(v)
 	}
 	return packed
-}
-
-// configure writes what LDTILECFG reads: palette 1, from byte 16 on the bytes of the rows of each tile, of 16 bits, and from byte 48
-// on the rows. Tiles 0 to 3 are sums; then come one or two of weights, and the rest of columns.
-func (i *impl) configure(config []uint32) {
-	config[0] = 1
-	for t := range 8 {
-		rows, words := i.rows, tileWords
-		switch {
-		case t >= 4+i.tiles:
-			rows = i.words
-		case t >= 4:
-			words = i.words
-		}
-		config[4+t/2] |= uint32(4*words) << (16 * (t % 2))
-		config[12+t/4] |= uint32(rows) << (8 * (t % 4))
-	}
 }

@@ -26,8 +26,8 @@ func Probe(ctx *clrt.Context) (bool, error) {
 	if i.Type != clrt.CPU || !has || !strings.Contains(i.Platform, "Portable Computing Language") || !permitted() {
 		return false, nil
 	}
-	config, a, b, want := probeData()
-	got, err := runProbe(ctx, instructionsCL+probeCL, config, a, b)
+	a, b, want := probeData()
+	got, err := runProbe(ctx, instructionsCL+probeCL, a, b)
 	if clrt.Refused(err) {
 		return false, nil
 	}
@@ -42,11 +42,10 @@ func Probe(ctx *clrt.Context) (bool, error) {
 	return true, nil
 }
 
-// probeData are a configuration, factors that are sums of small powers of two as bfloat16, and their products, which are exact.
-func probeData() (config, a, b, want []uint32) {
+// probeData are factors that are sums of small powers of two as bfloat16, and their products, which are exact.
+func probeData() (a, b, want []uint32) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	config, a, b, want = make([]uint32, 16), make([]uint32, 256), make([]uint32, 256), make([]uint32, 512)
-	(&impl{tiles: 1, rows: tileRows, words: tileWords}).configure(config)
+	a, b, want = make([]uint32, 256), make([]uint32, 256), make([]uint32, 512)
 	number := func() uint32 { return math.Float32bits(float32(rng.IntN(65)-32)/8) >> 16 }
 	for k := range a {
 		a[k], b[k] = number()|number()<<16, number()|number()<<16
@@ -65,7 +64,7 @@ func probeData() (config, a, b, want []uint32) {
 			want[r*tileRows+c], want[256+r*tileRows+c] = uint32(bytes), math.Float32bits(sum)
 		}
 	}
-	return config, a, b, want
+	return a, b, want
 }
 
 // runProbe runs the kernel and returns the sums.

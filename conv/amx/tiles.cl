@@ -8,9 +8,9 @@
 // the KS rows of the kernel, STAGES stages of KW lines, and the KS columns, in that order. So which
 // rows a launch covers never changes a bit.
 //
-// Words of packed: weights [group][KS rows][stage][KS columns][MT][ROWS][16], of each 16 the first KW; from word tail on the
-// configuration of the tiles (16), a line of zeros as the source has them (16), and for each output
-// of all groups the first sum (of codes alone), the factor (so too) and the bias.
+// Words of packed: weights [group][KS rows][stage][KS columns][MT][ROWS][16], of each 16 the first KW; from word tail on a
+// line of zeros as the source has them (16), and for each output of all groups the first sum (of codes alone), the factor (so
+// too) and the bias.
 //
 // Expects the prelude, planar's codes.cl, of pairs its pairs.cl, and instructions.cl.
 #if PAIRS
@@ -18,6 +18,13 @@
 #else
 #define TILE_SUM TILE_CODES
 #endif
+// What LDTILECFG reads: palette 1, from byte 16 on the bytes of the rows of each tile, of 16 bits, and from byte 48 on the rows.
+// Tiles 0 to 3 are sums; then come MT of weights, and the rest of columns.
+#define SIDES(t, rows, words) ((t) < 4 ? (rows) * 65536 + 64 : (t) < 4 + MT ? (rows) * 65536 + 4 * (words) : (words) * 65536 + 64)
+#define BYTES(t) (SIDES(t, ROWS, KW) & 65535 | (SIDES(t + 1, ROWS, KW) & 65535) << 16)
+#define ROWS_OF(t) (SIDES(t, ROWS, KW) >> 16)
+#define FOUR_ROWS(t) (ROWS_OF(t) | ROWS_OF(t + 1) << 8 | ROWS_OF(t + 2) << 16 | ROWS_OF(t + 3) << 24)
+__constant uint CONFIG[16] = {1, 0, 0, 0, BYTES(0), BYTES(2), BYTES(4), BYTES(6), 0, 0, 0, 0, FOUR_ROWS(0), FOUR_ROWS(4), 0, 0};
 #define GROUP (MT * ROWS)
 #define IN_WORD (PAIRS ? 2 : 4) // channels of a word
 #if STORE
@@ -38,7 +45,7 @@ void NAME(__global const uint *src, ring_t rs, __global const uint *packed, int 
     const int group = get_global_id(0), y = y0 + (int)get_global_id(1);
     const int w = R_W(rdst), h = R_H(rdst), first = group * GROUP, all = (int)get_global_size(0) * GROUP;
     __global const uint *weights = packed + (size_t)group * (KS * KS * STAGES * GROUP * 16);
-    __global const uint *blank = packed + tail + 16, *params = packed + tail + 32 + first;
+    __global const uint *blank = packed + tail, *params = packed + tail + 16 + first;
     const ulong pitch = 4 * (ulong)R_PITCH(rs);
 #if STORE
     __global uint *out = dst + codes_row(rdst, y) + (size_t)(first / LINE) * R_PITCH(rdst);
@@ -54,7 +61,7 @@ void NAME(__global const uint *src, ring_t rs, __global const uint *packed, int 
     for (int ky = 0; ky < KS; ky++) from[ky] = codes_row(rs, pad_index(y + ky - KS / 2, h)) - KS / 2;
     float sums[NT * GROUP * 16] __attribute__((aligned(64)));
     TILE_STATE
-    TILE_CONFIGURE(packed + tail);
+    TILE_CONFIGURE(CONFIG);
     for (int x = 0; x < w; x += 16 * NT) {
         TILE_ZERO(0);
 #if MT * NT > 1
@@ -158,6 +165,10 @@ void NAME(__global const uint *src, ring_t rs, __global const uint *packed, int 
 #endif
 }
 #undef TILE_SUM
+#undef SIDES
+#undef BYTES
+#undef ROWS_OF
+#undef FOUR_ROWS
 #undef GROUP
 #undef IN_WORD
 #undef LINE

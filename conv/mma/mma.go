@@ -99,7 +99,7 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if s.W <= planar.Rim {
 		return nil, fmt.Errorf("conv: %s does planes of more than %d columns, not %d", a.Name(), planar.Rim, s.W)
 	}
-	if s.Codes || s.Octets || s.OctetsOut || s.InC() < 1 || s.OutC < 1 || len(s.SrcC) > conv.MaxSources {
+	if s.Codes || s.Octets || s.OctetsOut || s.Pairs || s.PairsOut || s.Split || s.InC() < 1 || s.OutC < 1 || len(s.SrcC) > conv.MaxSources {
 		return nil, fmt.Errorf("conv: %s: shape %v of %d sources is not a convolution", a.Name(), s, len(s.SrcC))
 	}
 	v := choose(a.precision, s, c.LocalMem)

@@ -49,7 +49,7 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if s.K%2 == 0 || s.K/2 > planar.Rim {
 		return nil, fmt.Errorf("conv: octets does odd kernels up to %dx%[1]d, not %dx%[2]d", 2*planar.Rim+1, s.K)
 	}
-	if s.Codes || s.Store || s.InC() < 1 || s.OutC < 1 || len(s.SrcC) > conv.MaxSources {
+	if s.Codes || s.Store || s.Pairs || s.PairsOut || s.Split || s.InC() < 1 || s.OutC < 1 || len(s.SrcC) > conv.MaxSources {
 		return nil, fmt.Errorf("conv: octets: shape %v of %d sources is not a convolution", s, len(s.SrcC))
 	}
 	for _, c := range s.SrcC[:len(s.SrcC)-1] {

@@ -54,7 +54,7 @@ func (a algo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, err
 	if s.W <= planar.Rim {
 		return nil, fmt.Errorf("conv: wgmma does planes of more than %d columns, not %d", planar.Rim, s.W)
 	}
-	if s.Codes || s.Octets || s.OctetsOut || s.InC() < 1 || s.OutC < 1 || len(s.SrcC) > conv.MaxSources {
+	if s.Codes || s.Octets || s.OctetsOut || s.Pairs || s.PairsOut || s.Split || s.InC() < 1 || s.OutC < 1 || len(s.SrcC) > conv.MaxSources {
 		return nil, fmt.Errorf("conv: wgmma: shape %v of %d sources is not a convolution", s, len(s.SrcC))
 	}
 	v := choose(s)

@@ -172,10 +172,11 @@ type Ring struct {
 	image []byte // what the whole buffer held when it was made
 }
 
-// Place says where in a larger tensor and ring a plane lies, and whether that is of octets.
+// Place says where in a larger tensor and ring a plane lies, and whether that is of octets or words.
 type Place struct {
 	C0, CAll, Rows int
 	Octets         bool
+	Words          fuse.Storage // Pairs or Split where it is of those
 }
 
 // Anywhere is a random place for c channels in a ring of at least rows rows, of
@@ -197,6 +198,9 @@ func (b *Bench) Source(p *Plane, at Place, first, end int) *Ring {
 	b.Helper()
 	if at.Octets {
 		return b.octetSource(p, at, first, end)
+	}
+	if at.Words != 0 {
+		return b.pairSource(p, at, first, end)
 	}
 	rows := planar.Rows{C: at.CAll, W: p.W, Precision: b.Precision, Pad: b.Pad}
 	return b.ring(p.C, p.H, p.W, at, func(ring []byte) {
@@ -225,6 +229,9 @@ func (b *Bench) ring(c, h, w int, at Place, fill func(ring []byte)) *Ring {
 	if at.Octets {
 		t.Storage = fuse.Octets
 	}
+	if at.Words != 0 {
+		t.Storage = at.Words
+	}
 	size := planar.RowBytes(t, b.Precision)*int64(at.Rows) + planar.RimBytes(t, b.Precision)
 	base := planar.BaseAlign * int64(b.Rng.IntN(5))
 	image := b.Noise(base+size+planar.BaseAlign*int64(b.Rng.IntN(3)), b.Precision)
@@ -251,6 +258,10 @@ func (r *Ring) Take(p *Plane, y0, y1 int) {
 	r.b.Must(r.b.Queue.Read(r.Buf, 0, now))
 	if r.Octets {
 		r.takeOctets(p, y0, y1, now)
+		return
+	}
+	if r.Pairs {
+		r.takePairs(p, y0, y1, now)
 		return
 	}
 	rows := planar.Rows{C: r.CAll, W: r.W, Precision: r.b.Precision}

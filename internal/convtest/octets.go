@@ -24,11 +24,25 @@ func (b *Bench) OctetPlace(c, rows, h int) Place {
 	return p
 }
 
-func (b *Bench) anywhere(octets bool, c, rows, h int) Place {
-	if octets {
+// sourcePlace and targetPlace are Anywhere in tensors as a shape reads and writes them.
+func (b *Bench) sourcePlace(s conv.Shape, c, rows, h int) Place {
+	switch {
+	case s.Octets:
 		return b.OctetPlace(c, rows, h)
+	case s.Pairs:
+		return b.PairPlace(c, rows, h, s.Split)
 	}
 	return b.Anywhere(c, rows, h)
+}
+
+func (b *Bench) targetPlace(s conv.Shape, rows int) Place {
+	switch {
+	case s.OctetsOut:
+		return b.OctetPlace(s.OutC, rows, s.H)
+	case s.PairsOut:
+		return b.PairPlace(s.OutC, rows, s.H, false)
+	}
+	return b.Anywhere(s.OutC, rows, s.H)
 }
 
 // octetSource is Source in a tensor of octets.

@@ -33,13 +33,13 @@ func (b *Bench) Launch(o *Operands, impl conv.Impl, kernels []*clrt.Kernel, weig
 	a := &conv.Args{Y0: y0, Y1: y1, Slope: o.Slope, Scales: o.scales, PreSlope: o.preSlope}
 	var sources []*Ring
 	for _, p := range o.Src {
-		sources = append(sources, b.Source(p, b.anywhere(s.Octets, p.C, end-first, p.H), first, end))
+		sources = append(sources, b.Source(p, b.sourcePlace(s, p.C, end-first, p.H), first, end))
 		a.Src = append(a.Src, sources[len(sources)-1].Ring)
 	}
-	dst := b.Target(s.OutC, s.H, s.W, b.anywhere(s.OctetsOut, s.OutC, max(y1-y0, 1), s.H))
+	dst := b.Target(s.OutC, s.H, s.W, b.targetPlace(s, max(y1-y0, 1)))
 	a.Dst = dst.Ring
 	if o.Res != nil {
-		sources = append(sources, b.Source(o.Res, b.anywhere(s.OctetsOut, s.OutC, max(y1-y0, 1), s.H), y0, y1))
+		sources = append(sources, b.Source(o.Res, b.targetPlace(s, max(y1-y0, 1)), y0, y1))
 		a.Res = sources[len(sources)-1].Ring
 	}
 	guard := b.Noise(scratch+256, planar.FP32)

@@ -10,6 +10,7 @@ import (
 const (
 	unit32 = 0x1p-24 // unit roundoff of float32
 	unit16 = 0x1p-11 // of binary16
+	unitB  = 0x1p-8  // of bfloat16
 	// subnormal16 is half the distance of the smallest binary16 numbers.
 	subnormal16 = 0x1p-25
 	// confidence is the factor λ of the probabilistic error bound for sums
@@ -76,6 +77,9 @@ func (k *Operands) Reference(p planar.Precision, a Accuracy) (want, allowed []fl
 		}
 		if p == planar.FP16 {
 			tol += max(unit16*(math.Abs(sum)+tol), subnormal16)
+		}
+		if s.PairsOut {
+			tol += unitB * (math.Abs(sum) + tol)
 		}
 		want[i], allowed[i] = sum, tol
 	}

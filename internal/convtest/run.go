@@ -204,9 +204,14 @@ func newTrial(b *Bench, c Config, seed uint64) *trial {
 	for _, n := range k.Shape.SrcC {
 		h, w := k.sourceSides()
 		k.Src = append(k.Src, b.Random(n, h, w))
+		if k.Shape.Pairs && !k.Shape.Split {
+			BFloats(k.Src[len(k.Src)-1])
+		}
 	}
 	if rng.IntN(2) == 0 || c.ResFirst {
-		k.Res = b.Random(k.Shape.OutC, k.Shape.H, k.Shape.W)
+		if k.Res = b.Random(k.Shape.OutC, k.Shape.H, k.Shape.W); k.Shape.PairsOut {
+			BFloats(k.Res)
+		}
 	}
 	k.Slope = float32(rng.IntN(4)) / 8
 	k.pre = fuse.Act(rng.IntN(2)) // none or leaky ReLU, which the host computes to the bit
@@ -236,6 +241,9 @@ func (k *trial) String() string {
 	text := fmt.Sprintf("k%d_%v_to_%d_on_%dx%d_act%d", s.K, s.SrcC, s.OutC, s.H, s.W, s.Act)
 	if s.Octets || s.OctetsOut {
 		text += fmt.Sprintf("_octets_%v_to_%v", s.Octets, s.OctetsOut)
+	}
+	if s.Pairs {
+		text += fmt.Sprintf("_pairs_split_%v_to_%v", s.Split, s.PairsOut)
 	}
 	return text
 }

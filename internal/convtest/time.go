@@ -32,18 +32,22 @@ func TimeAs(b *testing.B, d *clrt.Device, caps conv.Caps, algo conv.Algo, s conv
 		bench.Must(bench.Queue.Fill(buf, 0, n, []byte{0, 0, 0, 0}))
 		return buf
 	}
-	ring := func(c, h, w int, codes, octets bool) planar.Ring {
+	ring := func(c, h, w int, codes, octets, pairs, split bool) planar.Ring {
 		t := fuse.Tensor{Shape: model.Shape{C: c, H: h, W: w}}
 		switch {
 		case codes:
 			t.Storage = fuse.Codes
 		case octets:
 			t.Storage = fuse.Octets
+		case split:
+			t.Storage = fuse.Split
+		case pairs:
+			t.Storage = fuse.Pairs
 		}
 		return planar.NewRing(buffer(planar.RowBytes(t, p)*int64(h)+planar.RimBytes(t, p)), 0, t, h)
 	}
 	srcH, srcW := (&Operands{Shape: s}).sourceSides()
-	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), srcH, srcW, s.Codes, s.Octets)}, Dst: ring(s.OutC, s.H, s.W, s.Store, s.OctetsOut), Y1: s.H, Slope: 0.2, Scratch: buffer(impl.Scratch(s.H))}
+	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), srcH, srcW, s.Codes, s.Octets, s.Pairs, s.Split)}, Dst: ring(s.OutC, s.H, s.W, s.Store, s.OctetsOut, s.PairsOut, false), Y1: s.H, Slope: 0.2, Scratch: buffer(impl.Scratch(s.H))}
 	packed, kernels := buffer(int64(impl.PackedLen())*4), bench.Kernels(impl)
 	launches := 1
 	if !caps.CPU {

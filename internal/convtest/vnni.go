@@ -11,12 +11,23 @@ import (
 // know the instruction fails the test.
 func VNNI(t testing.TB, d *clrt.Device) bool {
 	t.Helper()
+	return hasInstruction(t, d, conv.ProbeVNNI)
+}
+
+// Pairs reports the same of products of bfloat16 by VDPBF16PS.
+func Pairs(t testing.TB, d *clrt.Device) bool {
+	t.Helper()
+	return hasInstruction(t, d, conv.ProbePairs)
+}
+
+func hasInstruction(t testing.TB, d *clrt.Device, probe func(*clrt.Context, clrt.Compiler) (bool, error)) bool {
+	t.Helper()
 	ctx, err := clrt.NewContext(d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ctx.Close()
-	found, err := conv.ProbeVNNI(ctx, inProcess{ctx})
+	found, err := probe(ctx, inProcess{ctx})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,6 +112,9 @@ func ShapeOf(p *fuse.Program, s *fuse.Step) conv.Shape {
 	}
 	shape.Codes, shape.Store = s.Integer(), s.Store != nil
 	shape.Octets, shape.OctetsOut = p.Tensors[s.Src[0].Tensor].Storage == fuse.Octets, t.Storage == fuse.Octets
+	from := p.Tensors[s.Src[0].Tensor].Storage
+	shape.Split, shape.PairsOut = from == fuse.Split, t.Storage == fuse.Pairs
+	shape.Pairs = from == fuse.Pairs || shape.Split
 	if s.Windowed() {
 		src := p.Tensors[s.Src[0].Tensor]
 		shape.Window = &conv.Window{Window: s.Node.Window, Groups: s.Node.Groups, SrcH: src.H, SrcW: src.W, Pad: s.Node.Pad}

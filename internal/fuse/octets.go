@@ -16,7 +16,29 @@ const (
 // tensor of few planes, as networks' inputs are, get it converted. Where convolutions of octets would do less than half of the
 // work, everything stays planes.
 func (p *Program) StoreOctets(can func(step int, out bool) bool) {
-	o := &octets{p: p, can: can, is: make([]bool, len(p.Tensors)), conv: make([]bool, len(p.Steps)), twin: make([]bool, len(p.Tensors))}
+	p.storeTogether(Octets, can)
+}
+
+// StorePairs stores activations as pairs of bfloat16 (see package planar), by the same rules. Here what convolutions read of planes is
+// that of the network's input alone, split, and pixel shuffles make planes of planes, so that the last sums are of float32.
+func (p *Program) StorePairs(can func(step int, out bool) bool) { p.storeTogether(Pairs, can) }
+
+// ChannelsTogether is how many channels a unit of a storage holds.
+func (s Storage) ChannelsTogether() int {
+	switch s {
+	case Octets:
+		return ChannelsInOctet
+	case Codes:
+		return CodesInWord
+	case Pairs:
+		return ChannelsInPair
+	}
+	return 1
+}
+
+// storeTogether is StoreOctets or StorePairs.
+func (p *Program) storeTogether(storage Storage, can func(step int, out bool) bool) {
+	o := &octets{p: p, storage: storage, together: storage.ChannelsTogether(), can: can, is: make([]bool, len(p.Tensors)), conv: make([]bool, len(p.Steps)), twin: make([]bool, len(p.Tensors))}
 	o.begin()
 	for o.changed = true; o.changed; {
 		o.changed = false
@@ -36,7 +58,7 @@ func (p *Program) StoreOctets(can func(step int, out bool) bool) {
 	}
 	for t, is := range o.is {
 		if is {
-			p.Tensors[t].Storage = Octets
+			p.Tensors[t].Storage = storage
 		}
 	}
 	o.convert()
@@ -45,11 +67,14 @@ func (p *Program) StoreOctets(can func(step int, out bool) bool) {
 // octets is the state of a choice: what may still be octets becomes less until all steps agree.
 type octets struct {
 	p       *Program
-	can     func(step int, out bool) bool
-	is      []bool // tensors
-	conv    []bool // steps: convolutions that read octets
-	twin    []bool // tensors that are stored as planes, and as octets where a convolution wants that
-	changed bool
+	storage Storage // Octets or Pairs
+	// together is how many channels that holds in a unit.
+	together int
+	can      func(step int, out bool) bool
+	is       []bool // tensors
+	conv     []bool // steps: convolutions that read octets
+	twin     []bool // tensors that are stored as planes, and as octets where a convolution wants that
+	changed  bool
 }
 
 // begin takes every tensor and convolution for one of octets whose channels allow it.
@@ -59,8 +84,11 @@ func (o *octets) begin() {
 	for t := range o.is {
 		o.is[t] = p.Tensors[t].Storage == Activation && t != p.Input && t != p.Output
 		most := twinChannels
-		if t == p.Input {
+		switch {
+		case t == p.Input || o.storage == Pairs && p.isInput(t):
 			most = inputChannels
+		case o.storage == Pairs:
+			most = 0
 		}
 		o.twin[t] = (!waits || t == p.Input) && p.Tensors[t].Storage == Activation && p.Tensors[t].C <= most
 	}
@@ -71,7 +99,7 @@ func (o *octets) begin() {
 			if !o.aligned(v) {
 				o.twin[v.Tensor] = false
 			}
-			if k < len(s.Src)-1 && v.C%ChannelsInOctet != 0 {
+			if k < len(s.Src)-1 && v.C%o.together != 0 {
 				o.conv[i] = false
 			}
 		}
@@ -80,9 +108,14 @@ func (o *octets) begin() {
 	}
 }
 
+// isInput reports whether a tensor is the network's input, or its planes made of stored samples.
+func (p *Program) isInput(t int) bool {
+	return t == p.Input || slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Kind == Unpack && s.Dst.Tensor == t })
+}
+
 // aligned reports whether a view begins and ends between octets; the tensors of others are of planes.
 func (o *octets) aligned(v View) bool {
-	if v.Tensor == None || v.C0%ChannelsInOctet == 0 && (v.C%ChannelsInOctet == 0 || v.C0+v.C == o.p.Tensors[v.Tensor].C) {
+	if v.Tensor == None || v.C0%o.together == 0 && (v.C%o.together == 0 || v.C0+v.C == o.p.Tensors[v.Tensor].C) {
 		return true
 	}
 	o.is[v.Tensor] = false
@@ -104,10 +137,10 @@ func (o *octets) settle(i int) {
 	switch {
 	case s.Selectable():
 		o.settleConv(i)
-	case s.Kind == Unpack, s.Kind == RowStats:
-	case s.Kind == Shuffle:
+	case (s.Kind == Unpack || s.Kind == RowStats) && o.storage == Octets:
+	case s.Kind == Shuffle && o.storage == Octets:
 		o.planes(s.Dst.Tensor)
-	case s.Kind == MaxPool, s.Kind == Upsample, s.Kind == Pointwise:
+	case s.Kind == MaxPool, s.Kind == Upsample, s.Kind == Pointwise && (s.Affine == None || o.storage == Octets):
 		for _, t := range all {
 			if !o.is[t] && t != s.Affine {
 				o.planes(all...)
@@ -163,6 +196,9 @@ func (o *octets) convert() {
 		}
 		twin := p.Tensors[t]
 		twin.Name, twin.Storage = twin.Name+".octets", Octets
+		if o.storage == Pairs {
+			twin.Name, twin.Storage = p.Tensors[t].Name+".split", Split
+		}
 		p.Tensors = append(p.Tensors, twin)
 		to[t], makers = m.to, append(makers, m)
 	}
@@ -198,6 +234,11 @@ func (o *octets) wanted(t int) bool {
 		}
 	}
 	return false
+}
+
+// HasPairs reports whether any tensor is stored as pairs.
+func (p *Program) HasPairs() bool {
+	return slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.Storage == Pairs })
 }
 
 // HasOctets reports whether any tensor is stored as octets.

@@ -56,7 +56,7 @@ const (
 	Colours
 	Render
 	Sharpen
-	// Convert stores planes as octets: see StoreOctets.
+	// Convert stores planes as octets or split: see StoreOctets and StorePairs.
 	Convert
 )
 
@@ -105,6 +105,10 @@ const (
 	// Octets rows hold C channels of W samples of binary16, eight channels of a column together: see
 	// package planar.
 	Octets
+	// Pairs rows hold C channels of W samples of bfloat16, two channels of a column in a word: see package planar.
+	Pairs
+	// Split rows hold C channels of W samples as sums of two of bfloat16, in a word.
+	Split
 	// Samples rows hold C lines of W stored samples of a mosaic, unsigned, of 16 bits.
 	Samples
 	// Floats rows hold C lines of W float32, as activations in that precision lie, whatever
@@ -117,7 +121,12 @@ const (
 )
 
 // Planes reports whether rows hold samples of planes, or their codes.
-func (s Storage) Planes() bool { return s == Activation || s == Codes || s == Octets }
+func (s Storage) Planes() bool {
+	return s == Activation || s == Codes || s == Octets || s == Pairs || s == Split
+}
+
+// ChannelsInPair is how many channels one word of a tensor of pairs holds.
+const ChannelsInPair = 2
 
 // ChannelsInOctet is how many channels one octet of a tensor of octets holds.
 const ChannelsInOctet = 8

@@ -70,3 +70,15 @@ func Float(h uint16) float32 {
 	}
 	return v
 }
+
+// BFloat rounds v to bfloat16, the upper half of binary32, to nearest, ties to even. NaN stays NaN, quiet.
+func BFloat(v float32) uint16 {
+	b := math.Float32bits(v)
+	if v != v {
+		return 0x7fc0
+	}
+	return uint16((b + 0x7fff + b>>16&1) >> 16)
+}
+
+// OfBFloat widens bfloat16.
+func OfBFloat(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }

@@ -24,6 +24,11 @@
 // writes a row writes zeros for channels beyond C, in the rim too, so that they may be multiplied by weights of zero.
 // A view begins at a multiple of eight channels, and ends at one or with its tensor.
 //
+// Pairs (fuse.Pairs) are two samples of bfloat16, the upper halves of float32, in a word of 32 bits: half h of word x of line
+// g is channel 2g+h at column x. The words are as those of codes elsewhere, a tensor of C channels has ⌈C/2⌉ lines, and a channel beyond
+// C is zero. Split samples (fuse.Split) are each the sum of two of bfloat16 in a word: the lower half is the sample
+// rounded, the upper half what that leaves, rounded. A tensor of C channels has C lines.
+//
 // Rows of statistics and scales (see package fuse) hold 2·C float32 without
 // padding, rows of stored samples lines of SamplePitch numbers of 16 bits without a rim,
 // and rows of pixels one such line, or one of BytePitch bytes.
@@ -84,7 +89,9 @@ func RowBytes(t fuse.Tensor, p Precision) int64 {
 		return int64(Words(t.C)) * int64(Pitch(t.W)) * 4
 	case fuse.Octets:
 		return int64(Octets(t.C)) * int64(Pitch(t.W)) * OctetBytes
-	case fuse.Floats:
+	case fuse.Pairs:
+		return int64(Pairs(t.C)) * int64(Pitch(t.W)) * 4
+	case fuse.Floats, fuse.Split:
 		return 4 * int64(t.C) * int64(Pitch(t.W))
 	case fuse.Pixels:
 		return 2 * int64(SamplePitch(t.C*t.W))
@@ -101,7 +108,7 @@ func RowBytes(t fuse.Tensor, p Precision) int64 {
 // RimBytes is what a ring of tensor t needs besides its rows.
 func RimBytes(t fuse.Tensor, p Precision) int64 {
 	switch t.Storage {
-	case fuse.Codes:
+	case fuse.Codes, fuse.Pairs, fuse.Split:
 		return Overrun * 4
 	case fuse.Octets:
 		return Overrun * OctetBytes
@@ -116,6 +123,9 @@ func RimBytes(t fuse.Tensor, p Precision) int64 {
 // Words is how many words the codes of c channels take.
 func Words(c int) int { return (c + fuse.CodesInWord - 1) / fuse.CodesInWord }
 
+// Pairs is how many words the channels of a column take as pairs, c of them.
+func Pairs(c int) int { return (c + fuse.ChannelsInPair - 1) / fuse.ChannelsInPair }
+
 // OctetBytes is the size of an octet.
 const OctetBytes = 16
 
@@ -123,7 +133,7 @@ const OctetBytes = 16
 func Octets(c int) int { return (c + fuse.ChannelsInOctet - 1) / fuse.ChannelsInOctet }
 
 // Ring is a tensor on the device, or some of its channels. The channels of a ring of codes are
-// words of four, those of a ring of octets are octets.
+// words of four, those of a ring of octets are octets, those of a ring of pairs words of two.
 type Ring struct {
 	Buf   *clrt.Buffer
 	Base  int64 // bytes from the start of Buf to slot 0, a multiple of BaseAlign
@@ -134,7 +144,7 @@ type Ring struct {
 	H, W  int
 	Pitch int
 
-	Codes, Octets bool
+	Codes, Octets, Pairs bool
 }
 
 // BaseAlign is the unit of a ring's place in its buffer. Rings share buffers by
@@ -150,6 +160,8 @@ func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
 		r.Codes, r.C, r.CAll = true, Words(t.C), Words(t.C)
 	case fuse.Octets:
 		r.Octets, r.C, r.CAll = true, Octets(t.C), Octets(t.C)
+	case fuse.Pairs:
+		r.Pairs, r.C, r.CAll = true, Pairs(t.C), Pairs(t.C)
 	case fuse.Samples:
 		r.Pitch = SamplePitch(t.W)
 	case fuse.Pixels:
@@ -160,13 +172,15 @@ func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
 	return r
 }
 
-// Slice is the view of the tensor's channels [c0, c0+c); of codes, c0 is a multiple of four, of octets one of eight.
+// Slice is the view of the tensor's channels [c0, c0+c); of codes, c0 is a multiple of four, of octets one of eight, of pairs one of two.
 func (r Ring) Slice(c0, c int) Ring {
 	switch {
 	case r.Codes:
 		c0, c = c0/fuse.CodesInWord, Words(c)
 	case r.Octets:
 		c0, c = c0/fuse.ChannelsInOctet, Octets(c)
+	case r.Pairs:
+		c0, c = c0/fuse.ChannelsInPair, Pairs(c)
 	}
 	r.C0, r.C = r.C0+c0, c
 	return r
@@ -185,6 +199,12 @@ var codesCL string
 
 //go:embed octets.cl
 var octetsCL string
+
+//go:embed pairs.cl
+var pairsCL string
+
+// PairsSource is what stands after [Source] in programs whose kernels read or write pairs or split samples.
+func PairsSource() string { return codesCL + pairsCL }
 
 // OctetsSource is what stands after [Source] in programs whose kernels read or write octets.
 func OctetsSource() string { return octetsCL }

@@ -72,6 +72,10 @@ func (r *replay) lines(t int) int {
 		return r.p.Tensors[t].C
 	case fuse.Codes:
 		return (r.p.Tensors[t].C + fuse.CodesInWord - 1) / fuse.CodesInWord
+	case fuse.Pairs:
+		return (r.p.Tensors[t].C + fuse.ChannelsInPair - 1) / fuse.ChannelsInPair
+	case fuse.Split:
+		return r.p.Tensors[t].C
 	case fuse.Octets:
 		return (r.p.Tensors[t].C + fuse.ChannelsInOctet - 1) / fuse.ChannelsInOctet
 	}
@@ -255,6 +259,10 @@ func (r *replay) channels(v fuse.View) (c0, c1 int) {
 		return v.C0, v.C0 + v.C
 	case fuse.Codes:
 		return v.C0 / fuse.CodesInWord, (v.C0 + v.C + fuse.CodesInWord - 1) / fuse.CodesInWord
+	case fuse.Pairs:
+		return v.C0 / fuse.ChannelsInPair, (v.C0 + v.C + fuse.ChannelsInPair - 1) / fuse.ChannelsInPair
+	case fuse.Split:
+		return v.C0, v.C0 + v.C
 	case fuse.Octets:
 		return v.C0 / fuse.ChannelsInOctet, (v.C0 + v.C + fuse.ChannelsInOctet - 1) / fuse.ChannelsInOctet
 	}
