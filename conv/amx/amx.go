@@ -2,7 +2,7 @@
 // on their cores.
 //
 // [Codes] convolves codes of 8 bits by TDPBSUD: 16 outputs by 16 columns by 64 channels an instruction, where VPDPBUSD does
-// 1 by 16 by 4. tiles.cl is the kernel, instructions.cl has the instructions by their bytes, and [Probe] asks the system for the
+// 1 by 16 by 4. [Pairs] convolves pairs of bfloat16 by TDPBF16PS, 16 by 16 by 32. tiles.cl is the kernel, instructions.cl has the instructions by their bytes, and [Probe] asks the system for the
 // permission to use them, which a process needs.
 package amx
 
@@ -26,20 +26,38 @@ var instructionsCL string
 
 // Codes is the convolution of codes of 8 bits ([conv.Integer]), for devices that pass [Probe]. Its sums are of integers, so
 // that results are those of conv.DirectCodes to the bit.
-func Codes() conv.Algo { return algo{} }
+func Codes() conv.Algo { return codes{} }
 
-type algo struct{}
+// Pairs is the convolution of pairs of bfloat16 and of split samples, for the same devices. Its factors are those of
+// conv.DirectPairs, its sums have another order.
+func Pairs() conv.Algo { return pairs{} }
+
+type (
+	codes struct{}
+	pairs struct{}
+)
 
 // Name is "amx-codes".
-func (algo) Name() string { return "amx-codes" }
+func (codes) Name() string { return "amx-codes" }
+
+// Name is "amx-pairs".
+func (pairs) Name() string { return "amx-pairs" }
+
+// needTiles refuses devices without tiles.
+func needTiles(c conv.Caps, a conv.Algo) error {
+	if !c.Tiles {
+		return fmt.Errorf("conv: %s needs a processor with AMX under PoCL, and a system that lets the process use it", a.Name())
+	}
+	return nil
+}
 
 // New refuses shapes that are not of codes, and devices without tiles.
-func (a algo) New(c conv.Caps, s conv.Shape, _ planar.Precision) (conv.Impl, error) {
+func (a codes) New(c conv.Caps, s conv.Shape, _ planar.Precision) (conv.Impl, error) {
 	if !s.Codes {
 		return nil, fmt.Errorf("conv: %s does convolutions of codes of 8 bits", a.Name())
 	}
-	if !c.Tiles {
-		return nil, fmt.Errorf("conv: %s needs a processor with AMX under PoCL, and a system that lets the process use it", a.Name())
+	if err := needTiles(c, a); err != nil {
+		return nil, err
 	}
 	plain := s
 	plain.Codes, plain.Store = false, false
@@ -49,7 +67,18 @@ func (a algo) New(c conv.Caps, s conv.Shape, _ planar.Precision) (conv.Impl, err
 	if len(s.SrcC) != 1 {
 		return nil, fmt.Errorf("conv: %s reads one tensor, not %d", a.Name(), len(s.SrcC))
 	}
-	return newImpl(s), nil
+	return codesImpl{newImpl(s, planar.Words(s.InC()))}, nil
+}
+
+// New refuses shapes that are not of pairs, and devices without tiles.
+func (a pairs) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl, error) {
+	if err := needTiles(c, a); err != nil {
+		return nil, err
+	}
+	if err := s.CheckPairs(a.Name(), p); err != nil {
+		return nil, err
+	}
+	return newImpl(s, s.PairLines()), nil
 }
 
 // The most rows of a tile, and words of a row.
@@ -65,33 +94,48 @@ type impl struct {
 	tiles  int // of outputs, one or two, beside as many of columns as make four sums
 	rows   int // outputs of a tile
 	groups int
+	lines  int // of the source
 	words  int // lines of a stage
-	stages int
+	once   int // stages for all lines
 }
 
-func newImpl(s conv.Shape) *impl {
-	i := &impl{shape: s, tiles: 1}
+func newImpl(s conv.Shape, lines int) *impl {
+	i := &impl{shape: s, tiles: 1, lines: lines}
 	if s.OutC > tileRows {
 		i.tiles = 2
 	}
 	i.groups = ceilDiv(s.OutC, i.tiles*tileRows)
 	i.rows = ceilDiv(ceilDiv(s.OutC, i.groups*i.tiles), i.inWord()) * i.inWord()
-	lines := i.lines()
-	i.stages = ceilDiv(lines, tileWords)
-	i.words = ceilDiv(lines, i.stages)
+	i.once = ceilDiv(lines, tileWords)
+	i.words = ceilDiv(lines, i.once)
 	return i
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // inWord is how many channels a word holds.
-func (i *impl) inWord() int { return fuse.CodesInWord }
+func (i *impl) inWord() int {
+	if i.shape.Pairs {
+		return fuse.ChannelsInPair
+	}
+	return fuse.CodesInWord
+}
 
-func (i *impl) lines() int { return planar.Words(i.shape.InC()) }
+// stages is how many there are in all.
+func (i *impl) stages() int {
+	if i.shape.Split {
+		return 2 * i.once
+	}
+	return i.once
+}
 
 func (i *impl) name() string {
-	name := fmt.Sprintf("conv_amx_codes_k%d_m%dx%d_w%dx%d", i.shape.K, i.tiles, i.rows, i.stages, i.words)
-	if i.shape.Store {
+	kind := "codes"
+	if i.shape.Pairs {
+		kind = "pairs"
+	}
+	name := fmt.Sprintf("conv_amx_%s_k%d_m%dx%d_w%dx%dx%d", kind, i.shape.K, i.tiles, i.rows, i.stages()/i.once, i.once, i.words)
+	if i.shape.Store || i.shape.PairsOut {
 		name += "_store"
 	}
 	return name
@@ -99,9 +143,9 @@ func (i *impl) name() string {
 
 func (i *impl) Kernels() []conv.Kernel {
 	flag := map[bool]int{true: 1}
-	text := kerneltext.Define(tilesCL, "NAME", i.name(), "CONFIG", i.name()+"_config", "KS", i.shape.K, "MT", i.tiles, "NT", 4/i.tiles, "ROWS", i.rows, "KW", i.words, "STAGES", i.stages,
-		"PAIRS", 0, "STORE", flag[i.shape.Store])
-	return []conv.Kernel{{Name: i.name(), Source: planar.CodesSource() + "#ifndef TILE_STATE\n" + instructionsCL + "#endif\n" + text}}
+	text := kerneltext.Define(tilesCL, "NAME", i.name(), "CONFIG", i.name()+"_config", "KS", i.shape.K, "MT", i.tiles, "NT", 4/i.tiles, "ROWS", i.rows, "KW", i.words, "ONCE", i.once, "STAGES", i.stages(),
+		"PAIRS", flag[i.shape.Pairs], "STORE", flag[i.shape.Store || i.shape.PairsOut])
+	return []conv.Kernel{{Name: i.name(), Source: planar.PairsSource() + "#ifndef TILE_STATE\n" + instructionsCL + "#endif\n" + text}}
 }
 
 func (i *impl) Granule() int      { return 1 }

@@ -45,6 +45,37 @@ func TestEmulated(t *testing.T) {
 	}
 }
 
+// TestEmulatedPairs is TestEmulated for pairs and split samples.
+func TestEmulatedPairs(t *testing.T) {
+	dev := convtest.Device(t)
+	if dev.Info().Type != clrt.CPU {
+		t.Skip("SKIPPED, nothing was tested: kernels for CPUs")
+	}
+	for _, s := range []conv.Shape{
+		{K: 3, SrcC: []int{24}, OutC: 24, H: 7, W: 37, PairsOut: true, Act: fuse.LeakyReLU},
+		{K: 3, SrcC: []int{67}, OutC: 39, H: 5, W: 70, PairsOut: true},
+		{K: 5, SrcC: []int{8}, OutC: 12, H: 6, W: 65, Split: true},
+		{K: 1, SrcC: []int{20}, OutC: 35, H: 3, W: 9, Split: true, PairsOut: true},
+	} {
+		s.Pairs = true
+		accuracy := convtest.PairAccuracy
+		if s.Split {
+			accuracy = convtest.SplitAccuracy
+		}
+		convtest.Run(t, convtest.Config{Algo: convtest.Emulated(Pairs(), instructionsCL, emulatedCL), Device: dev, Caps: new(capsOf(dev)), Accuracy: accuracy,
+			Draw: func(*rand.Rand) conv.Shape { return s }, Cases: 2, Families: 2})
+	}
+}
+
+// TestPairs holds the kernels to the contract where there are tiles.
+func TestPairs(t *testing.T) {
+	dev := convtest.Units(t, Probe)
+	c := convtest.Config{Algo: Pairs(), Device: dev, Caps: new(capsOf(dev)), Accuracy: convtest.PairAccuracy, Draw: convtest.PairShape}
+	t.Run("pairs", func(t *testing.T) { convtest.Run(t, c) })
+	c.Accuracy, c.Draw = convtest.SplitAccuracy, convtest.SplitShape
+	t.Run("split", func(t *testing.T) { convtest.Run(t, c) })
+}
+
 // TestEmulatedProbe finds by the emulated kernel what Probe expects of the other.
 func TestEmulatedProbe(t *testing.T) {
 	ctx, err := clrt.NewContext(convtest.Device(t))
@@ -65,7 +96,17 @@ func TestEmulatedProbe(t *testing.T) {
 }
 
 // TestProbe checks that asking does no harm, whatever the device.
-func TestProbe(t *testing.T) { convtest.ProbeHere(t, Probe) }
+func TestProbe(t *testing.T) {
+	ctx, err := clrt.NewContext(convtest.Device(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ctx.Close()
+	t.Logf("tiles on %s: %v", ctx.Device().Info().Name, convtest.Has(t, Probe, ctx))
+	if ctx.Live() != 0 {
+		t.Errorf("probing left %d bytes on the device", ctx.Live())
+	}
+}
 
 // TestCodes holds the kernels to the definition where there are tiles.
 func TestCodes(t *testing.T) {

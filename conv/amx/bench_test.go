@@ -37,3 +37,12 @@ func timeCodes(b *testing.B, d *clrt.Device, algo conv.Algo, caps conv.Caps) {
 		b.Run(fmt.Sprintf("k%d-%d-%d", s.K, s.InC(), s.OutC), func(b *testing.B) { convtest.TimeAs(b, d, caps, algo, s, planar.FP32) })
 	}
 }
+
+// BenchmarkPairs times the same layers in bfloat16.
+func BenchmarkPairs(b *testing.B) {
+	d := convtest.Units(b, Probe)
+	for _, s := range layers {
+		s.Act, s.Pairs, s.PairsOut = fuse.LeakyReLU, true, true
+		b.Run(fmt.Sprintf("k%d-%d-%d", s.K, s.InC(), s.OutC), func(b *testing.B) { convtest.TimeAs(b, d, capsOf(d), Pairs(), s, planar.FP32) })
+	}
+}

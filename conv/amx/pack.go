@@ -15,24 +15,44 @@ func (i *impl) outputs() int { return i.groups * i.tiles * i.rows }
 
 // tailAt is the number of words of weights.
 func (i *impl) tailAt() int {
-	return i.shape.K * i.shape.K * i.stages * i.outputs() * tileWords
+	return i.shape.K * i.shape.K * i.stages() * i.outputs() * tileWords
 }
 
 func (i *impl) PackedLen() int { return i.tailAt() + paramsAt + 3*i.outputs() }
 
-// Pack panics: the weights of codes are packed by PackCodes.
-func (i *impl) Pack(_, _ []float32) []float32 { panic("conv: amx-codes packs integers") }
-
-// wordAt is the word with the weight from channel c by tap t to output o.
-func (i *impl) wordAt(o, c, t int) int {
-	k, size, line := i.shape.K, i.tiles*i.rows, c/i.inWord()
-	g := line / i.words
-	step := ((o/size*k+t/k)*i.stages+g)*k + t%k
-	return (step*size+o%size)*tileWords + line - min(g*i.words, i.lines()-i.words)
+// wordAt is the word of weights from a line to output o by tap t, of the first or second product of a split sample.
+func (i *impl) wordAt(o, line, t, part int) int {
+	k, size, g := i.shape.K, i.tiles*i.rows, line/i.words
+	step := ((o/size*k+t/k)*i.stages()+part*i.once+g)*k + t%k
+	return (step*size+o%size)*tileWords + line - min(g*i.words, i.lines-i.words)
 }
 
+// Pack implements [conv.Impl] for pairs.
+func (i *impl) Pack(weights, bias []float32) []float32 {
+	out := make([]uint32, i.PackedLen())
+	inC, taps := i.shape.InC(), i.shape.K*i.shape.K
+	for o := range i.shape.OutC {
+		for c := range inC {
+			for t := range taps {
+				line, parts := i.shape.PairWeight(c, weights[(o*inC+c)*taps+t])
+				for p := range i.stages() / i.once {
+					out[i.wordAt(o, line, t, p)] |= parts[p]
+				}
+			}
+		}
+		out[i.tailAt()+paramsAt+2*i.outputs()+o] = math.Float32bits(bias[o])
+	}
+	return bits(out)
+}
+
+// codesImpl is an impl for codes.
+type codesImpl struct{ *impl }
+
+// Pack panics: the weights of codes are packed by PackCodes.
+func (codesImpl) Pack(_, _ []float32) []float32 { panic("conv: amx-codes packs integers") }
+
 // PackCodes implements [conv.Integer].
-func (i *impl) PackCodes(w *conv.IntegerWeights) []float32 {
+func (i codesImpl) PackCodes(w *conv.IntegerWeights) []float32 {
 	out := make([]uint32, i.PackedLen())
 	inC, taps := i.shape.InC(), i.shape.K*i.shape.K
 	tail := out[i.tailAt():]
@@ -44,7 +64,7 @@ func (i *impl) PackCodes(w *conv.IntegerWeights) []float32 {
 			for t := range taps {
 				v := int32(w.Weights[(o*inC+c)*taps+t])
 				sum += v
-				out[i.wordAt(o, c, t)] |= uint32(uint8(v)) << (8 * (c % fuse.CodesInWord))
+				out[i.wordAt(o, c/fuse.CodesInWord, t, 0)] |= uint32(uint8(v)) << (8 * (c % fuse.CodesInWord))
 			}
 		}
 		first[o] = uint32(-int32(w.Zero) * sum)
@@ -53,8 +73,13 @@ func (i *impl) PackCodes(w *conv.IntegerWeights) []float32 {
 	for n := range tileWords {
 		tail[n] = conv.Quantizer{Zero: w.Zero}.Word()
 	}
-	packed := make([]float32, len(out))
-	for k, v := range out {
+	return bits(out)
+}
+
+// bits are words as the bits of float32.
+func bits(words []uint32) []float32 {
+	packed := make([]float32, len(words))
+	for k, v := range words {
 		packed[k] = math.Float32frombits(v)
 	}
 	return packed

@@ -5,7 +5,8 @@
 // and the words of KW lines at 16 columns are such a factor as they lie in memory, from any column on. The last stage begins where
 // its lines end with the source's; lines that it shares with the stage before have weights of zero.
 // One work-item (work-groups of one) makes MT·ROWS outputs of a row, NT vectors of 16 columns at a time: MT·NT tiles of sums, over
-// the KS rows of the kernel, STAGES stages of KW lines, and the KS columns, in that order. So which
+// the KS rows of the kernel, STAGES stages of KW lines, and the KS columns, in that order. ONCE stages have all lines; of split samples
+// they come twice, with the two parts of weights that conv.Shape.PairWeight says. So which
 // rows a launch covers never changes a bit.
 //
 // Words of packed: weights [group][KS rows][stage][KS columns][MT][ROWS][16], of each 16 the first KW; from word tail on a
@@ -74,7 +75,7 @@ void NAME(__global const uint *src, ring_t rs, __global const uint *packed, int 
             const int beyond = OUTSIDE(y + ky - KS / 2, h);
             const ulong stride = beyond ? 0 : pitch;
             for (int g = 0; g < STAGES; g++) {
-                const ulong line = (ulong)(src + from[ky] + (size_t)min(g * KW, R_C(rs) - KW) * R_PITCH(rs) + x);
+                const ulong line = (ulong)(src + from[ky] + (size_t)min(g % ONCE * KW, R_C(rs) - KW) * R_PITCH(rs) + x);
                 for (int kx = 0; kx < KS; kx++) {
 #define COLUMNS(n) (beyond ? (ulong)blank : line + 4 * kx + 64 * (n))
                     TILE_LOAD(4, wt, 64);
