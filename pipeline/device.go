@@ -27,6 +27,7 @@ type device struct {
 	matrix  *bool            // whether the device has matrix units; nil: not asked yet
 	hopper  *bool            // whether those are Hopper's (see wgmma.Probe); nil: not asked yet
 	vnni    *bool            // whether it is a CPU that multiplies bytes (see conv.ProbeVNNI); nil: not asked yet
+	pairs   *bool            // whether it has products of bfloat16 without these (see conv.ProbePairs); nil: not asked yet
 	tiles   *bool            // whether that may use tile registers (see amx.Probe); nil: not asked yet
 }
 
@@ -68,36 +69,47 @@ func (d *device) chooseDevice() (err error) {
 	return nil
 }
 
-// probeCPU asks for tile registers and, if there are none, for products of bytes without them.
-func (d *device) probeCPU() error {
+// probeCPU asks a CPU once for tile registers and, if there are none, for products of codes or of bfloat16 without them.
+func (d *device) probeCPU(codes, bf16 bool) error {
+	if d.info == nil || d.info.Type != clrt.CPU || d.choice.Device == nil || !codes && !bf16 {
+		return nil
+	}
 	if err := d.openContext(); err != nil {
 		return err
 	}
-	tiles, err := amx.Probe(d.cl)
-	if err != nil {
-		return err
+	for _, part := range []struct {
+		found **bool
+		need  bool
+		ask   func() (bool, error)
+	}{
+		{&d.tiles, true, func() (bool, error) { return amx.Probe(d.cl) }},
+		{&d.vnni, codes, func() (bool, error) { return conv.ProbeVNNI(d.cl, d.compiler()) }},
+		{&d.pairs, bf16, func() (bool, error) { return conv.ProbePairs(d.cl, d.compiler()) }},
+	} {
+		if *part.found != nil || !part.need || d.tiles != nil && *d.tiles {
+			continue
+		}
+		found, err := part.ask()
+		if err != nil {
+			return err
+		}
+		*part.found = &found
 	}
-	d.vnni, d.tiles = new(bool), &tiles
-	if tiles {
-		return nil
-	}
-	var compiler clrt.Compiler
-	if !d.set.HostMemory.Limited() {
-		compiler = d.set.Compiler
-	}
-	*d.vnni, err = conv.ProbeVNNI(d.cl, compiler)
-	return err
+	return nil
+}
+
+// hasPairs reports whether products of bfloat16 were asked for and found.
+func (d *device) hasPairs() bool {
+	return d.tiles != nil && *d.tiles || d.pairs != nil && *d.pairs
 }
 
 // probe asks the device once whether it has matrix units. Only GPUs can, and only
 // they are touched for it; warpgroups says whether to ask for Hopper's, too. CPUs are asked for products of
-// bytes if codes are what the network has. ahead, if not nil, is called before Hopper's units are tried, if the
-// device is one that should have them.
-func (d *device) probe(warpgroups, codes func() bool, ahead func()) error {
-	if d.vnni == nil && d.info != nil && d.info.Type == clrt.CPU && d.choice.Device != nil && codes() {
-		if err := d.probeCPU(); err != nil {
-			return err
-		}
+// bytes if codes are what the network has, and for those of bfloat16 if that is the precision. ahead, if not nil, is called before
+// Hopper's units are tried, if the device is one that should have them.
+func (d *device) probe(warpgroups, codes func() bool, bf16 bool, ahead func()) error {
+	if err := d.probeCPU(codes(), bf16); err != nil {
+		return err
 	}
 	if d.info == nil || d.info.Type != clrt.GPU || d.matrix != nil && (!*d.matrix || d.hopper != nil || !warpgroups()) {
 		return nil

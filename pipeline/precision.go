@@ -27,17 +27,20 @@ const (
 	TF32
 	// FP16 stores binary16; sums are float32.
 	FP16
+	// BF16 stores and multiplies bfloat16 between a network's first and last convolutions, on CPUs with products of
+	// it; sums, and all that reads the input or makes the output, are float32.
+	BF16
 	// AutoPrecision is FP32 on CPUs, and elsewhere the least exact of those the device
 	// offers whose result on a self-check patch is close enough to FP32's
 	// (selfcheck.go). Nothing is timed, so that the same photo gives the same bytes.
 	AutoPrecision
 )
 
-var precisionNames = [...]string{"fp32", "tf32", "fp16", "auto"}
+var precisionNames = [...]string{"fp32", "tf32", "fp16", "bf16", "auto"}
 
 func (p Precision) String() string { return precisionNames[p] }
 
-// UnmarshalText reads "fp32", "tf32", "fp16" or "auto".
+// UnmarshalText reads "fp32", "tf32", "fp16", "bf16" or "auto".
 func (p *Precision) UnmarshalText(text []byte) (err error) {
 	*p, err = parsePrecision(string(text))
 	return err
@@ -49,7 +52,7 @@ func parsePrecision(s string) (Precision, error) {
 			return Precision(i), nil
 		}
 	}
-	return FP32, optionErrorf("precision", "%q: want fp32, tf32, fp16 or auto", s)
+	return FP32, optionErrorf("precision", "%q: want fp32, tf32, fp16, bf16 or auto", s)
 }
 
 // storage is how activations of the precision are stored.
@@ -65,6 +68,8 @@ func precisionOf(j *exec.Job) Precision {
 	switch {
 	case j.Precision() == planar.FP16:
 		return FP16
+	case j.BF16():
+		return BF16
 	case j.TF32():
 		return TF32
 	}
@@ -80,6 +85,9 @@ func (s *Session) offered() []Precision {
 	case s.device.matrix != nil && *s.device.matrix:
 		return []Precision{FP32, TF32, FP16}
 	}
+	if s.device.hasPairs() {
+		return []Precision{FP32, FP16, BF16}
+	}
 	return []Precision{FP32, FP16}
 }
 
@@ -91,6 +99,9 @@ func (s *Session) refusePrecision(p Precision) error {
 		can = append(can, o.String())
 	}
 	why := "has no matrix units that multiply tf32"
+	if p == BF16 {
+		why = "has no products of bfloat16"
+	}
 	if s.device.info == nil {
 		why = "computes in float32 only"
 	}
@@ -105,7 +116,7 @@ func (s *Session) checkHostPrecision() error {
 	if s.device.info != nil {
 		return nil
 	}
-	if s.set.Precision == TF32 || s.set.Precision == FP16 {
+	if s.set.Precision != FP32 && s.set.Precision != AutoPrecision {
 		return s.refusePrecision(s.set.Precision)
 	}
 	s.choices.chosen = &precisionChoice{precision: FP32}
@@ -131,6 +142,8 @@ func (s *Session) choosePrecision(ctx context.Context) error {
 	}
 	switch p := s.set.Precision; {
 	case p == TF32 && !(s.device.matrix != nil && *s.device.matrix):
+		return s.refusePrecision(p)
+	case p == BF16 && !s.device.hasPairs():
 		return s.refusePrecision(p)
 	case p != AutoPrecision:
 		s.choices.chosen = &precisionChoice{precision: p}

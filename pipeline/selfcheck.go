@@ -207,7 +207,7 @@ func (s *Session) tryPrecision(ctx context.Context, p Precision) (out []float32,
 	}
 	h, w := s.model.Convention.PaddedSides(patchH, patchW)
 	opt := s.engineOptions(s.allowed())
-	opt.Precision, opt.TF32, opt.Profiler, opt.Samples, opt.Picture = p.storage(), p == TF32, nil, false, nil
+	opt.Precision, opt.TF32, opt.BF16, opt.Profiler, opt.Samples, opt.Picture = p.storage(), p == TF32, p == BF16, nil, false, nil
 	job, err := exec.Prepare(s.model, h, w, s.device.info, opt)
 	if err != nil {
 		return nil, err

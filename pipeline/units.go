@@ -27,7 +27,7 @@ func (s *Session) probe(ctx context.Context, ahead func()) error {
 		s.recallUnits()
 	}
 	matrix, hopper := d.matrix, d.hopper
-	if err := d.probe(s.mayUseWarpgroups, s.model.Graph.HasCodes, ahead); err != nil {
+	if err := d.probe(s.mayUseWarpgroups, s.model.Graph.HasCodes, s.set.Precision == BF16, ahead); err != nil {
 		return err
 	}
 	if noted && (d.matrix != matrix || d.hopper != hopper) {

@@ -27,7 +27,7 @@ func Algorithms(c conv.Caps) []conv.Algo {
 	for _, p := range []mma.Precision{mma.FP16, mma.TF32, mma.FP32} {
 		all = append(all, mma.Algo(p))
 	}
-	return append(all, wgmma.Algo(), octets.Algo(), amx.Codes())
+	return append(all, wgmma.Algo(), octets.Algo(), amx.Codes(), amx.Pairs())
 }
 
 // algoByName finds an algorithm, nil if there is none. Beyond the list there are

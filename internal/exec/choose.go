@@ -109,6 +109,19 @@ var codesFamilies = []family{
 	}},
 }
 
+// pairFamilies are those of convolutions of pairs of bfloat16, which tuning leaves alone too.
+var pairFamilies = []family{
+	{why: "pairs of bfloat16, by tiles", choose: func(c conv.Caps, _ conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
+		if !c.Tiles {
+			return nil, nil
+		}
+		return amx.Pairs(), nil
+	}},
+	{why: "pairs of bfloat16", choose: func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
+		return conv.DirectPairs{}, nil
+	}},
+}
+
 // octetFamilies are those of convolutions of octets, which tuning leaves alone too.
 var octetFamilies = []family{
 	{why: "matrix units, of octets", choose: func(c conv.Caps, s conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
@@ -166,6 +179,8 @@ func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
 		families, direct = windowFamilies, conv.Windowed{}
 	case s.Octets:
 		families, direct = octetFamilies, conv.Simple{}
+	case s.Pairs:
+		families, direct = pairFamilies, conv.DirectPairs{}
 	case s.Codes:
 		families, direct = codesFamilies, conv.DirectCodes{}
 	}

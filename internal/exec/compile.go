@@ -69,6 +69,12 @@ func (j *Job) programs() (all []program) {
 			return err
 		})
 	}
+	if j.makesPairs() {
+		add(ops.PairsSource(), func(e *Engine, p *clrt.Program) (err error) {
+			e.pairs, err = ops.NewPairs(p, e.queues.compute, e.caps)
+			return err
+		})
+	}
 	if applies { // imported networks
 		add(ops.ApplySource(), func(e *Engine, p *clrt.Program) (err error) {
 			e.applier, err = ops.NewApplier(p, e.queues.compute, e.caps)

@@ -25,6 +25,7 @@ type Engine struct {
 	ops       *ops.Ops        // nil if no step is of its kinds
 	applier   *ops.Applier    // nil if no step is of an imported operation
 	pictures  *ops.Pictures   // nil if the host makes the picture
+	pairs     *ops.Pairs      // nil if no step but convolutions makes pairs
 	octets    *ops.Octets     // nil if no step but convolutions has octets
 	unpacker  *ops.Unpacker   // nil if the network's planes come from the host
 	resources []stepResources // as Program.Steps
@@ -211,6 +212,7 @@ func (e *Engine) Close() error {
 	e.unpacker.Close()
 	e.pictures.Close()
 	e.octets.Close()
+	e.pairs.Close()
 	for _, p := range e.progs {
 		note(p.Close())
 	}
@@ -241,6 +243,9 @@ func (e *Engine) launch(i, y0, y1 int) error {
 	var res planar.Ring
 	if s.Res.Tensor != fuse.None {
 		res = e.source(i, s.Res)
+	}
+	if ops.MakesPairs(e.Program, s) {
+		return e.pairs.Make(s, src[0], res, dst, y0, y1)
 	}
 	var scales planar.Ring
 	if s.Kind == fuse.Pointwise && s.Affine != fuse.None {

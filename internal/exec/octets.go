@@ -12,16 +12,27 @@ import (
 // storeOctets has p store activations as octets where convolutions of octets are the choice on a device with caps.
 func (o *Options) storeOctets(p *fuse.Program, caps conv.Caps) {
 	if caps.Octets && o.Precision == planar.FP16 {
-		p.StoreOctets(func(i int, out bool) bool { return o.mayBeOctets(p, i, out, caps) })
+		p.StoreOctets(func(i int, out bool) bool {
+			return o.mayBe(p, i, caps, func(s *conv.Shape) { s.Octets, s.OctetsOut = true, out })
+		})
 	}
 }
 
-// mayBeOctets reports whether there is a convolution of octets for step i of p, to octets or to planes: that asked
+// storePairs does the same with pairs of bfloat16. The source of convolutions that read planes is split.
+func (o *Options) storePairs(p *fuse.Program, caps conv.Caps) {
+	if (caps.Tiles || caps.Pairs) && o.BF16 && o.Precision == planar.FP32 {
+		p.StorePairs(func(i int, out bool) bool {
+			return o.mayBe(p, i, caps, func(s *conv.Shape) { s.Pairs, s.PairsOut = true, out })
+		})
+	}
+}
+
+// mayBe reports whether there is a convolution for step i of p where its shape is changed by store: that asked
 // for, or the rule's. Beside norms the rule takes convolutions that take these along.
-func (o *Options) mayBeOctets(p *fuse.Program, i int, out bool, caps conv.Caps) bool {
+func (o *Options) mayBe(p *fuse.Program, i int, caps conv.Caps, store func(*conv.Shape)) bool {
 	s := &p.Steps[i]
 	shape := ShapeOf(p, s)
-	shape.Octets, shape.OctetsOut = true, out
+	store(&shape)
 	if o.Algo != nil {
 		if algo := o.Algo(s.Name, shape); algo != nil {
 			_, err := algo.New(caps, shape, o.Precision)
@@ -35,6 +46,11 @@ func (o *Options) mayBeOctets(p *fuse.Program, i int, out bool, caps conv.Caps) 
 // makesOctets reports whether a step but convolutions reads or writes octets.
 func (j *Job) makesOctets() bool {
 	return slices.ContainsFunc(j.Program.Steps, func(s fuse.Step) bool { return ops.MakesOctets(j.Program, &s) })
+}
+
+// makesPairs reports whether a step but convolutions writes pairs or split samples.
+func (j *Job) makesPairs() bool {
+	return slices.ContainsFunc(j.Program.Steps, func(s fuse.Step) bool { return ops.MakesPairs(j.Program, &s) })
 }
 
 // UnpacksOctets reports whether octets are made of stored samples.

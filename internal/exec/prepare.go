@@ -36,6 +36,11 @@ type Options struct {
 	Octets bool
 	// VNNI says that it is a CPU with VPDPBUSD (see conv.ProbeVNNI).
 	VNNI bool
+	// Pairs says that it is a CPU with VDPBF16PS (see conv.ProbePairs).
+	Pairs bool
+	// BF16 stores and multiplies bfloat16 between the network's first and last convolutions, where the device has products of
+	// it (Tiles or Pairs) and the network allows it (see fuse.StorePairs); planes are of float32.
+	BF16 bool
 	// Tiles says that it is a CPU whose tile registers kernels may use (see amx.Probe).
 	Tiles bool
 	// Discrete plans as for a device with memory of its own even where it shares
@@ -179,6 +184,7 @@ func request(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) (*Job
 	}
 	j := &Job{Model: m, Program: p, Info: info, opt: opt, caps: opt.Caps(info), arith: opt.arithmetic()}
 	opt.storeOctets(p, j.caps)
+	opt.storePairs(p, j.caps)
 	if err := j.chooseAlgos(); err != nil {
 		return nil, nil, err
 	}

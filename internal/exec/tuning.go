@@ -45,7 +45,7 @@ func TuningDevice(i *clrt.DeviceInfo) tune.Device {
 // Caps is what algorithms are told of a device under these options.
 func (o *Options) Caps(i *clrt.DeviceInfo) conv.Caps {
 	c := conv.CapsOf(i)
-	c.Matrix, c.Warpgroup, c.Octets, c.VNNI, c.Tiles = o.Matrix, o.Warpgroup, o.Octets, o.VNNI, o.Tiles
+	c.Matrix, c.Warpgroup, c.Octets, c.VNNI, c.Tiles, c.Pairs = o.Matrix, o.Warpgroup, o.Octets, o.VNNI, o.Tiles, o.Pairs
 	if o.smallBuffers {
 		c.MaxAlloc = 1
 	}
@@ -69,7 +69,7 @@ func tunedAs(s conv.Shape) conv.Shape {
 // tuned is the choice that the table has for a shape, false if it has none or one that
 // cannot do it; the latter would be that of another build.
 func (j *Job) tuned(s conv.Shape) (Choice, bool) {
-	if s.Window != nil || s.Codes || s.Octets {
+	if s.Window != nil || s.Codes || s.Octets || s.Pairs {
 		return Choice{}, false
 	}
 	key := tune.Key(tunedAs(s), j.arith.String())
@@ -140,8 +140,16 @@ func (j *Job) Tuning() facts.Tuning {
 	return j.choices.facts(n)
 }
 
-// PrecisionName is "fp32", "tf32" or "fp16".
-func (j *Job) PrecisionName() string { return j.arith.String() }
+// PrecisionName is "fp32", "tf32", "fp16" or "bf16".
+func (j *Job) PrecisionName() string {
+	if j.opt.BF16 {
+		return "bf16"
+	}
+	return j.arith.String()
+}
+
+// BF16 reports whether the options ask for bfloat16.
+func (j *Job) BF16() bool { return j.opt.BF16 }
 
 // TF32 reports whether float32 factors are rounded to tf32 in matrix units.
 func (j *Job) TF32() bool { return j.arith.TF32 }
@@ -157,6 +165,7 @@ func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) ([]
 	caps := opt.Caps(info)
 	arith := opt.arithmetic()
 	opt.storeOctets(p, caps)
+	opt.storePairs(p, caps)
 	exact := beforeNorms(p)
 	work := map[string]float64{}
 	var tasks []tune.Task
@@ -166,7 +175,7 @@ func TuneTasks(m *model.Model, h, w int, info *clrt.DeviceInfo, opt Options) ([]
 			continue
 		}
 		shape := tunedAs(ShapeOf(p, s))
-		if shape.Octets { // for which there is one family
+		if shape.Octets || shape.Pairs { // for which there is one family
 			continue
 		}
 		if arith.TF32 && exact[i] || opt.Algo != nil && opt.Algo(s.Name, shape) != nil {

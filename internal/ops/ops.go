@@ -84,7 +84,7 @@ func local(c conv.Caps, items int) int {
 func Makes(p *fuse.Program, s *fuse.Step) (makes, norms bool) {
 	switch s.Kind {
 	case fuse.MaxPool, fuse.Upsample, fuse.Shuffle, fuse.Pointwise:
-		return !MakesOctets(p, s), false
+		return !MakesOctets(p, s) && !MakesPairs(p, s), false
 	case fuse.RowStats, fuse.Affine:
 		return true, true
 	}
