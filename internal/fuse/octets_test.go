@@ -73,3 +73,31 @@ func TestStoreOctets(t *testing.T) {
 		})
 	}
 }
+
+// TestStorePairs says the same of pairs: what convolutions read of planes is the input alone, split, and what a pixel shuffle reads stays planes.
+func TestStorePairs(t *testing.T) {
+	b := model.NewBuilder(5)
+	x := b.Conv("first", "first", 0, 7, 3)
+	y := b.Add("sum", b.Upsample("up", b.Conv("low", "low", b.MaxPool("pool", x), 7, 3), false), x)
+	g, err := b.Graph(b.PixelShuffle("out", b.Add("all", b.Conv("last", "last", y, 12, 3), b.Conv("skip", "skip", 0, 12, 5))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := fuse.Fuse(g, 16, 24)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.StorePairs(func(int, bool) bool { return true })
+	got := map[fuse.Storage][]string{}
+	for _, s := range p.Tensors {
+		got[s.Storage] = append(got[s.Storage], s.Name)
+	}
+	for storage, want := range map[fuse.Storage][]string{fuse.Pairs: {"first", "low", "pool", "sum"}, fuse.Split: {"input.split"}} {
+		if slices.Sort(got[storage]); !slices.Equal(got[storage], want) {
+			t.Errorf("storage %d is that of %v, want %v", storage, got[storage], want)
+		}
+	}
+	if !p.HasPairs() {
+		t.Error("there are no pairs")
+	}
+}

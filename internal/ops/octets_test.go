@@ -36,15 +36,17 @@ func TestOctets(t *testing.T) {
 			for range convtest.Cases(6) {
 				for _, s := range []fuse.Step{{Kind: fuse.MaxPool}, {Kind: fuse.Upsample}, {Kind: fuse.Upsample, AlignCorners: true}, {Kind: fuse.Pointwise}, {Kind: fuse.Pointwise, Act: fuse.LeakyReLU, Slope: 0.25},
 					{Kind: fuse.Pointwise, Act: fuse.Sigmoid}, {Kind: fuse.Shuffle}, {Kind: fuse.Convert}} {
-					l.octetStep(o, s)
+					l.together(func(s *fuse.Step, src, res, dst planar.Ring, y0, y1 int) error {
+						return o.Make(s, src, planar.Ring{}, res, dst, y0, y1)
+					}, fuse.Octets, s)
 				}
 			}
 		})
 	}
 }
 
-// octetStep runs step s on random planes both ways.
-func (l *lab) octetStep(o *ops.Octets, s fuse.Step) {
+// together runs step s on random planes both ways: as planes, and by make in a storage that holds several channels together.
+func (l *lab) together(make func(s *fuse.Step, src, res, dst planar.Ring, y0, y1 int) error, storage fuse.Storage, s fuse.Step) {
 	l.Helper()
 	c, h, w := 1+l.Rng.IntN(20), 1+l.Rng.IntN(9), 1+l.Rng.IntN(70)
 	if l.Rng.IntN(4) == 0 {
@@ -68,10 +70,16 @@ func (l *lab) octetStep(o *ops.Octets, s fuse.Step) {
 	s.Src, s.Dst = []fuse.View{{C: srcC}}, fuse.View{C: c}
 	p := &fuse.Program{Tensors: []fuse.Tensor{{Shape: model.Shape{C: srcC, H: srcH, W: srcW}}, {Shape: model.Shape{C: c, H: h, W: w}}}}
 	s.Res, s.Affine, s.Dst.Tensor = fuse.View{Tensor: fuse.None}, fuse.None, 1
-	run := func(srcOctets, dstOctets bool, make func(src, res, dst planar.Ring, y0, y1 int) error) *convtest.Plane {
-		l.octets = dstOctets
+	if storage == fuse.Pairs {
+		convtest.BFloats(src)
+		if res != nil {
+			convtest.BFloats(res)
+		}
+	}
+	run := func(from, to fuse.Storage, make func(src, res, dst planar.Ring, y0, y1 int) error) *convtest.Plane {
+		l.storage = to
 		return l.sweep(c, h, w, func(dst planar.Ring, y0, y1 int) []*convtest.Ring {
-			l.octets = srcOctets
+			l.storage = from
 			first, end := max(p.Oldest(&s, 0, y0), 0), p.Need(&s, 0, y1)
 			rings := []*convtest.Ring{l.Source(src, l.anywhere(srcC, end-first, srcH), first, end)}
 			var add planar.Ring
@@ -79,15 +87,20 @@ func (l *lab) octetStep(o *ops.Octets, s fuse.Step) {
 				rings = append(rings, l.Source(res, l.anywhere(c, y1-y0, h), y0, y1))
 				add = rings[1].Ring
 			}
-			l.octets = dstOctets
+			l.storage = to
 			l.Must(make(rings[0].Ring, add, dst, y0, y1))
 			return rings
 		})
 	}
-	got := run(s.Kind != fuse.Convert, s.Kind != fuse.Shuffle, func(src, res, dst planar.Ring, y0, y1 int) error {
-		return o.Make(&s, src, planar.Ring{}, res, dst, y0, y1)
-	})
-	want := run(false, false, func(src, res, dst planar.Ring, y0, y1 int) error {
+	from, to := storage, storage
+	switch s.Kind {
+	case fuse.Convert:
+		from = fuse.Activation
+	case fuse.Shuffle:
+		to = fuse.Activation
+	}
+	got := run(from, to, func(src, res, dst planar.Ring, y0, y1 int) error { return make(&s, src, res, dst, y0, y1) })
+	want := run(fuse.Activation, fuse.Activation, func(src, res, dst planar.Ring, y0, y1 int) error {
 		switch s.Kind {
 		case fuse.MaxPool:
 			return l.MaxPool(src, dst, y0, y1)
@@ -98,9 +111,12 @@ func (l *lab) octetStep(o *ops.Octets, s fuse.Step) {
 		}
 		return l.Pointwise(src, planar.Ring{}, 0, res, dst, y0, y1, s.Act, s.Slope)
 	})
+	if storage == fuse.Pairs {
+		convtest.BFloats(want)
+	}
 	for i := range want.V {
 		if math.Float32bits(got.V[i]) != math.Float32bits(want.V[i]) {
-			l.Fatalf("%s, %d×%d×%d: sample %d is %v of octets and %v of planes", s.Kind, c, h, w, i, got.V[i], want.V[i])
+			l.Fatalf("%s, %d×%d×%d: sample %d is %v together and %v of planes", s.Kind, c, h, w, i, got.V[i], want.V[i])
 		}
 	}
 }

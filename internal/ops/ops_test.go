@@ -23,13 +23,16 @@ const (
 type lab struct {
 	*convtest.Bench
 	*ops.Ops
-	octets bool // results and sources are of octets
+	storage fuse.Storage // of results and sources
 }
 
 // anywhere is a place for c channels.
 func (l *lab) anywhere(c, rows, h int) convtest.Place {
-	if l.octets {
+	switch l.storage {
+	case fuse.Octets:
 		return l.OctetPlace(c, rows, h)
+	case fuse.Pairs:
+		return l.PairPlace(c, rows, h, false)
 	}
 	return l.Anywhere(c, rows, h)
 }

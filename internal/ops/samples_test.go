@@ -33,8 +33,8 @@ func TestUnpack(t *testing.T) {
 		}
 		for i := range convtest.Cases(16) {
 			u := toPlanes
-			if l.octets = i%4 > 1 && toOctets != toPlanes; l.octets {
-				u = toOctets
+			if l.storage = fuse.Activation; i%4 > 1 && toOctets != toPlanes {
+				u, l.storage = toOctets, fuse.Octets
 			}
 			_, h, w := l.size(9, 70)
 			planes := 4 + i%2*4

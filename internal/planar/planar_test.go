@@ -123,3 +123,30 @@ func TestRows(t *testing.T) {
 		}
 	}
 }
+
+// TestBFloat rounds random numbers, and halves between neighbours, by the definition.
+func TestBFloat(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 200000 {
+		b := rng.Uint32()
+		if rng.IntN(3) == 0 {
+			b = b&0xffff0000 | 0x8000
+		}
+		v := math.Float32frombits(b)
+		got := planar.OfBFloat(planar.BFloat(v))
+		down, up := math.Float32frombits(b&0xffff0000), math.Float32frombits(b&0xffff0000+0x10000)
+		below, above := math.Abs(float64(v)-float64(down)), math.Abs(float64(up)-float64(v))
+		want := down
+		if b&0xffff > 0x8000 || b&0xffff == 0x8000 && b&0x10000 != 0 {
+			want = up
+		}
+		switch {
+		case v != v:
+			if got == got {
+				t.Fatalf("NaN %#x became %v", b, got)
+			}
+		case got != want || !math.IsInf(float64(up), 0) && math.Abs(float64(got)-float64(v)) > min(below, above):
+			t.Fatalf("%v (%#x) became %v, want %v", v, b, got, want)
+		}
+	}
+}
