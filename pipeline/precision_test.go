@@ -20,12 +20,12 @@ import (
 )
 
 func TestParsePrecision(t *testing.T) {
-	for s, want := range map[string]Precision{"fp32": FP32, "tf32": TF32, "fp16": FP16, "auto": AutoPrecision} {
+	for s, want := range map[string]Precision{"fp32": FP32, "tf32": TF32, "fp16": FP16, "bf16": BF16, "auto": AutoPrecision} {
 		if got, err := parsePrecision(s); err != nil || got != want || got.String() != s {
 			t.Errorf("%q: %v, %v", s, got, err)
 		}
 	}
-	for _, s := range []string{"", "FP16", "fp8", "bf16", "fp16 "} {
+	for _, s := range []string{"", "FP16", "fp8", "bf8", "fp16 "} {
 		if _, err := parsePrecision(s); Classify(err) != ClassOption {
 			t.Errorf("%q: %v", s, err)
 		}
