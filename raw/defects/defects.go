@@ -10,6 +10,9 @@
 // lens lights neighbours of all colours. A sample whose neighbours of the other colours
 // stand out with it is no defect, so that stars and specular points stay.
 //
+// These tests are made of few samples: screens (screen.go, screenfit.go) turn nearly all
+// of the others down before, by conditions that the tests imply.
+//
 // The repair is the prediction (predict.go): a linear combination of opposite neighbours
 // of all colours, fitted by least squares to the samples of the same filter place around.
 // That is the idea of X. Li and M. Orchard, "New Edge-Directed Interpolation", IEEE
