@@ -1,4 +1,4 @@
-"""Times fast and best on so many cores: enhance, and PyTorch eager and compiled, in fp32 and bf16.
+"""Times fast and best on so many cores: enhance in fp32 and, where the device has it, bf16, and PyTorch eager and compiled, in fp32 and bf16.
 
     python3 scripts/pytorch/compare_cpu.py --enhance bin/enhance --cores 0-3 [--models fast best] [--size 2048x1536]
 
@@ -27,11 +27,15 @@ def numbers(cores):
     return out
 
 
-def enhance(program, model, size, runs, cores):
-    """Seconds of a pass of enhance on PoCL, which is told how many threads to start."""
+def enhance(program, model, size, runs, cores, precision="fp32"):
+    """Seconds of a pass of enhance on PoCL, which is told how many threads to start; None if the device refuses the precision."""
     env = dict(os.environ, POCL_MAX_PTHREAD_COUNT=str(cores), POCL_CPU_MAX_CU_COUNT=str(cores))
-    args = [program, "bench", "net", "-q", "--json", "--repeat", str(runs), "-m", model, "--size", size, "-g", DEVICE, "-j", str(cores)]
-    return json.loads(subprocess.run(args, env=env, stdout=subprocess.PIPE, check=True).stdout)["seconds"]
+    args = [program, "bench", "net", "-q", "--json", "--repeat", str(runs), "-m", model, "--size", size, "-g", DEVICE, "-j", str(cores), "--precision", precision]
+    done = subprocess.run(args, env=env, stdout=subprocess.PIPE)
+    if done.returncode == 2 and precision == "bf16":
+        return None
+    done.check_returncode()
+    return json.loads(done.stdout)["seconds"]
 
 
 def passes(torch, net, x, kind, runs):
@@ -52,6 +56,7 @@ def main():
     p.add_argument("--models", nargs="+", default=["fast", "best"])
     p.add_argument("--size", default="2048x1536", help="columns x rows of the mosaic, multiples of 16")
     p.add_argument("--runs", type=int, default=5)
+    p.add_argument("--int8", nargs="*", default=[], metavar="FILE", help="networks of 8 bits to time too")
     p.add_argument("--eager-only", action="store_true", help="without torch.compile")
     args = p.parse_args()
     cores = numbers(args.cores)
@@ -63,9 +68,14 @@ def main():
     if cols % 16 or rows % 16:
         p.error("--size: the networks' levels need multiples of 16")
     print(f"{len(cores)} cores, {args.size}, PyTorch {torch.__version__}; seconds a pass", flush=True)
+    for file in args.int8:
+        print(f"{os.path.basename(file)} enhance int8  {enhance(args.enhance, file, args.size, args.runs, len(cores)):8.4f}", flush=True)
     for model in args.models:
         ours = enhance(args.enhance, model, args.size, args.runs, len(cores))
         print(f"{model:6} enhance fp32             {ours:8.4f}", flush=True)
+        half = enhance(args.enhance, model, args.size, args.runs, len(cores), "bf16")
+        if half:
+            print(f"{model:6} enhance bf16             {half:8.4f}  {half / ours:5.2f} of enhance's fp32", flush=True)
         net = evaluate.load_model(os.path.join(ROOT, "model", "weights", model + ".safetensors"))[0].eval().to(memory_format=torch.channels_last)
         x = torch.rand(1, 8, rows // 2, cols // 2).to(memory_format=torch.channels_last)
         for kind in ("fp32", "bf16"):
@@ -78,7 +88,7 @@ def main():
                     called = torch.compile(net)
                 start = time.time()
                 seconds = passes(torch, called, x, kind, args.runs)
-                print(f"{model:6} PyTorch {kind} {form:10} {seconds:8.4f}  {seconds / ours:5.2f} of enhance's"
+                print(f"{model:6} PyTorch {kind} {form:10} {seconds:8.4f}  {seconds / ours:5.2f} of enhance's fp32"
                       f"  ({time.time() - start:.0f} s in all)", flush=True)
         again = enhance(args.enhance, model, args.size, args.runs, len(cores))
         print(f"{model:6} enhance fp32, again      {again:8.4f}", flush=True)
