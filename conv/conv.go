@@ -98,11 +98,21 @@ type Shape struct {
 	// The residual is of samples.
 	Codes, Store bool
 	// Octets says that all sources are octets (see planar), each but the last a multiple of eight channels, and
-	// OctetsOut that destination and residual are; elsewhere they are planes.
+	// OctetsOut that destination and residual are; elsewhere they are planes. With Codes, too, the convolution is of
+	// codes that it makes of octets of samples itself.
 	Octets, OctetsOut bool
 	// Pairs says that the source is pairs of bfloat16, or Split samples (see planar), and PairsOut that destination
 	// and residual are pairs; elsewhere they are planes of float32.
 	Pairs, PairsOut, Split bool
+	// Inner, if not nil, is a convolution of codes before this one, which reads its codes. These are never stored. The sources
+	// are the inner one's.
+	Inner *Inner
+}
+
+// Inner is what a Shape says of its inner convolution, of the same pad: its kernel's side, its outputs and its activation.
+type Inner struct {
+	K, OutC int
+	Act     fuse.Act
 }
 
 // Window is a kernel of any sides, strides, dilations, pads and groups over one source with
@@ -128,6 +138,9 @@ func (s Shape) FLOPs() float64 {
 	if w := s.Window; w != nil {
 		return 2 * float64(w.KH*w.KW) * float64(s.InC()/w.Groups) * float64(s.OutC) * float64(s.H) * float64(s.W)
 	}
+	if in := s.Inner; in != nil {
+		return 2 * (float64(in.K*in.K)*float64(s.InC()) + float64(s.K*s.K)*float64(s.OutC)) * float64(in.OutC) * float64(s.H) * float64(s.W)
+	}
 	return 2 * float64(s.K*s.K) * float64(s.InC()) * float64(s.OutC) * float64(s.H) * float64(s.W)
 }
 
@@ -147,8 +160,11 @@ type Args struct {
 	Scales   planar.Ring
 	PreSlope float32
 
-	// Of shapes with Codes: what made the source's, and what makes the destination's.
+	// Of shapes with Codes: what made the source's, or makes them of octets, and what makes the destination's.
 	Zero, Store Quantizer
+	// Of shapes with Inner: what makes its codes, and the slope of its activation.
+	Between    Quantizer
+	InnerSlope float32
 }
 
 // SlopesAt is the Args.Slope of shapes with PReLU: the slopes of the outputs are in packed from

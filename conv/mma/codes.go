@@ -102,7 +102,7 @@ func (a codesAlgo) Name() string {
 
 func (a codesAlgo) New(c conv.Caps, s conv.Shape, _ planar.Precision) (conv.Impl, error) {
 	switch {
-	case !s.Codes:
+	case !s.Codes || s.Octets:
 		return nil, fmt.Errorf("conv: %s does convolutions of codes of 8 bits", a.Name())
 	case !c.Matrix:
 		return nil, fmt.Errorf("conv: %s needs matrix units, as NVIDIA GPUs have", a.Name())

@@ -107,9 +107,12 @@ var streamCL string
 //go:embed moments.cl
 var momentsCL string
 
+//go:embed copies.cl
+var copiesCL string
+
 var (
-	kernelCL   = ended(storeCL + mainCL)
-	streamedCL = ended(storeCL + momentsCL + streamCL)
+	kernelCL   = ended(copiesCL + storeCL + mainCL)
+	streamedCL = ended(copiesCL + storeCL + momentsCL + streamCL)
 )
 
 var macro = regexp.MustCompile(`(?m)^#define (\w+)`)

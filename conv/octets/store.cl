@@ -1,25 +1,5 @@
 // How sums begin and leave (see octets.cl): a lane has outputs 2t and 2t+1 of an octet of pixels g and g+8, so that
 // eight pixels of an octet leave together.
-#ifndef OCTETS_COPIES
-#define OCTETS_COPIES
-#ifdef PAD_ZERO
-#define OCTETS_RIM_WORD(v) 0
-#else
-#define OCTETS_RIM_WORD(v) (v)
-#endif
-// The columns of the rim that column x stands for, the left ones in the lower RIM bits.
-static uint octets_copies(int x, int w) {
-    uint all = 0;
-    if (x < w && (x <= RIM || x >= w - 1 - RIM))
-#pragma unroll 1
-        for (int b = 0; b < RIM; b++) {
-            if (pad_index(-1 - b, w) == x) all |= 1u << b;
-            if (pad_index(w + b, w) == x) all |= 1u << (RIM + b);
-        }
-    return all;
-}
-#endif
-
 #if RAGGED
 #define PRESENT(n, v) (first + (n) < outs ? (v) : 0.0f)
 #else

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,11 @@ func (k Single) Bench(b *testing.B, dev *clrt.Device) {
 	b.ReportMetric(seconds*1e3, "ms")
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(built, "s-to-build")
+	for line := range strings.Lines(prog.BuildLog()) {
+		if strings.Contains(line, "warning") || strings.Contains(line, "serialized") {
+			b.Log(strings.TrimSpace(line))
+		}
+	}
 	for _, u := range parseReport(prog.BuildLog()) { // one kernel, or none where the program was in a cache
 		b.ReportMetric(float64(u.registers), "registers")
 		b.ReportMetric(float64(u.spilled), "spill-bytes")
@@ -103,7 +109,8 @@ func (k Single) operands(ctx *clrt.Context, q *clrt.Queue) (*clrt.Buffer, *conv.
 		return planar.NewRing(random(planar.RowBytes(t, p)*int64(s.H)+planar.RimBytes(t, p), p, "ring"), 0, t, s.H)
 	}
 	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), storage(s.Octets, s.Codes))}, Dst: ring(s.OutC, storage(s.OctetsOut, s.Store)), Y1: s.H, Slope: 0.2}
-	if a.Zero.Zero, a.Store = 128, (conv.Quantizer{Inverse: 50, Zero: 128}); k.Residual {
+	a.Zero, a.Store, a.Between, a.InnerSlope = conv.Quantizer{Inverse: 100, Zero: 128}, conv.Quantizer{Inverse: 50, Zero: 128}, conv.Quantizer{Inverse: 50, Zero: 128}, 0.2
+	if k.Residual {
 		a.Res = ring(s.OutC, storage(s.OctetsOut, false))
 	}
 	a.Scratch = random(max(k.Impl.Scratch(s.H), 4), planar.FP32, "statistics")
@@ -112,9 +119,12 @@ func (k Single) operands(ctx *clrt.Context, q *clrt.Queue) (*clrt.Buffer, *conv.
 	rng := rand.New(rand.NewPCG(1, 2))
 	var packed []float32
 	if c, ok := k.Impl.(conv.Integer); ok {
-		w := &conv.IntegerWeights{Factors: Randoms(rng, s.OutC), Bias: Randoms(rng, s.OutC), Zero: 128}
-		for range s.OutC * s.InC() * s.K * s.K {
-			w.Weights = append(w.Weights, float32(rng.IntN(255)-127))
+		var w *conv.IntegerWeights
+		if in := s.Inner; in != nil {
+			w = integers(rng, s.OutC, in.OutC*s.K*s.K, 128)
+			w.Inner = integers(rng, in.OutC, s.InC()*in.K*in.K, 128)
+		} else {
+			w = integers(rng, s.OutC, s.InC()*s.K*s.K, 128)
 		}
 		packed = c.PackCodes(w)
 	} else {

@@ -132,6 +132,16 @@ var octetFamilies = []family{
 	}},
 }
 
+// octetCodesFamilies are those of convolutions of codes made of octets.
+var octetCodesFamilies = []family{
+	{why: "codes of 8 bits, of octets, on matrix units", choose: func(c conv.Caps, s conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
+		if !c.Octets || !octets.SuitsCodes(s) {
+			return nil, nil
+		}
+		return octets.Codes(), nil
+	}},
+}
+
 // alone is a choice that makes nothing.
 func alone(choose func(conv.Caps, conv.Shape, conv.Arithmetic) conv.Algo) func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
 	return func(c conv.Caps, s conv.Shape, a conv.Arithmetic) (conv.Algo, conv.Impl) { return choose(c, s, a), nil }
@@ -177,6 +187,8 @@ func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
 	switch {
 	case s.Window != nil:
 		families, direct = windowFamilies, conv.Windowed{}
+	case s.Octets && s.Codes:
+		families, direct = octetCodesFamilies, conv.DirectCodes{}
 	case s.Octets:
 		families, direct = octetFamilies, conv.Simple{}
 	case s.Pairs:

@@ -262,6 +262,10 @@ func (e *Engine) launch(i, y0, y1 int) error {
 		}
 		if s.Integer() {
 			a.Zero, _ = ops.CodesOf(s.From)
+			if in := s.Inner; in != nil {
+				a.Between, a.InnerSlope = a.Zero, in.Slope
+				a.Zero, _ = ops.CodesOf(in.From)
+			}
 			if s.Store != nil {
 				a.Store, _ = ops.CodesOf(s.Store)
 			}

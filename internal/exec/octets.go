@@ -10,12 +10,21 @@ import (
 )
 
 // storeOctets has p store activations as octets where convolutions of octets are the choice on a device with caps.
+// Convolutions of codes make these themselves where all can.
 func (o *Options) storeOctets(p *fuse.Program, caps conv.Caps) {
-	if caps.Octets && o.Precision == planar.FP16 {
-		p.StoreOctets(func(i int, out bool) bool {
-			return o.mayBe(p, i, caps, func(s *conv.Shape) { s.Octets, s.OctetsOut = true, out })
-		})
+	if !caps.Octets || o.Precision != planar.FP16 {
+		return
 	}
+	can := func(p *fuse.Program, i int, out bool) bool {
+		return o.mayBe(p, i, caps, func(s *conv.Shape) { s.Octets, s.OctetsOut = true, out })
+	}
+	if q := p.CodesInside(func(q *fuse.Program, i int) bool { return can(q, i, true) }); q != nil {
+		if q.StoreOctets(func(i int, out bool) bool { return can(q, i, out) }); q.CodesOfOctets() {
+			*p = *q
+			return
+		}
+	}
+	p.StoreOctets(func(i int, out bool) bool { return can(p, i, out) })
 }
 
 // storePairs does the same with pairs of bfloat16. The source of convolutions that read planes is split.

@@ -31,7 +31,7 @@ func (j *Job) chooseAlgos() error {
 func (j *Job) chooseAlgo(i int, shape conv.Shape) (err error) {
 	step := &j.steps[i]
 	var c Choice
-	if j.opt.Algo != nil && j.Program.Steps[i].Selectable() {
+	if j.opt.Algo != nil && (j.Program.Steps[i].Selectable() || shape.Octets) {
 		c.Algo, c.Why = j.opt.Algo(j.Program.Steps[i].Name, shape), "asked for"
 	}
 	asked := c.Algo != nil
@@ -115,6 +115,9 @@ func ShapeOf(p *fuse.Program, s *fuse.Step) conv.Shape {
 	from := p.Tensors[s.Src[0].Tensor].Storage
 	shape.Split, shape.PairsOut = from == fuse.Split, t.Storage == fuse.Pairs
 	shape.Pairs = from == fuse.Pairs || shape.Split
+	if in := s.Inner; in != nil {
+		shape.Inner = &conv.Inner{K: in.K, OutC: in.C, Act: in.Act}
+	}
 	if s.Windowed() {
 		src := p.Tensors[s.Src[0].Tensor]
 		shape.Window = &conv.Window{Window: s.Node.Window, Groups: s.Node.Groups, SrcH: src.H, SrcW: src.W, Pad: s.Node.Pad}

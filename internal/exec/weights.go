@@ -11,6 +11,7 @@ import (
 	"enhance/internal/fuse"
 	"enhance/internal/ops"
 	"enhance/memplan"
+	"enhance/model"
 )
 
 // weightBytes is the size of step i's parameters on the device: what its
@@ -64,9 +65,11 @@ func (j *Job) packParts(i int) [][]byte {
 			slopes = j.Model.Params[s.Slopes].Data
 		}
 		if s.Integer() {
-			q, _ := ops.CodesOf(s.From)
-			packed := c.(conv.Integer).PackCodes(&conv.IntegerWeights{Weights: weight.Data, Factors: j.Model.Params[s.Factors].Data, Bias: bias.Data, Zero: q.Zero})
-			ps = append(ps, floatBytes(packed, slopes))
+			w := j.integerWeights(s.Weight, s.Factors, s.Bias, s.From)
+			if in := s.Inner; in != nil {
+				w.Inner = j.integerWeights(in.Weight, in.Factors, in.Bias, in.From)
+			}
+			ps = append(ps, floatBytes(c.(conv.Integer).PackCodes(w), slopes))
 		} else {
 			ps = append(ps, floatBytes(j.steps[i].packConv(weight.Data, bias.Data, slopes)...))
 		}
@@ -77,6 +80,13 @@ func (j *Job) packParts(i int) [][]byte {
 		ps = append(ps, floatBytes(ops.ApplyParams(s, func(name string) []float32 { return j.Model.Params[name].Data })))
 	}
 	return ps
+}
+
+// integerWeights are the parameters of a convolution of the codes that q makes.
+func (j *Job) integerWeights(weight, factors, bias string, q *model.Node) *conv.IntegerWeights {
+	codes, _ := ops.CodesOf(q)
+	params := j.Model.Params
+	return &conv.IntegerWeights{Weights: params[weight].Data, Factors: params[factors].Data, Bias: params[bias].Data, Zero: codes.Zero}
 }
 
 // packer packs the steps' parameters on all cores, a little ahead of their being
@@ -107,6 +117,9 @@ func (p *packer) take(i int) [][]byte {
 	p.held -= p.weightBytes(i)
 	if s := &p.Program.Steps[i]; p.steps[i].conv != nil && p.opt.TakeWeights && p.lastReader(s.Weight) == i {
 		p.Model.Params[s.Weight].Data, p.Model.Params[s.Bias].Data = nil, nil
+		if in := s.Inner; in != nil {
+			p.Model.Params[in.Weight].Data, p.Model.Params[in.Bias].Data = nil, nil
+		}
 	}
 	return parts
 }
@@ -116,7 +129,7 @@ func (j *Job) lastReader(weight string) int {
 	last := -1
 	for i := range j.Program.Steps {
 		s := &j.Program.Steps[i]
-		if j.steps[i].conv != nil && s.Weight == weight || s.Node != nil && s.Node.Weight == weight {
+		if j.steps[i].conv != nil && (s.Weight == weight || s.Inner != nil && s.Inner.Weight == weight) || s.Node != nil && s.Node.Weight == weight {
 			last = i
 		}
 	}

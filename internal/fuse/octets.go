@@ -49,7 +49,7 @@ func (p *Program) storeTogether(storage Storage, can func(step int, out bool) bo
 	all, octets := int64(0), int64(0)
 	for i := range p.Steps {
 		n := p.FLOPs(&p.Steps[i], p.Tensors[p.Steps[i].Dst.Tensor].H)
-		if all += n; o.conv[i] {
+		if all += n; o.conv[i] || o.integer(i) && o.is[p.Steps[i].Dst.Tensor] {
 			octets += n
 		}
 	}
@@ -140,7 +140,7 @@ func (o *octets) settle(i int) {
 	case (s.Kind == Unpack || s.Kind == RowStats) && o.storage == Octets:
 	case s.Kind == Shuffle && o.storage == Octets:
 		o.planes(s.Dst.Tensor)
-	case s.Kind == MaxPool, s.Kind == Upsample, s.Kind == Pointwise && (s.Affine == None || o.storage == Octets):
+	case s.Kind == MaxPool, s.Kind == Upsample, s.Kind == Pointwise && (s.Affine == None || o.storage == Octets), o.storage == Octets && o.integer(i):
 		for _, t := range all {
 			if !o.is[t] && t != s.Affine {
 				o.planes(all...)
@@ -149,6 +149,12 @@ func (o *octets) settle(i int) {
 	default:
 		o.planes(all...)
 	}
+}
+
+// integer reports whether step i is a convolution of codes that it makes itself.
+func (o *octets) integer(i int) bool {
+	s := &o.p.Steps[i]
+	return s.Kind == Conv && s.Integer() && o.p.Tensors[s.Src[0].Tensor].Storage == Activation
 }
 
 func (o *octets) settleConv(i int) {

@@ -88,10 +88,10 @@ func (p *Program) srcNeed(s *Step, h, end int) int {
 		if s.Windowed() {
 			return applyNeed(s, h, end)
 		}
-		if h <= s.K/2 && end > 0 {
+		if h <= s.reach() && end > 0 {
 			return h
 		}
-		return end + s.K/2
+		return end + s.reach()
 	case MaxPool:
 		return 2 * end
 	case Upsample:
@@ -147,12 +147,12 @@ func (p *Program) srcOldest(s *Step, h, begin int) int {
 		if s.Windowed() {
 			return applyOldest(s, h, begin)
 		}
-		// Rows reflected at the bottom edge are never older than begin-K/2 when
+		// Rows reflected at the bottom edge are never older than that when
 		// the plane is higher than the padding.
-		if h <= s.K/2 {
+		if h <= s.reach() {
 			return 0
 		}
-		return begin - s.K/2
+		return begin - s.reach()
 	case MaxPool:
 		return 2 * begin
 	case Upsample:

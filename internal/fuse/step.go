@@ -179,9 +179,11 @@ type Step struct {
 	K            int // Conv; 0 if Node says its window
 	Weight, Bias string
 	// Conv of codes (see model.OpQuantConv): the factors of its outputs, "" if it is none. Its
-	// source is one tensor of codes, which the OpQuantize From made, as is that of an OpDequantize.
+	// source is one tensor of codes, which the OpQuantize From made, as is that of an OpDequantize; or of samples, of
+	// which it makes these codes itself (see CodesInside).
 	Factors string
 	From    *model.Node
+	Inner   *Inner // Conv of codes that it makes itself: the convolution before it, nil if there is none
 	// Conv of codes whose destination is codes: the OpQuantize that makes them of what would be stored.
 	Store        *model.Node
 	Act          Act
@@ -241,7 +243,19 @@ func (p *Program) FLOPs(s *Step, rows int) int64 {
 	for _, v := range s.Src {
 		c += v.C
 	}
-	return 2 * int64(s.K*s.K) * int64(c) * int64(s.Dst.C) * int64(rows) * int64(p.Tensors[s.Dst.Tensor].W)
+	products := int64(s.K*s.K) * int64(c) * int64(s.Dst.C)
+	if in := s.Inner; in != nil {
+		products = int64(in.K*in.K)*int64(c)*int64(in.C) + int64(s.K*s.K)*int64(in.C)*int64(s.Dst.C)
+	}
+	return 2 * products * int64(rows) * int64(p.Tensors[s.Dst.Tensor].W)
+}
+
+// reach is how many rows of its source a convolution reads on either side of the row that it makes.
+func (s *Step) reach() int {
+	if s.Inner != nil {
+		return s.K/2 + s.Inner.K/2
+	}
+	return s.K / 2
 }
 
 // Integer reports whether the step is a convolution of codes.
