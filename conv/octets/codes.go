@@ -64,8 +64,8 @@ func (a codesAlgo) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.Impl
 	if a.variant != nil {
 		m.variant = *a.variant
 	}
-	if n := m.localBytes(); m.variant.outs == 0 || m.variant.teams < 1 || n > localMem {
-		return nil, fmt.Errorf("conv: octets-codes needs %d bytes of local memory for %v, there are %d", n, s, localMem)
+	if m.variant.teams < 1 || m.localBytes() > localMem {
+		return nil, fmt.Errorf("conv: octets-codes: the weights and codes of %v need more registers or local memory than a work-group has", s)
 	}
 	if n := m.variant.teams * team; n > c.MaxWorkGroup {
 		return nil, fmt.Errorf("conv: octets-codes needs work-groups of %d, the device allows %d", n, c.MaxWorkGroup)

@@ -83,7 +83,7 @@ func (m *codesImpl) localBytes() int {
 func (m *codesImpl) groups() int { return ceilDiv(m.shape.OutC, octetWide*m.variant.outs) }
 
 // choose gives the variant for a shape: as many outputs as registers and local memory hold beside two teams' rows, and as many teams
-// as fit then. A block's outputs are not divided, as the inner convolution would be done for each part.
+// as fit then; none if that is too much. A block's outputs are not divided, as the inner convolution would be done for each part.
 func (m *codesImpl) choose(mostTeams int) codesVariant {
 	octets := planar.Octets(m.shape.OutC)
 	for parts := 1; ; parts++ {
@@ -101,7 +101,7 @@ func (m *codesImpl) choose(mostTeams int) codesVariant {
 			}
 		}
 		if m.shape.Inner != nil || parts >= octets {
-			return codesVariant{outs: v.outs, teams: 1}
+			return codesVariant{}
 		}
 	}
 }

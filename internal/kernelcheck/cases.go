@@ -89,7 +89,7 @@ func convolutions(m *model.Model, info *clrt.DeviceInfo, a conv.Arithmetic, unit
 	seen := map[string]bool{}
 	for i := range job.Program.Steps {
 		s := &job.Program.Steps[i]
-		if s.Kind != fuse.Conv {
+		if s.Kind != fuse.Conv || s.Integer() { // sums of integers are right to the bit or not at all: see conv/octets and conv/mma
 			continue
 		}
 		shape := exec.ShapeOf(job.Program, s)
