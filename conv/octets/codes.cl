@@ -44,19 +44,20 @@
 #define EACH_CHUNK _Pragma("unroll") for (int c = 0; c < CHUNKS; c++)
 #define EACH_COLUMN _Pragma("unroll") for (int e = 0; e < 2; e++) // of the lane's two, 8 apart
 
-// Where a factor begins, in units of 16 bytes, and its strides along the channels and along the rows of M or N.
-#define FACTOR(at, k, n) ((ulong)((at) >> 4) | (ulong)((k) >> 4) << 16 | (ulong)((n) >> 4) << 32)
+// Where a factor begins and its stride along the channels, from the place in units of 16 bytes on.
+#define FACTOR(begin, at, k) ((begin) + (((at) >> 4) + ((k) >> 4 << 16)))
 
 // Sums of n octets of outputs for a row of columns: of k rows of codes from row i of a ring on, with kernel rows in reverse if
 // flip.
 #define PRODUCTS(sums, n, k, groups, ring, row_bytes, width, i, taps, flip) \
     _Pragma("unroll") for (int ky = 0; ky < (k); ky++) { \
-        const uint row_ = (ring) + (uint)((i) + ky) % KEPT * (row_bytes), taps_ = (taps) + ((flip) ? (k) - 1 - ky : ky) * (STEPS(k, groups) * (n) * 256); \
+        const uint row_ = ((ring) + (uint)((i) + ky) % KEPT * (row_bytes)) >> 4; \
+        const uint taps_ = ((taps) >> 4) + ((flip) ? (k) - 1 - ky : ky) * (STEPS(k, groups) * (n) * 16); \
         _Pragma("unroll") for (int s = 0; s < STEPS(k, groups); s++) { \
             const int q_ = s - (groups) / 2 * (k); \
             const uint at_ = q_ < 0 ? s / (k) * (32 * (width)) + s % (k) * 16 : (groups) / 2 * (32 * (width)) + q_ * 32; \
             const uint beside_ = q_ < 0 ? 16 * (width) : 2 * q_ + 1 < (k) ? 16 : 0; \
-            C8_WGMMA(n, sums, FACTOR(row_ + at_, beside_, 128), FACTOR(taps_ + s * ((n) * 256), (n) * 128, 128), ky + s > 0) \
+            C8_WGMMA(n, sums, FACTOR(row_, at_, beside_), FACTOR(taps_, s * ((n) * 256), (n) * 128), ky + s > 0) \
         } \
     }
 
@@ -66,13 +67,15 @@
     __global const uint4 *from_ = (__global const uint4 *)src + octets_of_row(rsrc, (uint)y_ < (uint)h ? y_ : pad_index(y_, h)) + (left - HALO); \
     EACH_CHUNK { \
         const int at_ = l + c * TEAM; \
-        raw[c] = (uint4)(0); \
-        if (at_ < OCTETS * SOURCE_W && !OUTSIDE(y_, h)) raw[c] = from_[(size_t)(at_ / SOURCE_W) * R_PITCH(rsrc) + at_ % SOURCE_W]; \
+        if (THERE(c)) raw[c] = from_[at_ / SOURCE_W * R_PITCH(rsrc) + at_ % SOURCE_W]; \
+        if (OUTSIDE(y_, h)) raw[c] = (uint4)(0); \
     } }
+// Whether the lane has an octet in chunk c.
+#define THERE(c) ((c) * TEAM + TEAM <= OCTETS * SOURCE_W || l + (c) * TEAM < OCTETS * SOURCE_W)
 // Stores codes of raw as row i of the source's ring.
 #define QUANTIZE(i) EACH_CHUNK { \
         const int at_ = l + c * TEAM, o_ = at_ / SOURCE_W; \
-        if (at_ < OCTETS * SOURCE_W) { \
+        if (THERE(c)) { \
             const uint lo_ = octets_word(raw[c].s0, raw[c].s1, inverse, zero), hi_ = octets_word(raw[c].s2, raw[c].s3, inverse, zero); \
             C8_ST2(source + (uint)(i) % KEPT * SOURCE_ROW + (o_ / 2 * SOURCE_W + at_ % SOURCE_W) * 16 + o_ % 2 * 8, lo_, hi_) \
         } \
@@ -85,12 +88,15 @@
 static size_t octets_of_row(ring_t r, int y) {
     return (size_t)r.s7 * 4 + (size_t)(y < r.s0 ? y : y % r.s0) * (size_t)r.s1 + (size_t)(r.s2 + PAD);
 }
-// A number whose lowest byte is the code of v, as CODE_OF of planar's codes.cl has it: 12582912 is 1.5·2^23, and limits are
-// integers, so it does not matter whether rounding or clamping comes first.
+// A number whose lowest byte is the code of v, as CODE_OF of planar's codes.cl has it, by multiplications and additions alone, of
+// which GPUs do twice as many as of others. 12582912 is 1.5·2^23: what is added to it is rounded to an integer. So then is
+// what 255ths, within 0 to 1, give of 8388608.
 static uint octets_code(float v, float inverse, float zero) {
-    const float t = fmin(fmax(v * inverse, -zero), 255.0f - zero) + 12582912.0f;
-    return as_uint(t + zero);
+    const float rounded = c8_product(v, inverse) + 12582912.0f;
+    return as_uint(fma(c8_saturated(rounded - (12582912.0f - zero), 1.0f / 255.0f), 255.0f, 8388608.0f));
 }
+// The activation, with slopes of 0 to 1.
+static float octets_leaky(float v, int act, float slope) { return act == 1 ? fmax(v, v * slope) : activate(v, act, slope); }
 // The codes of four samples of binary16.
 static uint octets_word(uint lo, uint hi, float inverse, float zero) {
     float a, b, c, d;

@@ -23,6 +23,11 @@ func SuitsCodes(s conv.Shape) bool {
 	return err == nil
 }
 
+// SlopeSuits reports whether Codes has an activation with that slope.
+func SlopeSuits(act fuse.Act, slope float32) bool {
+	return act != fuse.LeakyReLU || slope >= 0 && slope <= 1
+}
+
 type codesAlgo struct{ variant *codesVariant } // nil: the one that suits the shape
 
 func (a codesAlgo) Name() string {

@@ -7,12 +7,15 @@
 #define C8_LD4(v, at) for (int k_ = 0; k_ < 4; k_++) (v)[k_] = OCT_WORDS[(at) / 4 + k_];
 #define C8_FENCE
 #define C8_TEAM_BARRIER(team) barrier(CLK_LOCAL_MEM_FENCE);
+#pragma OPENCL FP_CONTRACT OFF
+static float c8_product(float a, float b) { return a * b; }
+static float c8_saturated(float a, float b) { return fmin(fmax(a * b, 0.0f), 1.0f); }
 #define C8_WORD(a, b, c, d) (((a) & 0xff) | ((b) & 0xff) << 8 | ((c) & 0xff) << 16 | (d) << 24)
 // The place of row i, byte k of a factor.
-#define C8_ELEMENT(d, i, k) (((uint)(d) & 0x3fff) * 16 + ((uint)((d) >> 32) & 0x3fff) * 16 * ((i) / 8) + ((uint)((d) >> 16) & 0x3fff) * 16 * ((k) / 16) + (i) % 8 * 16 + (k) % 16)
+#define C8_ELEMENT(d, i, k) (((d) & 0x3fff) * 16 + 128 * ((i) / 8) + ((d) >> 16 & 0x3fff) * 16 * ((k) / 16) + (i) % 8 * 16 + (k) % 16)
 #define C8_WGMMA(n, d, a, b, more) { \
     __local const uchar *memory_ = (__local const uchar *)oct_memory; \
-    const ulong pixels_ = (a), weights_ = (b); \
+    const uint pixels_ = (a), weights_ = (b); \
     for (int e_ = 0; e_ < 4; e_++) \
         for (int j_ = 0; j_ < (n); j_++) { \
             int sum_ = (more) ? (d)[j_][e_] : 0; \

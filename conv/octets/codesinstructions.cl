@@ -8,6 +8,17 @@
 // Has products see what was stored before.
 #define C8_FENCE asm volatile(OCT_LATE "fence.proxy.async.shared::cta;" ::: "memory");
 #define C8_TEAM_BARRIER(team) asm volatile("bar.sync %0, 128;" :: "r"((team) + 1) : "memory");
+// The product, which is rounded before anything is added to it, and the product within 0 to 1, 0 for NaN.
+static float c8_product(float a, float b) {
+    float v;
+    asm("mul.rn.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b));
+    return v;
+}
+static float c8_saturated(float a, float b) {
+    float v;
+    asm("mul.rn.sat.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b));
+    return v;
+}
 // The lowest bytes of four words.
 static uint c8_word(uint a, uint b, uint c, uint d) {
     uint lo, hi, v;

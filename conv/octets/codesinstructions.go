@@ -39,8 +39,8 @@ func productInstructions() string {
 			sums = append(sums, fmt.Sprintf(`"+r"((d)[%d][%d])`, i/4, i%4))
 		}
 		all := strings.Join(sums, ", ")
-		fmt.Fprintf(&b, `#define C8_WGMMA_%d(d, a, b, more) asm volatile(OCT_LATE "{.reg .pred p; setp.ne.b32 p, %%%d, 0; wgmma.mma_async.sync.aligned.m64n%dk32.s32.u8.s8 {%s}, %%%d, %%%d, p;}" : %s : "l"(a), "l"(b), "r"((int)(more)) : "memory");`+"\n",
-			n, 4*n+2, 8*n, strings.Join(names, ","), 4*n, 4*n+1, all)
+		fmt.Fprintf(&b, `#define C8_WGMMA_%d(d, a, b, more) asm volatile(OCT_LATE "{.reg .pred p; .reg .b64 a, b; setp.ne.b32 p, %%%d, 0; mov.b64 a, {%%%d, 8}; mov.b64 b, {%%%d, 8}; wgmma.mma_async.sync.aligned.m64n%dk32.s32.u8.s8 {%s}, a, b, p;}" : %s : "r"(a), "r"(b), "r"((int)(more)) : "memory");`+"\n",
+			n, 4*n+2, 4*n, 4*n+1, 8*n, strings.Join(names, ","), all)
 		fmt.Fprintf(&b, `#define C8_WAIT_%d(d) asm volatile(OCT_LATE "wgmma.wait_group.sync.aligned 0;" : %s :: "memory");`+"\n", n, all)
 		fmt.Fprintf(&b, `#define C8_WAIT_BUT_LAST_%d(d) asm volatile(OCT_LATE "wgmma.wait_group.sync.aligned 1;" : %s :: "memory");`+"\n", n, all)
 	}

@@ -23,12 +23,12 @@ func (m *codesImpl) PackCodes(w *conv.IntegerWeights) []float32 {
 	for group := range m.groups() {
 		part := image[group*m.groupBytes():]
 		if in := s.Inner; in != nil {
-			p := packing{k: in.K, channels: s.InC(), outs: m.innerOuts(), place: betweenPlace}
+			p := packing{k: in.K, channels: s.InC(), outs: m.innerOuts()}
 			p.pack(part, w.Inner, 0, in.OutC)
 			part = part[m.innerBytes():]
 		}
 		first := group * v.outs * octetWide
-		p := packing{k: s.K, channels: m.outerIn(), outs: v.outs, place: func(o, _ int) int { return o }}
+		p := packing{k: s.K, channels: m.outerIn(), outs: v.outs}
 		p.pack(part, w, first, min(s.OutC-first, v.outs*octetWide))
 	}
 	words := make([]float32, m.PackedLen())
@@ -41,8 +41,6 @@ func (m *codesImpl) PackCodes(w *conv.IntegerWeights) []float32 {
 // packing is how the parameters of one convolution lie.
 type packing struct {
 	k, channels, outs int // outs: octets
-	// place is which output of the products makes output o of so many octets.
-	place func(o, octets int) int
 }
 
 // pack lays out the parameters of n outputs from first on.
@@ -71,12 +69,12 @@ func (p packing) at(o, c, ky, kx int) int {
 	if group == groups-1 && groups%2 == 1 {
 		step, half = groups/2*p.k+kx/2, kx%2
 	}
-	return (((ky*steps(p.k, groups)+step)*2+half)*p.outs*octetWide+p.place(o, p.outs))*groupWide + c%groupWide
+	return (((ky*steps(p.k, groups)+step)*2+half)*p.outs*octetWide+outputPlace(o, p.outs))*groupWide + c%groupWide
 }
 
-// betweenPlace has lane t of four make channels 4t to 4t+3 of each whole group: of its octets, products give it outputs 2t and 2t+1
-// of either.
-func betweenPlace(o, octets int) int {
+// outputPlace is which output of the products makes output o of so many octets: lane t of four makes channels 4t to 4t+3 of
+// each whole group, as products give it outputs 2t and 2t+1 of either octet.
+func outputPlace(o, octets int) int {
 	group, r := o/groupWide, o%groupWide
 	if group >= octets/2 {
 		return o

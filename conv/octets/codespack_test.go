@@ -17,10 +17,7 @@ import (
 func TestPackCodes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 30 {
-		p := packing{k: 1 + 2*rng.IntN(2), channels: 1 + rng.IntN(90), outs: productOctets[rng.IntN(6)], place: func(o, _ int) int { return o }}
-		if rng.IntN(2) == 0 {
-			p.place = betweenPlace
-		}
+		p := packing{k: 1 + 2*rng.IntN(2), channels: 1 + rng.IntN(90), outs: productOctets[rng.IntN(6)]}
 		outs, taps := p.outs*octetWide-rng.IntN(octetWide), p.k*p.k
 		w := &conv.IntegerWeights{Zero: rng.IntN(256), Factors: make([]float32, outs), Bias: make([]float32, outs)}
 		for range outs * p.channels * taps {
@@ -39,7 +36,7 @@ func TestPackCodes(t *testing.T) {
 				want += (codes[i] - int32(w.Zero)) * int32(w.Weights[o*p.channels*taps+i])
 			}
 			got := int32(binary.LittleEndian.Uint32(image[size+4*o:]))
-			if got += p.sum(image, codes, p.place(o, p.outs)); got != want {
+			if got += p.sum(image, codes, outputPlace(o, p.outs)); got != want {
 				t.Fatalf("%+v: output %d is %d, want %d", p, o, got, want)
 			}
 		}
@@ -70,13 +67,13 @@ func (p packing) sum(image []byte, codes []int32, n int) (sum int32) {
 	return sum
 }
 
-// TestBetweenPlace checks that lane t of four gets channels 4t to 4t+3 of whole groups: of two octets, those that
+// TestOutputPlace checks that lane t of four gets channels 4t to 4t+3 of whole groups: of two octets, those that
 // a product gives it.
-func TestBetweenPlace(t *testing.T) {
+func TestOutputPlace(t *testing.T) {
 	for _, octets := range productOctets {
 		seen := map[int]bool{}
 		for o := range octets * octetWide {
-			n := betweenPlace(o, octets)
+			n := outputPlace(o, octets)
 			if seen[n] || n/groupWide != o/groupWide {
 				t.Fatalf("%d octets: output %d is at %d", octets, o, n)
 			}

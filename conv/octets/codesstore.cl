@@ -1,6 +1,5 @@
-// How sums of codes leave (see codes.cl). A lane has columns 16·warp + g and 8 more of the team's 64. Of the outer convolution it
-// has outputs 2t and 2t+1 of an octet, so that eight columns of an octet leave together; of the inner one four channels from 4t on of a
-// group (see codespack.go), which are a word, or channels 2t and 2t+1 of a last half of a group.
+// How sums of codes leave (see codes.cl). A lane has columns 16·warp + g and 8 more of the team's 64, and of these four channels from
+// 4t on of each group of 16 (see codespack.go), or, of a last half of a group, channels 2t and 2t+1.
 
 // The value of sum s of an output with those parameters.
 #define VALUE(s, first, factor, bias) fma((float)((s) + (int)(first)), as_float(factor), as_float(bias))
@@ -48,7 +47,7 @@
     if (at_edge && mirror_[e] >= 0) op(to_ + ((q) * BETWEEN_W + mirror_[e]) * 16 + (at), v_) \
     }
 #endif
-#define CODE_BETWEEN(s, k) octets_code(activate(VALUE(s, c_[k], f_[k], b_[k]), ACT_INNER, inner_slope), inner_inverse, inner_zero)
+#define CODE_BETWEEN(s, k) octets_code(octets_leaky(VALUE(s, c_[k], f_[k], b_[k]), ACT_INNER, inner_slope), inner_inverse, inner_zero)
 #define STORE_BETWEEN { \
     const uint to_ = between + (uint)i % KEPT * BETWEEN_ROW, at_ = params + WEIGHTS_BYTES(KI, GI, NI); \
     const uint zeros_ = (uint)inner_zero * 0x1010101; \
@@ -68,54 +67,76 @@
         EACH_COLUMN PUT_BETWEEN(C8_ST_HALF, NI / 2, t * 2, C8_WORD(CODE_BETWEEN(inner[NI - 1][2 * e], 0), CODE_BETWEEN(inner[NI - 1][2 * e + 1], 1), 0, 0)) \
     } }
 
-// The residual of the row is on its way while products run.
-#define LOAD_RESIDUAL \
-    _Pragma("unroll") for (int j = 0; j < NO; j++) added[j][0] = added[j][1] = 0; \
-    if (res && y >= top) { \
-        __global const uint *from_ = (__global const uint *)res + (octets_of_row(rres, y) + (size_t)(first / 8) * R_PITCH(rres) + x0_) * 4 + t; \
-        _Pragma("unroll") for (int j = 0; j < NO; j++) \
-            EACH_COLUMN if (HAS(j) && stores_[e]) added[j][e] = from_[4 * (j * (size_t)R_PITCH(rres) + e * 8)]; \
-    }
-
 #if RAGGED
 #define HAS(j) (first + (j) * 8 < outs)
-#define PRESENT(o, v) ((o) < outs ? (v) : 0.0f)
+#define PRESENT(o, v) (first + (o) < outs ? (v) : 0.0f)
 #else
 #define HAS(j) true
 #define PRESENT(o, v) (v)
 #endif
-#define STORE if (y >= top) { \
-    const uint at_ = params + INNER_BYTES + WEIGHTS_BYTES(KO, GO, NO); \
-    __global uint *line_ = (__global uint *)dst + (octets_of_row(rdst, y) + (size_t)(first / 8) * pitch) * 4 + t; \
-    _Pragma("unroll") for (int j = 0; j < NO; j++) \
-        if (HAS(j)) { \
-            const int n_ = 8 * j + 2 * t; \
-            uint c_[2], f_[2], b_[2]; \
-            OCT_LD2(c_, at_ + n_ * 4) \
-            OCT_LD2(f_, at_ + NO * 32 + n_ * 4) \
-            OCT_LD2(b_, at_ + NO * 64 + n_ * 4) \
-            EACH_COLUMN { \
-                float v_[2], r_[2]; \
-                uint d_; \
-                OCT_UNPACK2(r_[0], r_[1], added[j][e]) \
-                _Pragma("unroll") for (int k = 0; k < 2; k++) { \
-                    v_[k] = VALUE(sums[j][2 * e + k], c_[k], f_[k], b_[k]); \
-                    if (RES_FIRST && res) v_[k] += r_[k]; \
-                    v_[k] = activate(v_[k], ACT, slope); \
-                    if (!RES_FIRST && res) v_[k] += r_[k]; \
-                    v_[k] = PRESENT(first + n_ + k, v_[k]); \
-                } \
-                OCT_PACK2(d_, v_[0], v_[1]) \
-                __global uint *to_ = line_ + 4 * (j * (size_t)pitch); \
-                if (stores_[e]) { \
-                    to_[4 * (x0_ + e * 8)] = d_; \
-                    if (at_edge) PUT_COPIES \
-                } \
-            } \
+// Words of octet j of the lane's first column in row y of ring r.
+#define LINES(type, data, r) ((type)(data) + (octets_of_row(r, y) + (size_t)(first / 8) * R_PITCH(r) + x0_) * 4)
+#define WORDS(r, j) ((j) * (4 * R_PITCH(r)))
+
+// The residual of the row is on its way while products run. Where there is none, it is -0, which changes nothing.
+#define LOAD_RESIDUAL if (res && y >= top) { \
+    __global const uint *const from_ = LINES(__global const uint *, res, rres); \
+    _Pragma("unroll") for (int q = 0; q < NO / 2; q++) \
+        EACH_COLUMN if (HAS(2 * q + t / 2)) { \
+            const uint2 words_ = *(__global const uint2 *)(from_ + WORDS(rres, 2 * q + t / 2) + t % 2 * 2 + e * 32); \
+            added[2 * q][e] = words_.s0; \
+            added[2 * q + 1][e] = words_.s1; \
         } \
+    if (NO % 2 == 1) EACH_COLUMN if (HAS(NO - 1)) added[NO - 1][e] = from_[WORDS(rres, NO - 1) + t + e * 32]; \
+    } else { \
+        _Pragma("unroll") for (int j = 0; j < NO; j++) added[j][0] = added[j][1] = 0x80008000; \
     }
-#define PUT_COPIES \
-    _Pragma("unroll 1") for (uint m_ = copies_[e]; m_ != 0; m_ &= m_ - 1) { \
-        const int b_ = 31 - clz(m_ & -m_); \
-        to_[4 * (b_ < RIM ? -1 - b_ : w + b_ - RIM)] = OCTETS_RIM_WORD(d_); \
+
+// Makes d two samples of outputs o and o+1 of column e, of sums j, with parameters k and k+1; d holds their residuals before.
+#define FINISH(d, j, k, o) { \
+    float r_[2], v_[2]; \
+    OCT_UNPACK2(r_[0], r_[1], d) \
+    _Pragma("unroll") for (int i_ = 0; i_ < 2; i_++) { \
+        v_[i_] = VALUE(sums[j][2 * e + i_], c_[(k) + i_], f_[(k) + i_], b_[(k) + i_]); \
+        if (RES_FIRST) v_[i_] += r_[i_]; \
+        v_[i_] = octets_leaky(v_[i_], ACT, slope); \
+        if (!RES_FIRST) v_[i_] += r_[i_]; \
+        v_[i_] = PRESENT((o) + i_, v_[i_]); \
+    } \
+    OCT_PACK2(d, v_[0], v_[1]) \
+    }
+// Stores what FINISH made of column e at another column, so many words further on.
+#define PUT(words, rim) { \
+    __global uint *const at_ = to_ + (words); \
+    _Pragma("unroll") for (int q = 0; q < NO / 2; q++) \
+        if (HAS(2 * q + t / 2)) *(__global uint2 *)(at_ + WORDS(rdst, 2 * q + t / 2) + t % 2 * 2) = (uint2)(rim(added[2 * q][e]), rim(added[2 * q + 1][e])); \
+    if (NO % 2 == 1 && HAS(NO - 1)) at_[WORDS(rdst, NO - 1) + t] = rim(added[NO - 1][e]); \
+    }
+#define SAME(v) (v)
+#define STORE if (y >= top) { \
+    const uint consts_ = params + INNER_BYTES + WEIGHTS_BYTES(KO, GO, NO); \
+    _Pragma("unroll") for (int q = 0; q < NO / 2; q++) { \
+        uint c_[4], f_[4], b_[4]; \
+        C8_LD4(c_, consts_ + (16 * q + 4 * t) * 4) \
+        C8_LD4(f_, consts_ + NO * 32 + (16 * q + 4 * t) * 4) \
+        C8_LD4(b_, consts_ + NO * 64 + (16 * q + 4 * t) * 4) \
+        EACH_COLUMN { \
+            FINISH(added[2 * q][e], 2 * q, 0, 16 * q + 4 * t) \
+            FINISH(added[2 * q + 1][e], 2 * q + 1, 2, 16 * q + 4 * t + 2) \
+        } \
+    } \
+    if (NO % 2 == 1) { \
+        uint c_[2], f_[2], b_[2]; \
+        OCT_LD2(c_, consts_ + (8 * NO - 8 + 2 * t) * 4) \
+        OCT_LD2(f_, consts_ + NO * 32 + (8 * NO - 8 + 2 * t) * 4) \
+        OCT_LD2(b_, consts_ + NO * 64 + (8 * NO - 8 + 2 * t) * 4) \
+        EACH_COLUMN FINISH(added[NO - 1][e], NO - 1, 0, 8 * NO - 8 + 2 * t) \
+    } \
+    __global uint *const to_ = LINES(__global uint *, dst, rdst); \
+    EACH_COLUMN if (stores_[e]) PUT(e * 32, SAME) \
+    if (at_edge) EACH_COLUMN \
+        _Pragma("unroll 1") for (uint m_ = copies_[e]; m_ != 0; m_ &= m_ - 1) { \
+            const int bit_ = 31 - clz(m_ & -m_); \
+            PUT(4 * ((bit_ < RIM ? -1 - bit_ : w + bit_ - RIM) - x0_), OCTETS_RIM_WORD) \
+        } \
     }

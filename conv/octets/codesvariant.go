@@ -12,7 +12,6 @@ const (
 	maxTeams   = 4
 	rowsKept   = 4         // of codes
 	maxSums    = 64        // registers of a lane for sums
-	teamSums   = 24        // with as many or fewer of them, four teams have the registers
 	groupWide  = 16        // channels of a group
 	octetWide  = 8         // channels of an octet
 	paramBytes = 3 * 4 * 8 // first sums, factors and biases of an octet of outputs
@@ -90,10 +89,7 @@ func (m *codesImpl) choose(mostTeams int) codesVariant {
 		v := codesVariant{outs: roundOctets(ceilDiv(octets, parts))}
 		sums := 4 * (v.outs + m.innerOuts())
 		if v.outs > 0 && sums <= maxSums && (m.shape.Inner == nil || m.innerOuts() > 0) {
-			v.teams = min(maxTeams, mostTeams)
-			if sums > teamSums {
-				v.teams = min(maxTeams-1, mostTeams)
-			}
+			v.teams = min(m.registerTeams(v), mostTeams)
 			for ; v.teams > 0; v.teams-- {
 				if try := (codesImpl{shape: m.shape, variant: v}); try.localBytes() <= localMem && (v.teams > 1 || mostTeams == 1 || v.outs == 1 || m.shape.Inner != nil) {
 					return v
@@ -104,6 +100,22 @@ func (m *codesImpl) choose(mostTeams int) codesVariant {
 			return codesVariant{}
 		}
 	}
+}
+
+// registerTeams is how many teams have the registers: for sums, for octets of a row on their way and for what is stored.
+func (m *codesImpl) registerTeams(v codesVariant) int {
+	k := m.shape.K
+	if in := m.shape.Inner; in != nil {
+		k = in.K
+	}
+	chunks := ceilDiv(planar.Octets(m.shape.InC())*(columns+k/2*2), team)
+	switch n := 4*(v.outs+m.innerOuts()) + 4*chunks + 2*v.outs; {
+	case n <= 80: // of 128
+		return 4
+	case n <= 110: // of 168
+		return 3
+	}
+	return 2
 }
 
 // across is the number of strips beside each other.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"enhance/conv"
+	"enhance/conv/octets"
 	"enhance/internal/fuse"
 	"enhance/internal/ops"
 	"enhance/internal/planar"
@@ -16,6 +17,9 @@ func (o *Options) storeOctets(p *fuse.Program, caps conv.Caps) {
 		return
 	}
 	can := func(p *fuse.Program, i int, out bool) bool {
+		if s := &p.Steps[i]; s.Integer() && !(octets.SlopeSuits(s.Act, s.Slope) && (s.Inner == nil || octets.SlopeSuits(s.Inner.Act, s.Inner.Slope))) {
+			return false
+		}
 		return o.mayBe(p, i, caps, func(s *conv.Shape) { s.Octets, s.OctetsOut = true, out })
 	}
 	if q := p.CodesInside(func(q *fuse.Program, i int) bool { return can(q, i, true) }); q != nil {
