@@ -62,3 +62,23 @@ func TestCodesContract(t *testing.T) {
 		})
 	}
 }
+
+// TestCodesNoSpills reads the compiler's report on kernels of networks.
+func TestCodesNoSpills(t *testing.T) {
+	dev := convtest.Units(t, wgmma.Probe)
+	ctx := convtest.Uncached(t, dev)
+	for _, c := range []struct {
+		channels int
+		block    bool
+	}{{24, true}, {48, true}, {64, true}, {48, false}, {96, false}, {128, false}} {
+		s := conv.Shape{K: 3, SrcC: []int{c.channels}, OutC: c.channels, H: 64, W: 64, Act: fuse.LeakyReLU, Codes: true, Octets: true, OctetsOut: true}
+		if c.block {
+			s.Inner = &conv.Inner{K: 3, OutC: c.channels, Act: fuse.LeakyReLU}
+		}
+		made, err := Codes().New(*capsOf(dev), s, planar.FP16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.(*codesImpl).single().NoSpills(t, ctx)
+	}
+}

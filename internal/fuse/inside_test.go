@@ -105,19 +105,22 @@ func TestCodesInside(t *testing.T) {
 		if slices.ContainsFunc(q.Tensors, func(t fuse.Tensor) bool { return t.Storage == fuse.Codes }) {
 			t.Errorf("%s: codes are stored", c.tail)
 		}
-		if i := func(p *fuse.Program) (n int64) {
-			for i := range p.Steps {
-				n += p.FLOPs(&p.Steps[i], 12)
-			}
-			return n
-		}; i(p) != i(q) {
-			t.Errorf("%s: %d operations, want %d", c.tail, i(q), i(p))
+		if got, want := operations(q), operations(p); got != want {
+			t.Errorf("%s: %d operations, want %d", c.tail, got, want)
 		}
 		q.StoreOctets(func(int, bool) bool { return true })
 		if !q.CodesOfOctets() {
 			t.Errorf("%s: not octets", c.tail)
 		}
 	}
+}
+
+// operations counts those of a program's convolutions.
+func operations(p *fuse.Program) (n int64) {
+	for i := range p.Steps {
+		n += p.FLOPs(&p.Steps[i], 12)
+	}
+	return n
 }
 
 // checkReach checks which rows of its source a step reads.
