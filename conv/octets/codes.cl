@@ -115,7 +115,9 @@ void NAME(__global const data_t *restrict src, ring_t rsrc, __global const uint 
     const int lid = get_local_id(0), lane = lid & 31, g = lane / 4, t = lane % 4;
     int warps = lid / 32;
     OCT_UNIFORM(warps)
-    const int team = warps / 4, warp = warps % 4, l = warp * 32 + lane;
+    const int team = warps / 4, warp = warps % 4;
+    // Octets of a row are shared out from another warp on in each team: those with the rest are of different schedulers.
+    const int l = (warps + team) % 4 * 32 + lane;
     const uint source = params + CODES_AT + team * TEAM_BYTES, between = source + KEPT * SOURCE_ROW;
     const int w = R_W(rdst), h = R_H(rdst), pitch = R_PITCH(rdst);
     const int first = (int)get_group_id(0) % groups * (NO * 8); // output
