@@ -30,6 +30,8 @@ type selftestReport struct {
 	Version  string `json:"version"`
 	Platform string `json:"platform"`
 	Model    string `json:"model"`
+	// CodesUntested says that the model has convolutions of codes of 8 bits: these are not tested.
+	CodesUntested bool `json:"codes_untested,omitempty"`
 	*kernelcheck.Report
 }
 
@@ -56,7 +58,7 @@ func runSelftest(c *call) error {
 		}
 	}
 	info, _ := debug.ReadBuildInfo()
-	r := selftestReport{Version: versionOf(info), Platform: runtime.GOOS + "/" + runtime.GOARCH, Model: c.modelName()}
+	r := selftestReport{Version: versionOf(info), Platform: runtime.GOOS + "/" + runtime.GOARCH, Model: c.modelName(), CodesUntested: m.Graph.HasCodes()}
 	if !c.json { // as it comes: a kernel that crashes or hangs is the one after the last
 		if err := r.head(c.text(), choice.Device); err != nil {
 			return err
@@ -126,6 +128,9 @@ func (r *selftestReport) writeVerdict(w io.Writer) error {
 	verdict := fmt.Sprintf("all %d kernels are right", len(r.Kernels))
 	if r.Wrong > 0 {
 		verdict = fmt.Sprintf("%d of %d kernels are WRONG", r.Wrong, len(r.Kernels))
+	}
+	if r.CodesUntested {
+		verdict += "; the model's convolutions of codes of 8 bits are not among them"
 	}
 	_, err := fmt.Fprintf(w, "\n%-8s%s, tested in %.1f s\n", "verdict", verdict, r.Seconds)
 	return err
