@@ -15,9 +15,10 @@ import (
 	"enhance/model"
 )
 
-// emulatedCodes is emulatedOctets with the algorithm of codes, by one warpgroup.
+// emulatedCodes is plainOctets with the emulated algorithm of codes, by one warpgroup: those of a work-group would have to have as many
+// strips each, as they wait for each other where barriers are emulated.
 type emulatedCodes struct {
-	emulatedOctets
+	plainOctets
 	codes conv.Algo
 }
 
@@ -26,7 +27,7 @@ func (m emulatedCodes) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv.
 		c.MaxWorkGroup = 128
 		return m.codes.New(c, s, p)
 	}
-	return m.emulatedOctets.New(c, s, p)
+	return m.plainOctets.New(c, s, p)
 }
 
 // blockGraph has a residual block of codes and a convolution of codes behind it, between convolutions of samples.
@@ -70,8 +71,7 @@ func TestCodesOfOctetsEmulated(t *testing.T) {
 		}
 		texts[i] = string(text)
 	}
-	algo := emulatedCodes{emulatedOctets{naive{granule: 1}, convtest.Emulated(octets.Algo(), octets.Instructions(), texts[0])},
-		convtest.Emulated(octets.Codes(), octets.CodesInstructions(), texts[0]+texts[1])}
+	algo := emulatedCodes{plainOctets{naive{granule: 1}}, convtest.Emulated(octets.Codes(), octets.CodesInstructions(), texts[0]+texts[1])}
 	for _, pad := range []model.PadMode{model.PadReflect, model.PadZero} {
 		if testing.Short() && pad == model.PadZero {
 			continue
