@@ -5,9 +5,11 @@ import "math"
 // fitting is a prediction in single precision, as predict makes it in double: most samples that come so
 // far are turned down by it. Features and samples are taken twice, and less those of the spot.
 type fitting struct {
-	rows   [patchSide * patchStride]float32 // roots: of a row the even columns of the patch, then the odd ones
-	v      [fitColumns][fitStride]float32   // features, the sample itself, and ones
-	near   [fitStride]float32               // weights by distance; 0: not in use
+	//lint:ignore U1000 the assembly uses it
+	rows [patchSide * patchStride]float32 // roots: of a row the even columns of the patch, then the odd ones
+	v    [fitColumns][fitStride]float32   // features, the sample itself, and ones
+	near [fitStride]float32               // weights by distance; 0: not in use
+	//lint:ignore U1000 the assembly uses it
 	weight [fitStride]float32
 	gram   [fitColumns][fitColumns]float32 // weighted sums of products; the upper half
 	base   [2][2]int32                     // whole part of the level, by row and column of the patch mod 2
