@@ -256,27 +256,7 @@ func (e *Engine) launch(i, y0, y1 int) error {
 	}
 	switch s.Kind {
 	case fuse.Conv:
-		a := &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1, Slope: s.Slope, Scratch: e.device.scratch, PreSlope: s.PreSlope}
-		if s.Act == fuse.PReLU {
-			a.Slope = conv.SlopesAt(e.steps[i].conv.PackedLen())
-		}
-		if s.Integer() {
-			a.Zero, _ = ops.CodesOf(s.From)
-			if in := s.Inner; in != nil {
-				a.Between, a.InnerSlope = a.Zero, in.Slope
-				a.Zero, _ = ops.CodesOf(in.From)
-			}
-			if s.Store != nil {
-				a.Store, _ = ops.CodesOf(s.Store)
-			}
-		}
-		if s.Affine != fuse.None {
-			a.Scales = e.source(i, fuse.View{Tensor: s.Affine, C0: s.Src[0].C0, C: s.Src[0].C})
-		}
-		if e.steps[i].groups > 0 {
-			return e.launchGroups(i, a)
-		}
-		return e.steps[i].conv.Launch(e.queues.compute, e.resources[i].kernels, e.resources[i].params[0], a)
+		return e.launchConv(i, &conv.Args{Src: src, Dst: dst, Res: res, Y0: y0, Y1: y1})
 	case fuse.Cells, fuse.Colours, fuse.Render, fuse.Sharpen:
 		return e.pictures.Make(s, src, dst, e.device.pictureTables, e.device.bad, y0, y1)
 	case fuse.Unpack:
@@ -304,4 +284,30 @@ func (e *Engine) launch(i, y0, y1 int) error {
 		return e.applier.Apply(s, src, dst, params, y0, y1)
 	}
 	return fmt.Errorf("exec: step %s: kind %s is not known", s.Name, s.Kind)
+}
+
+// launchConv makes rows of a convolution from the rings and the residual in a.
+func (e *Engine) launchConv(i int, a *conv.Args) error {
+	s := &e.Program.Steps[i]
+	a.Slope, a.Scratch, a.PreSlope = s.Slope, e.device.scratch, s.PreSlope
+	if s.Act == fuse.PReLU {
+		a.Slope = conv.SlopesAt(e.steps[i].conv.PackedLen())
+	}
+	if s.Integer() {
+		a.Zero, _ = ops.CodesOf(s.From)
+		if in := s.Inner; in != nil {
+			a.Between, a.InnerSlope = a.Zero, in.Slope
+			a.Zero, _ = ops.CodesOf(in.From)
+		}
+		if s.Store != nil {
+			a.Store, _ = ops.CodesOf(s.Store)
+		}
+	}
+	if s.Affine != fuse.None {
+		a.Scales = e.source(i, fuse.View{Tensor: s.Affine, C0: s.Src[0].C0, C: s.Src[0].C})
+	}
+	if e.steps[i].groups > 0 {
+		return e.launchGroups(i, a)
+	}
+	return e.steps[i].conv.Launch(e.queues.compute, e.resources[i].kernels, e.resources[i].params[0], a)
 }
