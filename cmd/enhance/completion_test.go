@@ -22,7 +22,7 @@ func TestComplete(t *testing.T) {
 		"photo.dng --precision f":       "fp32 fp16",
 		"photo.dng --precision = f":     "fp32 fp16", // as bash splits it
 		"photo.dng --precision=f":       "--precision=fp32 --precision=fp16",
-		"photo.dng --precision = ":      "fp32 tf32 fp16 auto",
+		"photo.dng --precision = ":      "fp32 tf32 fp16 bf16 auto",
 		"photo.dng -b ":                 "8 16 32",
 		"photo.dng -o ":                 ":files",
 		"photo.dng --quality ":          "",

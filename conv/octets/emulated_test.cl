@@ -53,8 +53,10 @@
     }
 #define OCT_WAIT_PRODUCTS
 #define OCT_BAR_WAIT_ALONE(at, parity) {}
-// PoCL 3.1 makes wrong code of what follows the products if there is no barrier between.
-#define OCT_WAIT_ALL(d) barrier(CLK_LOCAL_MEM_FENCE);
+// Warpgroups have tiles of their own, and not as many each: no barrier.
+#define OCT_WAIT_ALL(d)
+// PoCL 3.1 makes wrong code of what follows the products of stream.cl if there is no barrier between.
+#define OCT_WAIT_TOGETHER(d) barrier(CLK_LOCAL_MEM_FENCE);
 #define OCT_BEGIN
 #define OCT_COMMIT
 #define OCT_WAIT_BUT_LAST

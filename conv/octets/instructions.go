@@ -40,6 +40,8 @@ func warpgroupInstructions() string {
 #define OCT_WGMMA(d, a, b) OCT_PASTE(OCT_WGMMA_, NT)(d, a, b)
 #define OCT_WGMMA_RS(d, a, b) OCT_PASTE(OCT_WGMMA_RS_, NT)(d, a, b)
 #define OCT_WAIT_ALL(d) OCT_PASTE(OCT_WAIT_ALL_, NT)(d)
+// The same where all warpgroups of a work-group come.
+#define OCT_WAIT_TOGETHER(d) OCT_WAIT_ALL(d)
 #endif
 `)
 	return b.String()

@@ -230,7 +230,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
             }
         }
 #pragma unroll
-        for (int r = 0; r < R; r++) OCT_WAIT_ALL(acc[r])
+        for (int r = 0; r < R; r++) OCT_WAIT_TOGETHER(acc[r])
 #if SUMS
         MOMENTS
 #endif
