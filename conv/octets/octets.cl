@@ -13,20 +13,12 @@
 // or, where OS is odd, the last octet at two columns. The sum of an output runs over stages, steps and kernel rows in an order that
 // is the same wherever the output lies.
 //
-// Expects the prelude, instructions.cl, planar's octets.cl, store.cl and NAME; KS; NT, R, TEAMS, OS, SLOTS, STAGES;
+// Expects the prelude, instructions.cl, planar's octets.cl, store.cl, patch.cl and NAME; KS; NT, R, TEAMS, OS, SLOTS, STAGES;
 // SOURCES; ACT; RAGGED (outputs are no multiple of 8); PLANAR (the destination and residual are planar lines). Weights: see
 // pack.go.
 
-#define WARPS 4
-#define GROUP (128 * TEAMS)
-#define TILE_W 64
+#define TILE_H R
 #define TOP (y0 + tile / across * R) // first row of a tile
-#define OUTS (8 * NT)
-#define PATCH_H (R + KS - 1)
-#define PATCH_W (TILE_W + KS - 1)
-#define LINE_BYTES (PATCH_W * 16)
-#define OCTET_BYTES (PATCH_H * LINE_BYTES)
-#define SLOT_BYTES (OS * OCTET_BYTES)
 #define PAIRS (OS / 2 * KS)
 #define STEPS (PAIRS + OS % 2 * ((KS + 1) / 2))
 #define STEP_BYTES (OUTS * 32)
@@ -37,9 +29,6 @@
 #define LOCAL_BYTES (BARS_AT + 8 + TEAMS * SLOTS * 16)
 #define FULL(slot) (bars + (slot) * 16)
 #define FREE(slot) (bars + (slot) * 16 + 8)
-// Where a factor begins, in units of 16 bytes, and its strides along the channels
-// and along the rows of M or N.
-#define FACTOR(at, k, n) ((ulong)((at) >> 4) | (ulong)((k) >> 4) << 16 | (ulong)((n) >> 4) << 32)
 
 // Has slot filled with the stage that comes next: each warp its lines.
 #define FILL(slot) { \
@@ -54,21 +43,6 @@
         fill_tile += workers; \
         AIM \
     } }
-// Points from_ at line l_ of the patch if it is there.
-#define FIND_LINE \
-    int o_ = fill_stage * OS + l_ / PATCH_H; \
-    const int y_ = min(fill_y + l_ % PATCH_H, h - 1 + KS / 2); \
-    ring_t r_ = r0; \
-    __global const uint4 *source_ = (__global const uint4 *)src0; \
-    NEXT_SOURCE(1, src1, r1) NEXT_SOURCE(2, src2, r2) NEXT_SOURCE(3, src3, r3) \
-    if (o_ < R_C(r_) && !OUTSIDE(y_, h)) from_ = source_ + octets_row(r_, (uint)y_ < (uint)h ? y_ : pad_index(y_, h)) + (size_t)o_ * R_PITCH(r_) + fill_x;
-#define NEXT_SOURCE(k, s, r) \
-    if (SOURCES > k && o_ >= R_C(r_)) { o_ -= R_C(r_); r_ = r; source_ = (__global const uint4 *)s; }
-// Where the patch of the tile to be filled begins.
-#define AIM { \
-    fill_x = fill_tile % across * TILE_W - KS / 2; \
-    fill_y = y0 + fill_tile / across * R - KS / 2; \
-    }
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t *restrict src1, ring_t r1,
           __global const data_t *restrict src2, ring_t r2, __global const data_t *restrict src3, ring_t r3,

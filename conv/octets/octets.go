@@ -98,6 +98,9 @@ const localMem = 227 << 10
 //go:embed octets.cl
 var mainCL string
 
+//go:embed patch.cl
+var patchCL string
+
 //go:embed store.cl
 var storeCL string
 
@@ -111,8 +114,8 @@ var momentsCL string
 var copiesCL string
 
 var (
-	kernelCL   = ended(copiesCL + storeCL + mainCL)
-	streamedCL = ended(copiesCL + storeCL + momentsCL + streamCL)
+	kernelCL   = ended(copiesCL + storeCL + patchCL + mainCL)
+	streamedCL = ended(copiesCL + storeCL + momentsCL + patchCL + streamCL)
 )
 
 var macro = regexp.MustCompile(`(?m)^#define (\w+)`)

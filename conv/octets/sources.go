@@ -6,7 +6,7 @@ import (
 	"enhance/internal/kerneltext"
 )
 
-//go:embed instructions.cl octets.cl store.cl copies.cl stream.cl moments.cl codesinstructions.cl codes.cl codesstore.cl
+//go:embed instructions.cl octets.cl store.cl copies.cl patch.cl stream.cl moments.cl codesinstructions.cl codes.cl codesstore.cl
 var kernelTexts embed.FS
 
 // Sources is the text of all kernels of this package: programs that differ in it

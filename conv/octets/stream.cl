@@ -8,21 +8,13 @@
 // that they are a source of. The sum of an output runs over stages, columns of the kernel and rows of the kernel in
 // that order, as in octets.cl where stages are of two octets.
 //
-// Expects what octets.cl does, but OS, which is 2, and: PIECES; FRAGS, the rows of pixels in registers at a time; SUMS (leaves
+// Expects what octets.cl does, but OS, and: PIECES; FRAGS, the rows of pixels in registers at a time; SUMS (leaves
 // statistics: see conv.Summing and moments.cl); SCALED (takes in the norm of its source: see conv.Scaling) and PRE, the
 // activation that follows. Weights: see pack.go.
 
-#define WARPS 4
-#define GROUP (128 * TEAMS)
-#define TILE_W 64
+#define OS 2
 #define TILE_H (R * TEAMS)
 #define TOP (y0 + tile / across * TILE_H + team * R) // first row of a team's
-#define OUTS (8 * NT)
-#define PATCH_H (TILE_H + KS - 1)
-#define PATCH_W (TILE_W + KS - 1)
-#define LINE_BYTES (PATCH_W * 16)
-#define OCTET_BYTES (PATCH_H * LINE_BYTES)
-#define SLOT_BYTES (2 * OCTET_BYTES)
 #define TAP_BYTES (OUTS * 32)
 #define PIECE_BYTES (KS * TAP_BYTES)
 #define SLOTS_AT (PIECES * PIECE_BYTES)
@@ -35,7 +27,6 @@
 #define PATCH_FREE(slot) (bars + (slot) * 16 + 8)
 #define PIECE_FULL(slot) (bars + (SLOTS + (slot)) * 16)
 #define PIECE_FREE(slot) (bars + (SLOTS + (slot)) * 16 + 8)
-#define FACTOR(at, k, n) ((ulong)((at) >> 4) | (ulong)((k) >> 4) << 16 | (ulong)((n) >> 4) << 32)
 
 // Has the next piece copied, if there is one.
 #define FILL_PIECE \
@@ -63,21 +54,6 @@
             fill_tile += workers; \
             AIM \
         } \
-    }
-// Points from_ at line l_ of the patch if it is there.
-#define FIND_LINE \
-    int o_ = fill_stage * 2 + l_ / PATCH_H; \
-    const int y_ = min(fill_y + l_ % PATCH_H, h - 1 + KS / 2); \
-    ring_t r_ = r0; \
-    __global const uint4 *source_ = (__global const uint4 *)src0; \
-    NEXT_SOURCE(1, src1, r1) NEXT_SOURCE(2, src2, r2) NEXT_SOURCE(3, src3, r3) \
-    if (o_ < R_C(r_) && !OUTSIDE(y_, h)) from_ = source_ + octets_row(r_, (uint)y_ < (uint)h ? y_ : pad_index(y_, h)) + (size_t)o_ * R_PITCH(r_) + fill_x;
-#define NEXT_SOURCE(k, s, r) \
-    if (SOURCES > k && o_ >= R_C(r_)) { o_ -= R_C(r_); r_ = r; source_ = (__global const uint4 *)s; }
-// Where the patch of the tile to be filled begins.
-#define AIM { \
-    fill_x = fill_tile % across * TILE_W - KS / 2; \
-    fill_y = y0 + fill_tile / across * TILE_H - KS / 2; \
     }
 
 // Normalises the patch in local memory, which all teams do together. Channels that are not there have scales of zero.
