@@ -3,7 +3,6 @@ package convtest
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -30,23 +29,7 @@ type CodesConfig struct {
 // activation, of and into rings somewhere in larger buffers, whichever way rows are divided into launches, and that it writes
 // nothing else.
 func RunCodes(t *testing.T, c CodesConfig) {
-	b := Open(t, c.Device, c.Precision, 1)
-	b.Pad, b.ResFirst = c.Pad, c.ResFirst
-	var trials []*codesTrial
-	var kernels []conv.Kernel
-	for i := range c.Cases {
-		k := newCodesTrial(b, c, uint64(i))
-		trials, kernels = append(trials, k), append(kernels, k.impl.Kernels()...)
-	}
-	built := b.Build(kernels)
-	for i, k := range trials {
-		t.Run(fmt.Sprintf("seed=%d/%s", i, k), func(t *testing.T) {
-			b.TB = t
-			defer b.Release()
-			k.run(built)
-		})
-		b.TB = t
-	}
+	runIntegers(t, c, c.Precision, newCodesTrial)
 }
 
 // AnyCodes draws convolutions of codes of any size, into codes or samples.
@@ -60,39 +43,24 @@ func AnyCodes(rng *rand.Rand) conv.Shape {
 }
 
 type codesTrial struct {
-	*Bench
-	shape    conv.Shape
-	impl     conv.Impl
-	weights  *conv.IntegerWeights
-	source   []uint8 // [channel][row][column]
-	res      *Plane
-	slope    float32
+	integerTrial
+	source   *Plane // codes
 	store    model.Node
-	want     []float32 // samples, or codes as bytes
+	want     *Plane // samples, or codes
 	quantize conv.Quantizer
 }
 
 func newCodesTrial(b *Bench, c CodesConfig, seed uint64) *codesTrial {
 	rng := rand.New(rand.NewPCG(seed, 12))
-	k := &codesTrial{Bench: b, shape: c.Draw(rng), slope: float32(rng.IntN(3)) / 8, weights: &conv.IntegerWeights{Zero: rng.IntN(256)}}
+	k := &codesTrial{integerTrial: integerTrial{Bench: b, shape: c.Draw(rng), slope: float32(rng.IntN(3)) / 8}}
+	zero := rng.IntN(256)
 	s := &k.shape
-	s.Pad, s.ResFirst = c.Pad, c.ResFirst
-	var err error
-	if k.impl, err = c.Algo.New(*c.Caps, *s, c.Precision); err != nil {
-		b.Fatalf("seed %d: %s: %v", seed, k, err)
+	k.made(c, c.Precision, seed)
+	k.source = NewPlane(s.InC(), s.H, s.W)
+	for i := range k.source.V {
+		k.source.V[i] = float32(rng.IntN(256))
 	}
-	for range s.InC() * s.H * s.W {
-		k.source = append(k.source, uint8(rng.IntN(256)))
-	}
-	n := s.InC() * s.K * s.K
-	for range n * s.OutC {
-		k.weights.Weights = append(k.weights.Weights, float32(rng.IntN(256)-128))
-	}
-	size := 1 / (128 * 74 * math.Sqrt(float64(n))) // of a factor that makes outputs of about 1
-	for range s.OutC {
-		k.weights.Factors = append(k.weights.Factors, float32(size)*(0.5+rng.Float32()))
-		k.weights.Bias = append(k.weights.Bias, rng.Float32()-0.5)
-	}
+	k.weights = integers(rng, s.OutC, s.InC()*s.K*s.K, zero)
 	if rng.IntN(2) == 0 {
 		old := b.Rng
 		b.Rng = rng
@@ -113,57 +81,19 @@ func (k *codesTrial) String() string {
 // define computes what is wanted.
 func (k *codesTrial) define() {
 	s := k.shape
-	k.want = make([]float32, s.OutC*s.H*s.W)
-	for i := range k.want {
-		o, y, x := i/(s.H*s.W), i/s.W%s.H, i%s.W
-		var sum int32
-		for c := range s.InC() {
-			for t := range s.K * s.K {
-				if yy, xx := fuse.PadIndex(s.Pad, y+t/s.K-s.K/2, s.H), fuse.PadIndex(s.Pad, x+t%s.K-s.K/2, s.W); yy >= 0 && xx >= 0 {
-					sum += (int32(k.source[(c*s.H+yy)*s.W+xx]) - int32(k.weights.Zero)) * int32(k.weights.Weights[(o*s.InC()+c)*s.K*s.K+t])
-				}
-			}
-		}
-		v := model.FMA(float32(sum), k.weights.Factors[o], k.weights.Bias[o])
-		if s.ResFirst && k.res != nil {
-			v += k.res.V[i]
-		}
-		if s.Act == fuse.LeakyReLU && v < 0 {
-			v *= k.slope
-		}
-		if !s.ResFirst && k.res != nil {
-			v += k.res.V[i]
-		}
-		if k.want[i] = k.Round(v); s.Store {
-			k.want[i] = k.store.Code(v)
+	k.want = k.convolve(k.source, k.weights, s.K, s.OutC)
+	for i, v := range k.want.V {
+		if v = k.finished(i, v); s.Store {
+			k.want.V[i] = k.store.Code(v)
+		} else {
+			k.want.V[i] = k.Round(v)
 		}
 	}
 }
 
 func (k *codesTrial) run(built map[string]*clrt.Kernel) {
-	packed := k.impl.(conv.Integer).PackCodes(k.weights)
-	if len(packed) != k.impl.PackedLen() {
-		k.Fatalf("PackCodes gives %d values, PackedLen says %d", len(packed), k.impl.PackedLen())
-	}
-	weights := k.Floats(packed)
-	kernels := k.kernels(built)
-	for cut := range 3 {
-		for y := 0; y < k.shape.H && !k.Failed(); {
-			y1 := k.shape.H
-			if cut > 0 {
-				y1 = min(y1, y+1+k.Rng.IntN(1+k.shape.H/2))
-			}
-			k.launch(kernels, weights, y, y1)
-			y = y1
-		}
-	}
-}
-
-func (k *codesTrial) kernels(built map[string]*clrt.Kernel) (list []*clrt.Kernel) {
-	for _, kernel := range k.impl.Kernels() {
-		list = append(list, built[kernel.Name])
-	}
-	return list
+	weights, kernels := k.packed(), k.kernels(built)
+	k.divided(func(y0, y1 int) { k.launch(kernels, weights, y0, y1) })
 }
 
 // launch makes rows [y0,y1) and holds every byte of the destination's buffer against what it must be.
@@ -174,7 +104,7 @@ func (k *codesTrial) launch(kernels []*clrt.Kernel, weights *clrt.Buffer, y0, y1
 	zero := uint32(k.weights.Zero) * 0x1010101
 	src, _ := k.codes(s.InC(), end-first, func(image []byte, r *planar.Ring) {
 		for y := first; y < end; y++ {
-			k.putCodes(image, r, y, zero, func(c, x int) uint8 { return k.source[(c*s.H+y)*s.W+x] }, s.InC(), uint8(k.weights.Zero))
+			k.putCodes(image, r, y, zero, func(c, x int) uint8 { return uint8(k.source.At(c, y, x)) }, s.InC(), uint8(k.weights.Zero))
 		}
 	})
 	a := &conv.Args{Src: []planar.Ring{src}, Y0: y0, Y1: y1, Slope: k.slope, Zero: conv.Quantizer{Zero: k.weights.Zero}, Store: k.quantize}
@@ -185,13 +115,7 @@ func (k *codesTrial) launch(kernels []*clrt.Kernel, weights *clrt.Buffer, y0, y1
 		dst := k.Target(s.OutC, s.H, s.W, k.Anywhere(s.OutC, y1-y0, s.H))
 		a.Dst = dst.Ring
 		k.Must(k.impl.Launch(k.Queue, kernels, weights, a))
-		out := NewPlane(s.OutC, s.H, s.W)
-		dst.Take(out, y0, y1)
-		for i, v := range out.V {
-			if y := i / s.W % s.H; y >= y0 && y < y1 && math.Float32bits(v) != math.Float32bits(k.want[i]) {
-				k.Fatalf("rows %d to %d: channel %d, row %d, column %d is %v, want %v", y0, y1, i/(s.H*s.W), y, i%s.W, v, k.want[i])
-			}
-		}
+		k.equal(dst, k.want, y0, y1)
 		return
 	}
 	dst, before := k.codes(s.OutC, y1-y0, func([]byte, *planar.Ring) {})
@@ -200,7 +124,7 @@ func (k *codesTrial) launch(kernels []*clrt.Kernel, weights *clrt.Buffer, y0, y1
 	got := make([]byte, len(before))
 	k.Must(k.Queue.Read(dst.Buf, 0, got))
 	for y := y0; y < y1; y++ {
-		k.putCodes(before, &dst, y, k.quantize.Word(), func(c, x int) uint8 { return uint8(k.want[(c*s.H+y)*s.W+x]) }, s.OutC, uint8(k.quantize.Zero))
+		k.putCodes(before, &dst, y, k.quantize.Word(), func(c, x int) uint8 { return uint8(k.want.At(c, y, x)) }, s.OutC, uint8(k.quantize.Zero))
 		for g := range dst.C { // what lies beyond the rim is undefined
 			at := k.lineAt(&dst, y, g)
 			now, was := got[at:][:4*dst.Pitch], before[at:]
