@@ -20,19 +20,12 @@ func TestOctets(t *testing.T) {
 	caps := conv.CapsOf(dev.Info())
 	for _, pad := range []model.PadMode{model.PadReflect, model.PadZero, model.PadEdge} {
 		t.Run(fmt.Sprintf("pad %d", pad), func(t *testing.T) {
-			b := convtest.Open(t, dev, planar.FP16, 3)
-			b.Pad = pad
-			prog, err := b.Ctx.Build(planar.Source(planar.FP16, pad)+ops.Source(caps, false), conv.BuildOptions)
-			b.Must(err)
-			plain, err := ops.New(prog, b.Queue, caps, false)
-			b.Must(err)
-			defer plain.Close()
-			octets, err := b.Ctx.Build(planar.Source(planar.FP16, pad)+ops.OctetsSource(caps, true), conv.BuildOptions)
-			b.Must(err)
-			o, err := ops.NewOctets(octets, b.Queue, caps, true)
-			b.Must(err)
+			l := openLab(t, dev, caps, planar.FP16, 3, pad, false)
+			octets, err := l.Ctx.Build(planar.Source(planar.FP16, pad)+ops.OctetsSource(caps, true), conv.BuildOptions)
+			l.Must(err)
+			o, err := ops.NewOctets(octets, l.Queue, caps, true)
+			l.Must(err)
 			defer o.Close()
-			l := &lab{Bench: b, Ops: plain}
 			for range convtest.Cases(6) {
 				for _, s := range []fuse.Step{{Kind: fuse.MaxPool}, {Kind: fuse.Upsample}, {Kind: fuse.Upsample, AlignCorners: true}, {Kind: fuse.Pointwise}, {Kind: fuse.Pointwise, Act: fuse.LeakyReLU, Slope: 0.25},
 					{Kind: fuse.Pointwise, Act: fuse.Sigmoid}, {Kind: fuse.Shuffle}, {Kind: fuse.Convert}} {

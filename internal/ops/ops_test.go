@@ -26,6 +26,18 @@ type lab struct {
 	storage fuse.Storage // of results and sources
 }
 
+// openLab compiles the steps of planes.
+func openLab(t *testing.T, dev *clrt.Device, caps conv.Caps, p planar.Precision, seed uint64, pad model.PadMode, norms bool) *lab {
+	b := convtest.Open(t, dev, p, seed)
+	b.Pad = pad
+	prog, err := b.Ctx.Build(planar.Source(p, pad)+ops.Source(caps, norms), conv.BuildOptions)
+	b.Must(err)
+	o, err := ops.New(prog, b.Queue, caps, norms)
+	b.Must(err)
+	t.Cleanup(o.Close)
+	return &lab{Bench: b, Ops: o}
+}
+
 // anywhere is a place for c channels.
 func (l *lab) anywhere(c, rows, h int) convtest.Place {
 	switch l.storage {
@@ -49,13 +61,7 @@ func eachLab(t *testing.T, test func(l *lab)) {
 	for form, caps := range map[string]conv.Caps{"gpu": gpu, "cpu": cpu} {
 		for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 			t.Run(fmt.Sprintf("%s/%s", form, p), func(t *testing.T) {
-				b := convtest.Open(t, dev, p, 1)
-				prog, err := b.Ctx.Build(planar.Source(p, model.PadReflect)+ops.Source(caps, true), "-cl-std=CL1.2")
-				b.Must(err)
-				o, err := ops.New(prog, b.Queue, caps, true)
-				b.Must(err)
-				defer o.Close()
-				test(&lab{Bench: b, Ops: o})
+				test(openLab(t, dev, caps, p, 1, model.PadReflect, true))
 			})
 		}
 	}

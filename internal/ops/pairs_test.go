@@ -25,19 +25,12 @@ func TestPairs(t *testing.T) {
 	caps := conv.CapsOf(dev.Info())
 	for _, pad := range []model.PadMode{model.PadReflect, model.PadZero, model.PadEdge} {
 		t.Run(fmt.Sprintf("pad %d", pad), func(t *testing.T) {
-			b := convtest.Open(t, dev, planar.FP32, 3)
-			b.Pad = pad
-			prog, err := b.Ctx.Build(planar.Source(planar.FP32, pad)+ops.Source(caps, false), conv.BuildOptions)
-			b.Must(err)
-			plain, err := ops.New(prog, b.Queue, caps, false)
-			b.Must(err)
-			defer plain.Close()
-			pairs, err := b.Ctx.Build(planar.Source(planar.FP32, pad)+ops.PairsSource(), conv.BuildOptions)
-			b.Must(err)
-			o, err := ops.NewPairs(pairs, b.Queue, caps)
-			b.Must(err)
+			l := openLab(t, dev, caps, planar.FP32, 3, pad, false)
+			pairs, err := l.Ctx.Build(planar.Source(planar.FP32, pad)+ops.PairsSource(), conv.BuildOptions)
+			l.Must(err)
+			o, err := ops.NewPairs(pairs, l.Queue, caps)
+			l.Must(err)
 			defer o.Close()
-			l := &lab{Bench: b, Ops: plain}
 			for range convtest.Cases(6) {
 				for _, s := range []fuse.Step{{Kind: fuse.MaxPool}, {Kind: fuse.Upsample}, {Kind: fuse.Upsample, AlignCorners: true}, {Kind: fuse.Pointwise}, {Kind: fuse.Pointwise, Act: fuse.LeakyReLU, Slope: 0.25},
 					{Kind: fuse.Pointwise, Act: fuse.Sigmoid}} {
