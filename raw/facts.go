@@ -31,7 +31,7 @@ type OpcodeFact struct {
 // Inspect opens the named file for its facts alone. A photo that is not read is no
 // error: an error means that the file itself cannot be opened.
 func Inspect(path string, opt Options) (*Facts, error) {
-	file, size, err := openFile(path)
+	file, size, err := openFile(path, "name the photos in it")
 	if err != nil {
 		return nil, err
 	}

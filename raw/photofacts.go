@@ -5,19 +5,21 @@ import "enhance/raw/mosaic"
 // PhotoFacts are what is known about a photo besides its samples, for people and as
 // JSON. Coordinates are those of the active area.
 type PhotoFacts struct {
-	Make        string `json:"make,omitempty"`
-	Model       string `json:"model,omitempty"`
-	Software    string `json:"software,omitempty"`
-	DateTime    string `json:"date_time,omitempty"`
-	Format      string `json:"format"` // container, compression and bits
-	Width       int    `json:"width"`  // of the active area
-	Height      int    `json:"height"`
-	Crop        [4]int `json:"crop"`             // x0, y0, x1, y1
-	CFA         string `json:"cfa,omitempty"`    // as ParsePattern reads it
-	Sensor      string `json:"sensor,omitempty"` // what kind: Bayer, X-Trans, ...
-	Linear      bool   `json:"linear,omitempty"`
-	Warped      bool   `json:"warped,omitempty"`
-	Orientation int    `json:"orientation"`
+	Make     string `json:"make,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Software string `json:"software,omitempty"`
+	DateTime string `json:"date_time,omitempty"`
+	// Exposure is nil if the file says nothing about it.
+	Exposure    *ExposureFacts `json:"exposure,omitempty"`
+	Format      string         `json:"format"` // container, compression and bits
+	Width       int            `json:"width"`  // of the active area
+	Height      int            `json:"height"`
+	Crop        [4]int         `json:"crop"`             // x0, y0, x1, y1
+	CFA         string         `json:"cfa,omitempty"`    // as ParsePattern reads it
+	Sensor      string         `json:"sensor,omitempty"` // what kind: Bayer, X-Trans, ...
+	Linear      bool           `json:"linear,omitempty"`
+	Warped      bool           `json:"warped,omitempty"`
+	Orientation int            `json:"orientation"`
 	// PixelAspect is the width of a sample in times of its height, if that is not 1.
 	PixelAspect float64 `json:"pixel_aspect,omitempty"`
 
@@ -71,7 +73,7 @@ func profileFacts(p *mosaic.Profile) *ProfileFacts {
 
 func photoFacts(m *Meta) *PhotoFacts {
 	f := &PhotoFacts{
-		Make: m.Make, Model: m.Model, Software: m.Software, DateTime: m.DateTime, Format: m.Format,
+		Make: m.Make, Model: m.Model, Software: m.Software, DateTime: m.DateTime, Exposure: exposureFacts(m.Exif), Format: m.Format,
 		Width: m.Width, Height: m.Height, Crop: [4]int{m.Crop.X0, m.Crop.Y0, m.Crop.X1, m.Crop.Y1},
 		Linear: m.Linear, Warped: m.Warped, Orientation: m.Orientation, PixelAspect: m.PixelAspect,
 		BlackRepeat: [2]int{m.BlackRows, m.BlackCols}, Black: m.Black, White: m.White,

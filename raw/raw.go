@@ -117,7 +117,7 @@ type rowSource interface {
 // Open opens the photo in the named file. The caller must Close it. Errors of
 // the file system come back as such (fs.ErrNotExist and so on).
 func Open(path string, opt Options) (*Photo, error) {
-	f, size, err := openFile(path)
+	f, size, err := openFile(path, "name the photos in it, or give -r")
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +129,12 @@ func Open(path string, opt Options) (*Photo, error) {
 	return p, nil
 }
 
-// openFile opens a file that may be a photo.
-func openFile(path string) (*os.File, int64, error) {
+// openFile opens a file that may be a photo; folder says what to do about one that is a folder.
+func openFile(path, folder string) (*os.File, int64, error) {
 	f, size, err := regularfile.Open(path)
 	switch {
 	case errors.Is(err, syscall.EISDIR):
-		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: name the photos in it, or give -r", syscall.EISDIR)}
+		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: %s", syscall.EISDIR, folder)}
 	case errors.Is(err, regularfile.ErrNotRegular):
 		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: copy the photo to a file first", regularfile.ErrNotRegular)}
 	}

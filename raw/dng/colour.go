@@ -113,7 +113,7 @@ func (s *source) colour(im *Image, _ *layout) error {
 		}
 	}
 	if s.owner(tagColorMatrix3).Has(tagColorMatrix3) {
-		s.warn("The third calibration (ColorMatrix3) is not used: colours are interpolated between the first two.")
+		s.warn("the third calibration (ColorMatrix3) is not used: colours are interpolated between the first two")
 	}
 	if err := s.profile(m); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *source) profile(m *mosaic.Meta) error {
 	var damaged *rawerr.FormatError
 	switch {
 	case errors.As(err, &damaged):
-		s.warn("The file's camera profile is damaged and left out: %v.", err)
+		s.warn("the file's camera profile is damaged and left out: %v", err)
 		p = &mosaic.Profile{}
 		if p.Signature, err = s.first.Text(tagProfileSignature); err != nil {
 			return err
@@ -164,7 +164,7 @@ func (s *source) profile(m *mosaic.Meta) error {
 	}
 	if p.Signature != m.CalibrationSignature && (m.CameraCalibration1 != nil || m.CameraCalibration2 != nil) {
 		m.CameraCalibration1, m.CameraCalibration2 = nil, nil
-		s.warn("CameraCalibration is not used: it is signed %q, and the profile %q.", m.CalibrationSignature, p.Signature)
+		s.warn("CameraCalibration is not used: it is signed %q, and the profile %q", m.CalibrationSignature, p.Signature)
 	}
 	if p.HasLook() || p.ExposureOffset != 0 {
 		m.Profile = p
@@ -201,7 +201,7 @@ func (s *source) noiseProfile(planes [3]int) (*[3][2]float64, error) {
 		ok = scale >= 0 && scale <= 1 && offset >= 0 && offset <= 1 && scale+offset > 0 // false for NaN too
 	}
 	if !ok {
-		s.warn("NoiseProfile %v is not a scale and an offset for each colour and is not used.", v)
+		s.warn("NoiseProfile %v is not a scale and an offset for each colour and is not used", v)
 		return nil, nil
 	}
 	var out [3][2]float64
@@ -258,7 +258,7 @@ func (s *source) asShot(im *Image, planes [3]int) error {
 	}
 	gains, err := colour.GainsFor(ColourFacts(m), colour.Chromaticity{X: xy[0], Y: xy[1]})
 	if err != nil || !(xy[0] > 0 && xy[1] > 0 && xy[0]+xy[1] < 1) {
-		s.warn("AsShotWhiteXY %v gives no white balance with the file's ColorMatrix.", xy)
+		s.warn("AsShotWhiteXY %v gives no white balance with the file's ColorMatrix", xy)
 		return nil
 	}
 	m.AsShot = &[3]float64{1 / gains[0], 1, 1 / gains[2]}

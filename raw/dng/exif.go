@@ -109,7 +109,7 @@ func (s *source) xmp(im *Image, _ *layout) error {
 		return nil
 	}
 	if e.Count > metadata.MaxXMP {
-		s.warn("XMP of %d bytes is too large to keep.", e.Count)
+		s.warn("XMP of %d bytes is too large to keep", e.Count)
 		return nil
 	}
 	x := exifCopier{s: s}
@@ -212,7 +212,7 @@ func (x *exifCopier) entry(dst *tiff.Dir, src *tiff.IFD, e tiff.Entry) {
 		return
 	}
 	if n > maxExifValue || x.total+n > maxExif {
-		x.s.warn("Exif tag %d of %d bytes is too large to keep.", e.Tag, n)
+		x.s.warn("Exif tag %d of %d bytes is too large to keep", e.Tag, n)
 		return
 	}
 	b, err := src.Data(e)
@@ -247,7 +247,7 @@ func (x *exifCopier) sub(d *tiff.IFD, tag uint16, name string) *tiff.IFD {
 	}
 	sub, err := d.Sub(tag)
 	if x.failed(err) {
-		x.s.warn("The %s directory is damaged and was left out.", name)
+		x.s.warn("the %s directory is damaged and was left out", name)
 		return nil
 	}
 	return sub
@@ -258,7 +258,7 @@ func (x *exifCopier) sub(d *tiff.IFD, tag uint16, name string) *tiff.IFD {
 func (x *exifCopier) failed(err error) bool {
 	var damaged *rawerr.FormatError
 	if errors.As(err, &damaged) {
-		x.s.warn("Part of the Exif data was left out: %v.", damaged)
+		x.s.warn("part of the Exif data was left out: %v", damaged)
 	} else if err != nil {
 		x.err = err
 	}

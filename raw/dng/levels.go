@@ -42,7 +42,7 @@ func (s *source) area(im *Image, l *layout) error {
 		return err
 	}
 	if o < 1 || o > 8 {
-		s.warn("Orientation %d is not 1 to 8 and is taken as 1 (upright).", o)
+		s.warn("Orientation %d is not 1 to 8 and is taken as 1 (upright)", o)
 		o = 1
 	}
 	m.Orientation = int(o)
@@ -76,7 +76,7 @@ func (s *source) crop(m *mosaic.Meta) error {
 		return rawerr.Formatf("dng", "default crop of size %v at %v is not inside the active area of %dx%d", size, origin, m.Width, m.Height)
 	}
 	if x1 > float64(full.X1) || y1 > float64(full.Y1) {
-		s.warn("The default crop of size %v at %v reaches beyond the active area and was cut to it.", size, origin)
+		s.warn("the default crop of size %v at %v reaches beyond the active area and was cut to it", size, origin)
 	}
 	m.Crop = mosaic.Rect{X0: int(x0), Y0: int(y0), X1: int(min(x1, float64(full.X1))), Y1: int(min(y1, float64(full.Y1)))}
 	return nil

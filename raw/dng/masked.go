@@ -38,7 +38,7 @@ func (s *source) maskedBlack(im *Image, l *layout) error {
 	for _, n := range count {
 		if n == 0 {
 			m.SetBlack(0)
-			s.warn("MaskedAreas are too small to measure the black level, which is taken as 0.")
+			s.warn("MaskedAreas are too small to measure the black level, which is taken as 0")
 			return nil
 		}
 	}
@@ -46,7 +46,7 @@ func (s *source) maskedBlack(im *Image, l *layout) error {
 	for i := range m.Black {
 		m.Black[i] = float32(sum[i] / float64(count[i]))
 	}
-	s.warn("The file states no black level: measured in its masked areas.")
+	s.warn("the file states no black level: measured in its masked areas")
 	return nil
 }
 

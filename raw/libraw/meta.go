@@ -153,12 +153,12 @@ func rows(v [][3]float64) *[3][3]float64 {
 func (f *facts) warn(m *mosaic.Meta) {
 	add := func(format string, args ...any) { m.Warnings = append(m.Warnings, fmt.Sprintf(format, args...)) }
 	if f.Damaged > 0 {
-		add("LibRaw found damaged data at %d places: parts of the picture may be wrong.", f.Damaged)
+		add("LibRaw found damaged data at %d places: parts of the picture may be wrong", f.Damaged)
 	}
 	if a := f.PixelAspect; a != 0 {
 		m.SetPixelAspect(a)
 	}
 	if f.Images > 1 {
-		add("The file holds %d images, of which the first is developed.", f.Images)
+		add("the file holds %d images, of which the first is developed", f.Images)
 	}
 }

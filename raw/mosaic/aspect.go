@@ -20,10 +20,10 @@ func (m *Meta) SetPixelAspect(ratio float64) {
 	switch {
 	case math.Abs(ratio-1) <= squareEnough:
 	case !(ratio >= 1.0/maxAspect && ratio <= maxAspect): // no number too
-		m.Warnings = append(m.Warnings, fmt.Sprintf("The file says that pixels are %.3g times as wide as high, which is not believed: the picture is not stretched.", ratio))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the file says that pixels are %.3g times as wide as high, which is not believed: the picture is not stretched", ratio))
 	default:
 		m.PixelAspect = ratio
-		m.Warnings = append(m.Warnings, fmt.Sprintf("The camera's pixels are not square (%.4g to 1): the picture is stretched.", ratio))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the camera's pixels are not square (%.4g to 1): the picture is stretched", ratio))
 	}
 }
 

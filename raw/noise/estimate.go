@@ -3,9 +3,8 @@ package noise
 import (
 	"context"
 	"math"
-	"time"
+	"sync"
 
-	"enhance/internal/workers"
 	"enhance/raw/mosaic"
 )
 
@@ -16,6 +15,7 @@ const (
 	saturated  = 0.97  // of the range: blocks that reach this are left out
 
 	maxTogether = 4 << 20 // samples in memory, unless a band has more
+	parts       = 4       // of a band, measured side by side
 )
 
 // A RowReader reads rows y to y+n-1 of the active area, Meta.Width samples each.
@@ -34,21 +34,24 @@ func Estimate(ctx context.Context, m *mosaic.Meta, read RowReader, gains Gains) 
 	band := tall * m.Width
 	together := max(1, min(maxTogether/band, len(s.bands))) // bands in memory
 	rows := make([]uint16, together*band)
-	for first := 0; first < len(s.bands); first += together {
-		n := min(together, len(s.bands)-first)
-		for i := range n {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			if err := read(s.bands[first+i], tall, rows[i*band:][:band]); err != nil {
-				return nil, err
-			}
+	var measuring sync.WaitGroup
+	defer measuring.Wait()
+	for k, y := range s.bands {
+		if k%together == 0 {
+			measuring.Wait() // their rows are read over
 		}
-		each := time.Duration(s.across) * 4 * time.Microsecond
-		workers.Each(workers.Count(n, each), n, func(_, i int) {
-			s.measure(first+i, rows[i*band:][:band])
-		})
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		stored := rows[k%together*band:][:band]
+		if err := read(y, tall, stored); err != nil {
+			return nil, err
+		}
+		for part := range parts { // while the next is read
+			measuring.Go(func() { s.measure(k, part*s.across/parts, (part+1)*s.across/parts, stored) })
+		}
 	}
+	measuring.Wait()
 	return s.estimate()
 }
 
@@ -69,8 +72,8 @@ func newSample(m *mosaic.Meta) *sample {
 	return s
 }
 
-// measure measures the blocks of a band.
-func (s *sample) measure(band int, stored []uint16) {
+// measure measures blocks from to end-1 of each place in a band.
+func (s *sample) measure(band, from, end int, stored []uint16) {
 	m, l, y0 := s.meta, &s.lattice, s.bands[band]
 	cols := l.bandCols()
 	full := m.Crop.Width() / cols
@@ -78,10 +81,10 @@ func (s *sample) measure(band int, stored []uint16) {
 	var q block
 	black := make([]float32, l.bandRows()*cols)
 	same := m.BlackDeltaH == nil && cols%m.BlackCols == 0 // all blocks have the same levels
-	for k := range s.across {
+	for k := from; k < end; k++ {
 		x0 := m.Crop.X0 + cols*int((int64(k)*2+1)*int64(full)/int64(2*s.across))
 		for i := range l.bandRows() {
-			if same && k > 0 {
+			if same && k > from {
 				break
 			}
 			m.BlackRow(y0+i, x0, black[i*cols:][:cols])
