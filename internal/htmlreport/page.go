@@ -15,6 +15,7 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
+	"sync"
 )
 
 // Page is a whole report.
@@ -92,17 +93,20 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"css":   func() template.CSS { return template.CSS(pageCSS) },
-	"js":    func() template.JS { return template.JS(pageJS) },
-	"add":   func(a, b int) int { return a + b },
-	"long":  func(text string) bool { return len(text) > 60 },
-	"chart": func(c Curve) *curveChart { return newCurveChart(c) },
-	"times": newTimesChart,
-}).Parse(pageHTML))
+// page is parsed by processes that write one.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"css":   func() template.CSS { return template.CSS(pageCSS) },
+		"js":    func() template.JS { return template.JS(pageJS) },
+		"add":   func(a, b int) int { return a + b },
+		"long":  func(text string) bool { return len(text) > 60 },
+		"chart": func(c Curve) *curveChart { return newCurveChart(c) },
+		"times": newTimesChart,
+	}).Parse(pageHTML))
+})
 
 // Write writes the page.
-func (p *Page) Write(w io.Writer) error { return page.Execute(w, p) }
+func (p *Page) Write(w io.Writer) error { return page().Execute(w, p) }
 
 // Several reports whether the page has an index.
 func (p *Page) Several() bool { return len(p.Photos) > 1 }

@@ -7,8 +7,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"strings"
-	"text/template"
 
 	"enhance/clrt"
 	"enhance/internal/kerneltext"
@@ -17,7 +15,7 @@ import (
 //go:embed peak.cl.tmpl
 var text string
 
-var kernels = template.Must(template.New("peak").Funcs(kerneltext.Funcs).Parse(text))
+var kernels = kerneltext.NewTemplate("peak", text, kerneltext.Funcs)
 
 const (
 	// enough is how long a measured launch takes at least, in ns: long against
@@ -127,20 +125,16 @@ func open(ctx *clrt.Context, name string) (m *meter, err error) {
 			lane = "dot(s.lo.lo, s.lo.hi) + dot(s.hi.lo, s.hi.hi)"
 		}
 	}
-	var src strings.Builder
-	err = kernels.Execute(&src, struct {
+	src := kernels.Fill(struct {
 		Vec, Lane    string
 		Chains, Copy int
 	}{vec, lane, m.chains, m.copied})
-	if err != nil {
-		panic("peak: peak.cl.tmpl: " + err.Error()) // the template is part of the program
-	}
 	defer func() {
 		if err != nil {
 			m.close()
 		}
 	}()
-	prog, err := ctx.Build(src.String(), "-cl-std=CL1.2")
+	prog, err := ctx.Build(src, "-cl-std=CL1.2")
 	if err != nil {
 		return nil, err
 	}
