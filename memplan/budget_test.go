@@ -1,9 +1,12 @@
 package memplan_test
 
 import (
+	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
+	"enhance/internal/plantest"
 	"enhance/memplan"
 )
 
@@ -33,5 +36,39 @@ func TestBudgetValue(t *testing.T) {
 	}
 	if n := asked.SharedBy(3).ForAll(5); n != 15 {
 		t.Errorf("three times 5 bytes are %d", n)
+	}
+}
+
+// TestBudget checks that the minimum an error names works and one byte less
+// does not, with the same minimum named again, whatever budget was asked for.
+func TestBudget(t *testing.T) {
+	for seed := range seeds(150) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		req := randomRequest(t, rng)
+		switch rng.IntN(4) {
+		case 0:
+			req.Rows = 1 + rng.IntN(20)
+		case 1:
+			req.WholePlanes = true
+		}
+		least := minimum(t, req)
+		req.Budget = memplan.Limit(least)
+		p, err := memplan.Make(req)
+		if err != nil {
+			t.Errorf("seed %d: the named minimum of %d does not work: %v", seed, least, err)
+			continue
+		}
+		if err := plantest.Check(p, req); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		for _, b := range []int64{least - 1, 1 + rng.Int64N(least-1)} {
+			req.Budget = memplan.Limit(b)
+			var be *memplan.BudgetError
+			if _, err := memplan.Make(req); !errors.As(err, &be) {
+				t.Errorf("seed %d: budget %d below the minimum of %d gives %v", seed, b, least, err)
+			} else if be.Minimum != least || be.Budget != req.Budget {
+				t.Errorf("seed %d: budget %d: error names %+v, want the minimum %d", seed, b, *be, least)
+			}
+		}
 	}
 }

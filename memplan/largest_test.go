@@ -130,3 +130,30 @@ func checkRemedy(t *testing.T, req *memplan.Request, err error) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestMaxAlloc checks that no arena exceeds the largest allocation and that an
+// impossible one is named.
+func TestMaxAlloc(t *testing.T) {
+	for seed := range seeds(60) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		req := randomRequest(t, rng)
+		p, err := memplan.Make(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.MaxAlloc = p.Largest
+		if p, err = memplan.Make(req); err != nil {
+			t.Errorf("seed %d: largest allocation %d: %v", seed, req.MaxAlloc, err)
+		} else if err := plantest.Check(p, req); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		req.MaxAlloc = 64
+		var ae *memplan.AllocError
+		if _, err := memplan.Make(req); !errors.As(err, &ae) || ae.Max != 64 || ae.Bytes <= 64 {
+			t.Errorf("seed %d: largest allocation of 64 bytes gives %v", seed, err)
+		}
+		if _, err := memplan.Minimum(req); !errors.As(err, &ae) {
+			t.Errorf("seed %d: largest allocation of 64 bytes has a smallest budget (%v)", seed, err)
+		}
+	}
+}

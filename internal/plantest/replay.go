@@ -75,7 +75,7 @@ func (r *replay) lines(t int) int {
 	case fuse.Pairs:
 		return (r.p.Tensors[t].C + fuse.ChannelsInPair - 1) / fuse.ChannelsInPair
 	case fuse.Split:
-		return r.p.Tensors[t].C
+		return 3 * ((r.p.Tensors[t].C + fuse.ChannelsInPair - 1) / fuse.ChannelsInPair)
 	case fuse.Octets:
 		return (r.p.Tensors[t].C + fuse.ChannelsInOctet - 1) / fuse.ChannelsInOctet
 	}
@@ -262,7 +262,7 @@ func (r *replay) channels(v fuse.View) (c0, c1 int) {
 	case fuse.Pairs:
 		return v.C0 / fuse.ChannelsInPair, (v.C0 + v.C + fuse.ChannelsInPair - 1) / fuse.ChannelsInPair
 	case fuse.Split:
-		return v.C0, v.C0 + v.C
+		return 3 * (v.C0 / fuse.ChannelsInPair), 3 * ((v.C0 + v.C + fuse.ChannelsInPair - 1) / fuse.ChannelsInPair)
 	case fuse.Octets:
 		return v.C0 / fuse.ChannelsInOctet, (v.C0 + v.C + fuse.ChannelsInOctet - 1) / fuse.ChannelsInOctet
 	}
