@@ -22,8 +22,7 @@
 //     with shared sub-expressions, which can be interpreted exactly, run in
 //     float32, or printed as OpenCL C.
 //   - filter.go: weights to U.
-//   - tiling.go, split.go: which tiles, which input rows, how many bytes, and how
-//     to stay under a byte cap.
+//   - split.go: how many bytes tiles take, and how to stay under a byte cap.
 //   - numerics.go: the measured error of a transform.
 //   - variant.go, algo.go: the transforms that kernels exist for, and Convolution,
 //     which makes them algorithms of package conv. strips.go is the form for CPUs,

@@ -3,16 +3,16 @@ package winograd
 import (
 	_ "embed"
 	"fmt"
-	"text/template"
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/kerneltext"
 )
 
 //go:embed fused.cl.tmpl
 var fusedText string
 
-var fusedTemplate = template.Must(template.New("fused").Funcs(templateFuncs).Parse(fusedText))
+var fusedTemplate = kerneltext.NewTemplate("fused", fusedText, templateFuncs)
 
 // fused computes what tiled computes, in the same order of channels, for blocks of
 // 8×4 tiles and bk output channels at a time, without V and M in global memory.

@@ -5,18 +5,11 @@ import (
 	"math"
 )
 
-// VBytes is the size of V, [N·N][tiles][c], for numbers of elem bytes. It is
-// math.MaxInt64, more than any cap, if the product does not fit; arguments must
-// not be negative.
-func (t Tiling) VBytes(tiles int64, c, elem int) int64 {
-	return mulSaturated(int64(t.N)*int64(t.N), tiles, int64(c), int64(elem))
-}
+// Range is the half-open interval [From, To).
+type Range struct{ From, To int }
 
-// MBytes is the size of M, [N·N][tiles][k], with numbers of elem bytes, as VBytes.
-func (t Tiling) MBytes(tiles int64, k, elem int) int64 { return t.VBytes(tiles, k, elem) }
-
-// UBytes is the size of U, [N·N][c][k], as VBytes.
-func (t Tiling) UBytes(c, k, elem int) int64 { return t.VBytes(int64(c), k, elem) }
+// Len is To − From.
+func (r Range) Len() int { return r.To - r.From }
 
 func mulSaturated(xs ...int64) int64 {
 	p := int64(1)
@@ -42,14 +35,24 @@ func addSaturated(a, b int64) int64 {
 
 // Scratch describes what lies in scratch memory for each tile.
 type Scratch struct {
+	N            int // side of a transformed tile
 	C, K         int // input and output channels
 	ElemV, ElemM int // bytes of a number of V and of M
 }
 
-// Bytes is the size of V and M together for the given tiles.
-func (s Scratch) Bytes(t Tiling, tiles int64) int64 {
-	return addSaturated(t.VBytes(tiles, s.C, s.ElemV), t.MBytes(tiles, s.K, s.ElemM))
+// VBytes is the size of V, [N·N][tiles][C], for the given tiles. It is math.MaxInt64,
+// more than any cap, if the product does not fit.
+func (s Scratch) VBytes(tiles int64) int64 {
+	return mulSaturated(int64(s.N)*int64(s.N), tiles, int64(s.C), int64(s.ElemV))
 }
+
+// MBytes is the size of M, [N·N][tiles][K], as VBytes.
+func (s Scratch) MBytes(tiles int64) int64 {
+	return mulSaturated(int64(s.N)*int64(s.N), tiles, int64(s.K), int64(s.ElemM))
+}
+
+// Bytes is the size of V and M together for the given tiles.
+func (s Scratch) Bytes(tiles int64) int64 { return addSaturated(s.VBytes(tiles), s.MBytes(tiles)) }
 
 // part is the scratch for c input channels at a time.
 func (s Scratch) part(c int) Scratch {
@@ -57,12 +60,9 @@ func (s Scratch) part(c int) Scratch {
 	return s
 }
 
-func (s Scratch) check(t Tiling) error {
-	if t.M < 1 || t.R < 1 || t.N < 1 {
-		return fmt.Errorf("winograd split: tiling %+v is not that of a transform", t)
-	}
-	if s.C < 1 || s.K < 1 || s.ElemV < 1 || s.ElemM < 1 {
-		return fmt.Errorf("winograd split: scratch %+v needs positive channels and sizes", s)
+func (s Scratch) check() error {
+	if s.N < 1 || s.C < 1 || s.K < 1 || s.ElemV < 1 || s.ElemM < 1 {
+		return fmt.Errorf("winograd split: scratch %+v needs positive sides, channels and sizes", s)
 	}
 	return nil
 }
@@ -81,14 +81,14 @@ func (e *CapError) Error() string {
 // and M fit limit bytes, as few and as equal as possible. The error is a *CapError
 // if one tile row does not fit; SplitChannels then helps. Tiles are the same
 // under any split, so the result does not change.
-func (t Tiling) SplitRows(rows, cols int, s Scratch, limit int64) ([]Range, error) {
-	if err := s.check(t); err != nil {
+func (s Scratch) SplitRows(rows, cols int, limit int64) ([]Range, error) {
+	if err := s.check(); err != nil {
 		return nil, err
 	}
 	if rows < 1 || cols < 1 {
 		return nil, fmt.Errorf("winograd split: grid of %dx%d tiles is empty", rows, cols)
 	}
-	one := s.Bytes(t, int64(cols))
+	one := s.Bytes(int64(cols))
 	if one > limit || one == math.MaxInt64 {
 		return nil, &CapError{Cap: limit, Smallest: one, What: fmt.Sprintf("one row of %d tiles", cols)}
 	}
@@ -102,22 +102,22 @@ func (t Tiling) SplitRows(rows, cols int, s Scratch, limit int64) ([]Range, erro
 // kernel adds channels one after another, into a sum that starts from M, and M
 // holds the accumulator's format. The error is a *CapError if one quantum does not
 // fit.
-func (t Tiling) SplitChannels(tiles int64, s Scratch, quantum int, limit int64) ([]Range, error) {
-	if err := s.check(t); err != nil {
+func (s Scratch) SplitChannels(tiles int64, quantum int, limit int64) ([]Range, error) {
+	if err := s.check(); err != nil {
 		return nil, err
 	}
 	if tiles < 1 || quantum < 1 {
 		return nil, fmt.Errorf("winograd split: %d tiles and a quantum of %d channels, need at least 1", tiles, quantum)
 	}
 	q := min(quantum, s.C)
-	m := t.MBytes(tiles, s.K, s.ElemM)
-	v := t.VBytes(tiles, q, s.ElemV)
+	m := s.MBytes(tiles)
+	v := s.part(q).VBytes(tiles)
 	if smallest := addSaturated(m, v); smallest > limit || smallest == math.MaxInt64 {
 		return nil, &CapError{Cap: limit, Smallest: smallest, What: fmt.Sprintf("%d channels of %d tiles", q, tiles)}
 	}
 	quanta := (s.C-1)/q + 1
 	most := int(min((limit-m)/v, int64(quanta)))
-	if s.Bytes(t, tiles) <= limit {
+	if s.Bytes(tiles) <= limit {
 		most = quanta // a short last quantum may let everything fit
 	}
 	parts := evenRanges(quanta, most)

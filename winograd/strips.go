@@ -10,6 +10,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/internal/fuse"
+	"enhance/internal/kerneltext"
 )
 
 //go:embed strips.cl.tmpl
@@ -18,9 +19,9 @@ var stripsText string
 //go:embed strips_filter.cl.tmpl
 var stripsFilterText string
 
-var stripsFilterTemplate = template.Must(template.New("strips_filter").Funcs(templateFuncs).Parse(stripsFilterText))
+var stripsFilterTemplate = kerneltext.NewTemplate("strips_filter", stripsFilterText, templateFuncs)
 
-var stripsTemplate = template.Must(template.New("strips").Funcs(templateFuncs).Parse(stripsText))
+var stripsTemplate = kerneltext.NewTemplate("strips", stripsText, templateFuncs)
 
 var templateFuncs = template.FuncMap{
 	"seq": func(n int) []int {
@@ -216,14 +217,7 @@ func (w *strips) Kernels() []conv.Kernel {
 		"Lanes": w.lanes, "Block": w.block(), "Padded": w.padded(), "Sigmoid": w.shape.Act == fuse.Sigmoid,
 		"Channels": filterChannels, "G": w.factors(),
 	}
-	text := func(t *template.Template) string {
-		var b strings.Builder
-		if err := t.Execute(&b, values); err != nil {
-			panic("winograd: " + t.Name() + ".cl.tmpl: " + err.Error()) // the template is part of the program
-		}
-		return b.String()
-	}
-	return []conv.Kernel{{Name: n + "_filter", Source: text(stripsFilterTemplate)}, {Name: n, Source: text(stripsTemplate)}}
+	return []conv.Kernel{{Name: n + "_filter", Source: stripsFilterTemplate.Fill(values)}, {Name: n, Source: stripsTemplate.Fill(values)}}
 }
 
 // factors is G as a list of constants.

@@ -3,11 +3,10 @@ package winograd
 import (
 	_ "embed"
 	"fmt"
-	"strings"
-	"text/template"
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/kerneltext"
 	"enhance/internal/planar"
 )
 
@@ -19,9 +18,9 @@ var (
 	//go:embed tiled_out.cl.tmpl
 	tiledOutText string
 
-	tiledIn   = template.Must(template.New("tiled_in").Funcs(templateFuncs).Parse(tiledInText))
-	tiledGemm = template.Must(template.New("tiled_gemm").Funcs(templateFuncs).Parse(tiledGemmText))
-	tiledOut  = template.Must(template.New("tiled_out").Funcs(templateFuncs).Parse(tiledOutText))
+	tiledIn   = kerneltext.NewTemplate("tiled_in", tiledInText, templateFuncs)
+	tiledGemm = kerneltext.NewTemplate("tiled_gemm", tiledGemmText, templateFuncs)
+	tiledOut  = kerneltext.NewTemplate("tiled_out", tiledOutText, templateFuncs)
 )
 
 // tiled computes, for strips of tile rows,
@@ -134,7 +133,7 @@ func newTiled(c Convolution, t *compiled, caps conv.Caps, s conv.Shape, p planar
 }
 
 func (w *tiled) scratch() Scratch {
-	return Scratch{C: w.shape.InC(), K: w.shape.OutC, ElemV: w.elemV(), ElemM: 4}
+	return Scratch{N: w.t.N, C: w.shape.InC(), K: w.shape.OutC, ElemV: w.elemV(), ElemM: 4}
 }
 
 // elemV is the bytes of a number of V.
@@ -211,7 +210,7 @@ func (w *tiled) Kernels() []conv.Kernel {
 }
 
 // render executes a kernel's template with its name and functions added.
-func render(t *template.Template, name string, data map[string]any, functions ...func() (string, error)) conv.Kernel {
+func render(t *kerneltext.Template, name string, data map[string]any, functions ...func() (string, error)) conv.Kernel {
 	text, err := emitAll(functions...)
 	if err != nil {
 		panic("winograd: " + name + ": " + err.Error()) // names and types are constants of this package
@@ -220,11 +219,7 @@ func render(t *template.Template, name string, data map[string]any, functions ..
 	for k, v := range data {
 		all[k] = v
 	}
-	var b strings.Builder
-	if err := t.Execute(&b, all); err != nil {
-		panic("winograd: " + name + ": " + err.Error()) // the template is part of the program
-	}
-	return conv.Kernel{Name: name, Source: b.String()}
+	return conv.Kernel{Name: name, Source: t.Fill(all)}
 }
 
 func (w *tiled) kpad() int   { return ceilDiv(w.shape.OutC, w.gemm.bk) * w.gemm.bk }
@@ -252,7 +247,7 @@ func (w *tiled) Scratch(rows int) int64 {
 	if err != nil {
 		return w.limit // Launch says what is wrong
 	}
-	return w.scratch().part(d.channels[0].Len()).Bytes(w.t.Tiling(), int64(d.strips[0].Len())*int64(w.tp()))
+	return w.scratch().part(d.channels[0].Len()).Bytes(int64(d.strips[0].Len()) * int64(w.tp()))
 }
 
 // LessScratch is one row of tiles over all input channels, over half of them, and so
@@ -260,7 +255,7 @@ func (w *tiled) Scratch(rows int) int64 {
 func (w *tiled) LessScratch() []int64 {
 	var less []int64
 	for c := w.shape.InC(); ; c = ceilDiv(c/2, w.gemm.cc) * w.gemm.cc {
-		less = append(less, w.scratch().part(c).Bytes(w.t.Tiling(), int64(w.tp())))
+		less = append(less, w.scratch().part(c).Bytes(int64(w.tp())))
 		if c <= w.gemm.cc {
 			return less
 		}
@@ -277,18 +272,18 @@ type division struct{ strips, channels []Range }
 // multiples of what the products' kernel takes at a time, so that sums have the same order,
 // to the bit, however many there are.
 func (w *tiled) divide(rows int, limit int64) (d division, err error) {
-	t, s, tileRows := w.t.Tiling(), w.scratch(), ceilDiv(rows, w.t.M)
+	s, tileRows := w.scratch(), ceilDiv(rows, w.t.M)
 	switch {
 	case w.split == ByChannels:
 		d.strips = []Range{{0, tileRows}}
-	case s.Bytes(t, int64(w.tp())) > limit:
+	case s.Bytes(int64(w.tp())) > limit:
 		d.strips = evenRanges(tileRows, 1)
 	default:
 		d.channels = []Range{{0, s.C}}
-		d.strips, err = t.SplitRows(tileRows, w.tp(), s, limit)
+		d.strips, err = s.SplitRows(tileRows, w.tp(), limit)
 		return d, err
 	}
-	d.channels, err = t.SplitChannels(int64(d.strips[0].Len())*int64(w.tp()), s, w.gemm.cc, limit)
+	d.channels, err = s.SplitChannels(int64(d.strips[0].Len())*int64(w.tp()), w.gemm.cc, limit)
 	return d, err
 }
 

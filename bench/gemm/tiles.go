@@ -3,8 +3,6 @@ package gemm
 import (
 	_ "embed"
 	"fmt"
-	"strings"
-	"text/template"
 
 	"enhance/conv"
 	"enhance/internal/kerneltext"
@@ -16,7 +14,7 @@ var localCL string
 //go:embed panel.cl.tmpl
 var panelText string
 
-var panelTemplate = template.Must(template.New("panel").Funcs(kerneltext.Funcs).Parse(panelText))
+var panelTemplate = kerneltext.NewTemplate("panel", panelText, kerneltext.Funcs)
 
 // Hooks are what a product reads B with and does with its sums: OpenCL C that
 // stands where the kernel text says. i is a row of C, j a column, v a vector of
@@ -153,15 +151,11 @@ func (p Panel) Pack(a []float32, m, k int) []float32 {
 // Source is the kernel; a store gets a vector of Vector columns, those beyond n
 // included. Kernels with different hooks need different names.
 func (p Panel) Source(name string, h Hooks) string {
-	var b strings.Builder
-	err := panelTemplate.Execute(&b, struct {
+	text := panelTemplate.Fill(struct {
 		Name                              string
 		Lanes, Tile, Vector, Block, Terms int
 	}{name, p.Lanes, p.tile, p.vector, p.block, p.terms})
-	if err != nil {
-		panic("gemm: panel.cl.tmpl: " + err.Error()) // the template is part of the program
-	}
-	return kerneltext.Define(h.define(b.String(), "STOREV"), "B_VECTOR(p)", fmt.Sprintf("B_VECTOR%d(p)", p.vector))
+	return kerneltext.Define(h.define(text, "STOREV"), "B_VECTOR(p)", fmt.Sprintf("B_VECTOR%d(p)", p.vector))
 }
 
 // Work is the global and local size for a product.

@@ -76,14 +76,3 @@ func (r *ConvRow) speed(algo string) float64 {
 	}
 	return 0
 }
-
-// Fastest is the name of the fastest algorithm of a case, "" if none did it.
-func (r *ConvRow) Fastest() string {
-	name, best := "", 0.0
-	for _, m := range r.Results {
-		if m.GFLOPs > best {
-			name, best = m.Algo, m.GFLOPs
-		}
-	}
-	return name
-}

@@ -47,7 +47,7 @@ func TestSplits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range s.Cases {
-		rows, cols := tr.Tiling().Grid(c.H, c.W)
+		rows, cols := (c.H+tr.M-1)/tr.M, (c.W+tr.M-1)/tr.M
 		cols = (cols + 7) / 8 * 8 // lines of tiles are aligned
 		v := int64(tr.N*tr.N) * int64(rows*cols) * int64(c.C) * 4
 		m := v / int64(c.C) * int64(c.OutC)
