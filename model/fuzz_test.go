@@ -38,6 +38,16 @@ func FuzzWeights(f *testing.F) {
 	}
 	n = binary.LittleEndian.Uint64(b.Bytes())
 	f.Add(b.Bytes()[8:8+n], uint32(b.Len()-8-int(n)))
+	shuffle, err := Load("pynet-random:fuzz,width=2,norm=false,norm1=false,end=shuffle")
+	if err != nil {
+		f.Fatal(err)
+	}
+	b.Reset()
+	if err := Write(&b, shuffle); err != nil {
+		f.Fatal(err)
+	}
+	n = binary.LittleEndian.Uint64(b.Bytes())
+	f.Add(b.Bytes()[8:8+n], uint32(b.Len()-8-int(n)))
 	f.Add([]byte(`{"skip.weight":{"dtype":"F16","shape":[12,8,5,5],"data_offsets":[0,4800]}}`), uint32(4800))
 	f.Add([]byte(`{"__metadata__":{"arch":"pynet","arch.level":"5"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`), uint32(8))
 	f.Fuzz(func(t *testing.T, header []byte, values uint32) {

@@ -42,8 +42,8 @@ func (e *WeightsError) Unwrap() error { return e.Err }
 //
 //   - the name of an embedded model, see Builtins; "" is Default;
 //   - "pynet-random:SEED", with any of ",level=N" (0..5), ",norm1=false",
-//     ",norm=false" and ",width=W" (2..64) after it: PyNET with weights from
-//     FormulaParams, for tests and benchmarks;
+//     ",norm=false", ",width=W" (2..64) and ",end=shuffle" after it: PyNET with
+//     weights from FormulaParams, for tests and benchmarks;
 //   - "pynet-m-random:SEED", with ",size=tiny", ",size=fast" or ",size=best" after
 //     it (tiny if left out), and ",planes=24" for masked planes: the same for pynet-m;
 //   - the path of a .safetensors file;
@@ -84,7 +84,7 @@ func LoadLevel(spec string, level int) (*Model, error) {
 		}
 		return assembleFrom(spec, f, err, level)
 	}
-	return nil, &SpecError{spec, "want " + BuiltinNames() + ", pynet-random:SEED, pynet-m-random:SEED, or a file ending in .safetensors, .pth or .pt" + suggest.Question(spec, builtinNames())}
+	return nil, &SpecError{spec, "want " + BuiltinNames() + ", pynet-random:SEED, pynet-m-random:SEED, or a file ending in .safetensors, .pth, .pt, .onnx or .param" + suggest.Question(spec, builtinNames())}
 }
 
 // maxWeights bounds the file of a network's weights: pynet-random:1,width=64, the largest
@@ -168,8 +168,10 @@ func loadRandom(spec, text string, level int) (*Model, error) {
 			o.InstanceNorm, err = strconv.ParseBool(value)
 		case "norm1":
 			o.InstanceNormLevel1, err = strconv.ParseBool(value)
+		case "end":
+			o.End, err = parsePyNETEnd(value)
 		default:
-			return nil, &SpecError{spec, fmt.Sprintf("unknown option %q: want level, width, norm or norm1", key)}
+			return nil, &SpecError{spec, fmt.Sprintf("unknown option %q: want level, width, norm, norm1 or end", key)}
 		}
 		if err != nil || key == "level" && o.Level < 0 {
 			return nil, &SpecError{spec, fmt.Sprintf("%s cannot be %q", key, value)}
@@ -198,12 +200,12 @@ func assemble(tensors map[string]*Tensor, meta map[string]string, level int) (*M
 	maps.Copy(m.Meta, meta)
 	if m.Arch == "" {
 		switch {
-		case tensors["skip.weight"] != nil:
-			m.Arch = "pynet-s"
 		case tensors["conv_l1_d1.conv_3a.conv2d.weight"] != nil:
 			m.Arch = "pynet"
+		case tensors["skip.weight"] != nil: // which a PyNET may have too
+			m.Arch = "pynet-s"
 		default:
-			return nil, fmt.Errorf("neither metadata nor tensor names say which network they belong to")
+			return nil, errors.New("neither metadata nor tensor names say that they are for one of the program's networks; networks of others run as they are, from ONNX and ncnn files: enhance apply")
 		}
 	}
 	var err error

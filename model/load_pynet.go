@@ -13,6 +13,7 @@ const (
 	metaWidth = "width"
 	metaNorm  = "norm"
 	metaNorm1 = "norm1"
+	metaEnd   = "end" // bilinear, which is meant without it, or shuffle
 )
 
 func (o *PyNETOptions) toMeta(meta map[string]string) {
@@ -20,6 +21,9 @@ func (o *PyNETOptions) toMeta(meta map[string]string) {
 	meta[metaWidth] = strconv.Itoa(o.Width)
 	meta[metaNorm] = strconv.FormatBool(o.InstanceNorm)
 	meta[metaNorm1] = strconv.FormatBool(o.InstanceNormLevel1)
+	if o.End != EndBilinear {
+		meta[metaEnd] = o.End.String()
+	}
 }
 
 // assemblePyNET finds the options in metadata, or else in the names and shapes
@@ -32,7 +36,7 @@ func (m *Model) assemblePyNET(level int, foreign bool) error {
 	}
 	if foreign {
 		whole := o
-		whole.Level, whole.SideOutputs = 0, true
+		whole.Level, whole.SideOutputs = 0, o.End == EndBilinear // the other end has no outputs of levels
 		if m.Params, err = without(PyNET(whole), PyNET(o), m.Params); err != nil {
 			return err
 		}
@@ -52,6 +56,9 @@ func (m *Model) pynetOptions(level int) (PyNETOptions, error) {
 		InstanceNorm:       has("conv_l2_d1.conv_3a.instance.weight"),
 		InstanceNormLevel1: has("conv_l1_d5.conv_3a.instance.weight"),
 	}
+	if has("skip.weight") {
+		o.End = EndShuffle
+	}
 	var err error
 	flag := func(key string, value *bool) {
 		if s, ok := m.Meta[key]; ok && err == nil {
@@ -62,6 +69,9 @@ func (m *Model) pynetOptions(level int) (PyNETOptions, error) {
 	}
 	flag(metaNorm, &o.InstanceNorm)
 	flag(metaNorm1, &o.InstanceNormLevel1)
+	if s, ok := m.Meta[metaEnd]; ok && err == nil {
+		o.End, err = parsePyNETEnd(s)
+	}
 	if err != nil {
 		return o, err
 	}
@@ -85,6 +95,14 @@ func (m *Model) pynetOptions(level int) (PyNETOptions, error) {
 		o.Planes = t.Shape[1]
 	}
 	return o, o.Validate()
+}
+
+func parsePyNETEnd(s string) (PyNETEnd, error) {
+	i := slices.Index(pynetEndNames, s)
+	if i < 0 {
+		return 0, fmt.Errorf("%s is %q: want bilinear or shuffle", metaEnd, s)
+	}
+	return PyNETEnd(i), nil
 }
 
 // lowestLevel is the lowest level whose output layer is there, 0 if none is.

@@ -76,6 +76,7 @@ func TestLoadRefusesSpec(t *testing.T) {
 	for _, spec := range []string{
 		"pynet", "photo.dng", "pynet-random:", "pynet-random:a,level=6", "pynet-random:a,level=-1", "pynet-random:a,level=x",
 		"pynet-random:a,width=3", "pynet-random:a,width=66", "pynet-random:a,width=0", "pynet-random:a,depth=2", "pynet-random:a,norm",
+		"pynet-random:a,end=sigmoid", "pynet-random:a,end=", "pynet-random:a,end=shuffle,level=1",
 	} {
 		_, err := Load(spec)
 		var specErr *SpecError
@@ -142,6 +143,13 @@ func TestLoadInfersPyNET(t *testing.T) {
 	if err != nil || m.Meta[metaLevel] != "3" {
 		t.Errorf("weights up to level 3: %v", err)
 	}
+	shuffle := pynetFile(PyNETOptions{Width: 2, End: EndShuffle})
+	for _, meta := range []map[string]string{nil, {metaEnd: "shuffle"}} {
+		shuffle.Meta = meta
+		if m, err = loadFile(t, shuffle, AnyLevel); err != nil || m.Arch != "pynet" || m.Meta[metaEnd] != "shuffle" {
+			t.Errorf("a pixel shuffle, metadata %v: %v", meta, err)
+		}
+	}
 }
 
 func TestLoadRefusesWeights(t *testing.T) {
@@ -161,7 +169,11 @@ func TestLoadRefusesWeights(t *testing.T) {
 		"no names known": {func(f *safetensors.File) { clear(f.Tensors) }, "neither metadata nor"},
 		"bad gamma":      {func(f *safetensors.File) { f.Meta[metaGamma] = "NaN" }, "gamma NaN"},
 		"bad pack":       {func(f *safetensors.File) { f.Meta[metaPack] = "0,0 0,0 1,1 1,0" }, "pack"},
-		"norm promised":  {func(f *safetensors.File) { f.Meta[metaNorm] = "false" }, "is not one of the network's"},
+		"end promised": {func(f *safetensors.File) {
+			*f = *pynetFile(PyNETOptions{Width: 2, InstanceNorm: true})
+			f.Meta = map[string]string{metaEnd: "shuffle"}
+		}, "conv_l0_d1"},
+		"norm promised": {func(f *safetensors.File) { f.Meta[metaNorm] = "false" }, "is not one of the network's"},
 	} {
 		f := pynetFile(o)
 		c.change(f)

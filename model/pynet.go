@@ -7,6 +7,22 @@ const (
 	pynetEps   = 1e-5 // of every instance norm
 )
 
+// PyNETEnd is how PyNET makes level 0, the picture, of level 1's channels.
+type PyNETEnd uint8
+
+const (
+	// EndBilinear is the published one: bilinear enlargement with aligned
+	// corners, two convolutions and a sigmoid.
+	EndBilinear PyNETEnd = iota
+	// EndShuffle is a convolution to 12 channels at the packed sides, the sum with
+	// a 5×5 convolution of the input, and a pixel shuffle; docs/pynet.md says why.
+	EndShuffle
+)
+
+var pynetEndNames = []string{"bilinear", "shuffle"}
+
+func (e PyNETEnd) String() string { return nameOf("end", pynetEndNames, uint8(e)) }
+
 // PyNETOptions chooses a member of the PyNET family.
 type PyNETOptions struct {
 	// Level is the level whose output is the result: 0 has twice the packed
@@ -24,6 +40,8 @@ type PyNETOptions struct {
 	// SideOutputs adds the outputs of the levels above Level, which training
 	// needs and published state dicts hold. They do not change the result.
 	SideOutputs bool
+	// End is how level 0 is made. EndShuffle has no other levels' outputs.
+	End PyNETEnd
 }
 
 // Validate reports an option that is out of range.
@@ -33,6 +51,12 @@ func (o PyNETOptions) Validate() error {
 	}
 	if o.Width < 0 || o.Width > 1024 || o.Width%2 != 0 {
 		return fmt.Errorf("pynet: width %d: want an even number of 2..1024 (0: 32)", o.Width)
+	}
+	if int(o.End) >= len(pynetEndNames) {
+		return fmt.Errorf("pynet: unknown end %d", o.End)
+	}
+	if o.End == EndShuffle && (o.Level != 0 || o.SideOutputs) {
+		return fmt.Errorf("pynet: level %d, end %s: this end makes level 0 alone", o.Level, o.End)
 	}
 	if o.Planes != 0 && o.Planes != 4 && o.Planes != 8 {
 		return fmt.Errorf("pynet: %d input planes: want 4 of samples, or 8 with their noise", o.Planes)
@@ -153,6 +177,11 @@ func (p *pynet) level1(t1a, t1b int) int {
 }
 
 func (p *pynet) level0(x int) int {
+	if p.o.End == EndShuffle {
+		x = p.Conv("conv_l0_d1", "conv_l0_d1.conv2d", x, 12, 3)
+		x = p.Add("conv_l0_d1+", x, p.Conv("skip", "skip", 0, 12, 5))
+		return p.PixelShuffle("output_l0", x)
+	}
 	x = p.up("conv_t0", x, p.o.Width/2)
 	x = p.Conv("conv_l0_d1", "conv_l0_d1.conv2d", x, 3, 3)
 	return p.Sigmoid("output_l0", x)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -35,6 +36,9 @@ func TestPyNETWithNoise(t *testing.T) {
 		want   string
 	}{
 		"planes without noise": {func(m *Model) { m.Convention.NoisePlanes = 0 }, "takes 8 planes"},
+		"unknown end":          {func(m *Model) { m.Meta[metaEnd] = "transposed" }, `end is "transposed"`},
+		"end of other weights": {func(m *Model) { m.Meta[metaEnd] = "shuffle" }, "the network wants [12 2 3 3]"},
+		"level of an end":      {func(m *Model) { m.Meta[metaEnd], m.Meta[metaLevel] = "shuffle", "2" }, "level 0 alone"},
 		"six planes": {func(m *Model) {
 			w := m.Params["conv_l1_d1.conv_3a.conv2d.weight"]
 			w.Shape, w.Data = []int{2, 6, 3, 3}, w.Data[:2*6*9]
@@ -52,6 +56,7 @@ func TestPyNETWithNoise(t *testing.T) {
 // metaOf is what a file of the model has for metadata.
 func metaOf(m *Model) map[string]string {
 	meta := map[string]string{"arch": m.Arch}
+	maps.Copy(meta, m.Meta)
 	m.Convention.toMeta(meta)
 	return meta
 }

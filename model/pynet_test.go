@@ -105,7 +105,7 @@ func TestPyNETNormOptions(t *testing.T) {
 }
 
 func TestPyNETRefusesOptions(t *testing.T) {
-	for _, o := range []PyNETOptions{{Level: -1}, {Level: 6}, {Width: 3}, {Width: -2}, {Width: 2048}} {
+	for _, o := range []PyNETOptions{{Level: -1}, {Level: 6}, {Width: 3}, {Width: -2}, {Width: 2048}, {End: 2}, {End: EndShuffle, Level: 1}, {End: EndShuffle, SideOutputs: true}} {
 		if o.Validate() == nil {
 			t.Errorf("%+v is accepted", o)
 		}

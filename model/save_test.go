@@ -17,7 +17,8 @@ import (
 
 func TestWriteAndLoad(t *testing.T) {
 	for _, spec := range []string{
-		"pynet-s", "pynet-random:s,width=2", "pynet-random:s,width=2,level=3,norm1=false", "pynet-random:s,width=2,level=5,norm=false,norm1=false", "pynet-m-random:s", "pynet-m-random:s,planes=24",
+		"pynet-s", "pynet-random:s,width=2", "pynet-random:s,width=2,level=3,norm1=false", "pynet-random:s,width=2,level=5,norm=false,norm1=false",
+		"pynet-random:s,width=2,norm=false,norm1=false,end=shuffle", "pynet-m-random:s", "pynet-m-random:s,planes=24",
 	} {
 		m, err := Load(spec)
 		if err != nil {

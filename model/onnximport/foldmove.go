@@ -98,70 +98,62 @@ func (c *call) foldConcat() error {
 
 // ranges are what Slice takes of each dimension.
 func (c *call) ranges(dims []int64) (start, step, count []int64, err error) {
-	starts, err := c.list("starts", 1)
-	if err != nil {
-		return
+	var lists [4][]int64
+	for i, attribute := range []string{"starts", "ends", "axes", ""} {
+		if lists[i], err = c.list(attribute, i+1); err != nil {
+			return nil, nil, nil, err
+		}
 	}
-	ends, err := c.list("ends", 2)
-	if err != nil {
-		return
-	}
-	axes, err := c.list("axes", 3)
-	if err != nil {
-		return
-	}
-	steps, err := c.list("", 4)
-	if err != nil {
-		return
-	}
+	starts, ends, axes, steps := lists[0], lists[1], lists[2], lists[3]
 	if axes == nil {
 		for i := range starts {
 			axes = append(axes, int64(i))
 		}
 	}
-	if len(ends) != len(starts) || len(axes) != len(starts) || steps != nil && len(steps) != len(starts) {
-		err = refuse("%d starts, %d ends, %d axes and %d steps", len(starts), len(ends), len(axes), len(steps))
-		return
+	if steps == nil {
+		steps = repeatInt(1, len(starts))
+	}
+	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
+		return nil, nil, nil, refuse("%d starts, %d ends, %d axes and %d steps", len(starts), len(ends), len(axes), len(steps))
 	}
 	start, step, count = make([]int64, len(dims)), repeatInt(1, len(dims)), slices.Clone(dims)
-	for i := range starts {
-		var a int
-		if a, err = axis(axes[i], len(dims)); err != nil {
-			return
-		}
-		n, by := dims[a], int64(1)
-		if steps != nil {
-			by = steps[i]
+	for i, by := range steps {
+		a, err := axis(axes[i], len(dims))
+		if err != nil {
+			return nil, nil, nil, err
 		}
 		if by == 0 || by == math.MinInt64 {
-			err = refuse("a step of %d", by)
-			return
+			return nil, nil, nil, refuse("a step of %d", by)
 		}
-		from, to := starts[i], ends[i]
-		if from < 0 {
-			from += n
-		}
-		if to < 0 && to >= -n {
-			to += n
-		} else if to < 0 {
-			to = -1
-		}
-		if by > 0 {
-			from, to = min(max(from, 0), n), min(max(to, 0), n)
-			count[a] = max(0, (to-from+by-1)/by)
-			if by > n {
-				count[a] = min(1, max(0, to-from))
-			}
-		} else {
-			from, to = min(max(from, 0), n-1), min(max(to, -1), n-1)
-			count[a] = max(0, (from-to-by-1)/-by)
-			if -by > n {
-				count[a] = min(1, max(0, from-to))
-			}
-		}
-		start[a], step[a] = from, by
+		step[a] = by
+		start[a], count[a] = within(starts[i], ends[i], by, dims[a])
 	}
-	return
+	return start, step, count, nil
+}
+
+// within is the first index, and how many there are, from one index to another of n by a step
+// that is not 0. Negative indices count from the end, and those outside stand for the nearest.
+func within(from, to, by, n int64) (start, count int64) {
+	if from < 0 {
+		from += n
+	}
+	if to < 0 && to >= -n {
+		to += n
+	} else if to < 0 {
+		to = -1
+	}
+	if by > 0 {
+		from, to = min(max(from, 0), n), min(max(to, 0), n)
+		if by > n {
+			return from, min(1, max(0, to-from))
+		}
+		return from, max(0, (to-from+by-1)/by)
+	}
+	from, to = min(max(from, 0), n-1), min(max(to, -1), n-1)
+	if -by > n {
+		return from, min(1, max(0, from-to))
+	}
+	return from, max(0, (from-to-by-1)/-by)
 }
 
 func repeatInt(v int64, n int) []int64 {

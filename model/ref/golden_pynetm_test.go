@@ -18,6 +18,12 @@ func TestGoldenPyNETM(t *testing.T) {
 	if d := maxDiff(t, in, model.FormulaTensor("gold", "input", 8*h*w)); d != 0 {
 		t.Fatalf("the input differs from the formula's by %g", d)
 	}
+	compareGolden(t, m, in, h, w, "pynet_m_tiny.y.f32", 1e-5)
+}
+
+// compareGolden runs a network on an input of packed sides h and w, and compares the picture with PyTorch's, in deviations of that.
+func compareGolden(t *testing.T, m *model.Model, in []float32, h, w int, file string, most float64) {
+	t.Helper()
 	got, shape, err := Run(t.Context(), m, in, h, w, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -25,12 +31,12 @@ func TestGoldenPyNETM(t *testing.T) {
 	if want := (model.Shape{C: 3, H: 2 * h, W: 2 * w}); shape != want {
 		t.Errorf("output is %v, want %v", shape, want)
 	}
-	want := readFloats(t, "pynet_m_tiny.y.f32")
+	want := readFloats(t, file)
 	_, std := moments(want)
 	d := maxDiff(t, got, want) / std
 	t.Logf("largest difference %.2g of the deviation, which is %.3g", d, std)
-	if d > 1e-5 {
-		t.Errorf("output differs by %g of its deviation, more than 1e-5", d)
+	if d > most {
+		t.Errorf("output differs by %g of its deviation, more than %g", d, most)
 	}
 }
 
@@ -41,15 +47,17 @@ func TestGoldenMasked(t *testing.T) {
 		t.Fatal(err)
 	}
 	const h, w = 28, 36
-	got, _, err := Run(t.Context(), m, model.FormulaTensor("gold", "input", 24*h*w), h, w, Options{})
+	compareGolden(t, m, model.FormulaTensor("gold", "input", 24*h*w), h, w, "pynet_m_masked.y.f32", 1e-5)
+}
+
+// TestGoldenPyNETShuffle is TestGoldenPyNETM for a PyNET that ends in a pixel shuffle.
+func TestGoldenPyNETShuffle(t *testing.T) {
+	m, err := model.Load("pynet-random:gold,width=4,norm=false,norm1=false,end=shuffle")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := readFloats(t, "pynet_m_masked.y.f32")
-	_, std := moments(want)
-	if d := maxDiff(t, got, want) / std; d > 1e-5 {
-		t.Errorf("output differs by %g of its deviation, more than 1e-5", d)
-	}
+	const h, w = 48, 32
+	compareGolden(t, m, model.FormulaTensor("gold", "input", 4*h*w), h, w, "pynet_shuffle_48x32.y.f32", 5e-5)
 }
 
 // TestGoldenBuiltins compares every embedded pynet-m with PyTorch's output of its

@@ -39,41 +39,53 @@ func Write(w io.Writer, f *File) error {
 	return out.Flush()
 }
 
-func makeHeader(f *File) (header []byte, names []string, err error) {
-	type place struct {
-		DType   string   `json:"dtype"`
-		Shape   []int    `json:"shape"`
-		Offsets [2]int64 `json:"data_offsets"`
+// header is the JSON object at the start of a file, as it is put together.
+type header struct{ bytes.Buffer }
+
+func (h *header) field(name string, value any) error {
+	if !utf8.ValidString(name) {
+		return fmt.Errorf("safetensors: name %q is not valid UTF-8", name)
 	}
-	var b bytes.Buffer
-	field := func(name string, value any) error {
-		if !utf8.ValidString(name) {
-			return fmt.Errorf("safetensors: name %q is not valid UTF-8", name)
-		}
-		if b.Len() > 1 {
-			b.WriteByte(',')
-		}
-		key, err := json.Marshal(name)
-		if err != nil {
-			return err
-		}
-		text, err := json.Marshal(value)
-		if err != nil {
-			return err
-		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(text)
-		return nil
+	key, err := json.Marshal(name)
+	if err != nil {
+		return err
 	}
-	b.WriteByte('{')
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if h.Len() > 1 {
+		h.WriteByte(',')
+	}
+	h.Write(key)
+	h.WriteByte(':')
+	h.Write(text)
+	return nil
+}
+
+// end closes the object and pads it with spaces.
+func (h *header) end() ([]byte, error) {
+	h.WriteByte('}')
+	for h.Len()%8 != 0 {
+		h.WriteByte(' ')
+	}
+	if h.Len() > maxHeader {
+		return nil, fmt.Errorf("safetensors: a header of %d bytes is more than the format's %d", h.Len(), maxHeader)
+	}
+	return h.Bytes(), nil
+}
+
+// makeHeader gives the header with its padding, and the tensors' names in the order of their values.
+func makeHeader(f *File) (text []byte, names []string, err error) {
+	var h header
+	h.WriteByte('{')
 	if len(f.Meta) > 0 {
 		for key, value := range f.Meta {
 			if !utf8.ValidString(key) || !utf8.ValidString(value) {
 				return nil, nil, fmt.Errorf("safetensors: metadata %q is not valid UTF-8", key)
 			}
 		}
-		if err := field("__metadata__", f.Meta); err != nil {
+		if err := h.field("__metadata__", f.Meta); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -81,46 +93,46 @@ func makeHeader(f *File) (header []byte, names []string, err error) {
 	at := int64(0)
 	for _, name := range names {
 		t := f.Tensors[name]
-		if err := checkTensor(name, t); err != nil {
+		dtype, err := checkTensor(name, t, f.Integers[name])
+		if err != nil {
 			return nil, nil, err
 		}
-		dtype := "F32"
-		if f.Integers[name] {
-			dtype = "I8"
-			if slices.ContainsFunc(t.Data, func(v float32) bool { return !(v >= -128 && v <= 127) || v != float32(int8(v)) }) {
-				return nil, nil, fmt.Errorf("safetensors: tensor %q to be written as I8 holds more than integers of -128..127", name)
-			}
-		}
 		end := at + dtypeSize[dtype]*int64(len(t.Data))
-		if err := field(name, place{dtype, append([]int{}, t.Shape...), [2]int64{at, end}}); err != nil {
+		err = h.field(name, struct {
+			DType   string   `json:"dtype"`
+			Shape   []int    `json:"shape"`
+			Offsets [2]int64 `json:"data_offsets"`
+		}{dtype, append([]int{}, t.Shape...), [2]int64{at, end}})
+		if err != nil {
 			return nil, nil, err
 		}
 		at = end
 	}
-	b.WriteByte('}')
-	for b.Len()%8 != 0 {
-		b.WriteByte(' ')
-	}
-	if b.Len() > maxHeader {
-		return nil, nil, fmt.Errorf("safetensors: a header of %d bytes is more than the format's %d", b.Len(), maxHeader)
-	}
-	return b.Bytes(), names, nil
+	text, err = h.end()
+	return text, names, err
 }
 
-func checkTensor(name string, t *Tensor) error {
+// checkTensor gives the type that a tensor is written as.
+func checkTensor(name string, t *Tensor, integers bool) (dtype string, err error) {
 	if name == "__metadata__" {
-		return fmt.Errorf("safetensors: a tensor cannot be named %q", name)
+		return "", fmt.Errorf("safetensors: a tensor cannot be named %q", name)
 	}
 	if len(t.Shape) > maxDims {
-		return fmt.Errorf("safetensors: tensor %q has %d dimensions, more than %d", name, len(t.Shape), maxDims)
+		return "", fmt.Errorf("safetensors: tensor %q has %d dimensions, more than %d", name, len(t.Shape), maxDims)
 	}
 	for _, d := range t.Shape {
 		if d < 0 {
-			return fmt.Errorf("safetensors: tensor %q has the negative dimension %d", name, d)
+			return "", fmt.Errorf("safetensors: tensor %q has the negative dimension %d", name, d)
 		}
 	}
 	if elements(t.Shape, int64(len(t.Data))) != int64(len(t.Data)) {
-		return fmt.Errorf("safetensors: tensor %q of shape %v has %d values", name, t.Shape, len(t.Data))
+		return "", fmt.Errorf("safetensors: tensor %q of shape %v has %d values", name, t.Shape, len(t.Data))
 	}
-	return nil
+	if !integers {
+		return "F32", nil
+	}
+	if slices.ContainsFunc(t.Data, func(v float32) bool { return !(v >= -128 && v <= 127) || v != float32(int8(v)) }) {
+		return "", fmt.Errorf("safetensors: tensor %q to be written as I8 holds more than integers of -128..127", name)
+	}
+	return "I8", nil
 }

@@ -92,7 +92,8 @@ class Plain(nn.Module):
 
 class PyNET(nn.Module):
     """Level 0 of PyNET (arXiv 2002.05509), whose first level has so many channels a branch
-    and whose input so many planes: 32 and 4 as published."""
+    and whose input so many planes: 32 and 4 as published. end="shuffle" replaces the published
+    end by a pixel shuffle and a linear path from the input (docs/pynet.md)."""
 
     # level: (block, input channels at the published width, largest side); all make 2^(level+4) channels a side there.
     BLOCKS = {
@@ -103,8 +104,9 @@ class PyNET(nn.Module):
         5: [(1, 256, 3), (2, 512, 3), (3, 512, 3), (4, 512, 3)],
     }
 
-    def __init__(self, norm=True, norm1=True, width=32, planes=4):
+    def __init__(self, norm=True, norm1=True, width=32, planes=4, end="bilinear"):
         super().__init__()
+        self.end = end
         for level, blocks in self.BLOCKS.items():
             for d, fan_in, largest in blocks:
                 normed = norm if level > 1 else norm1 and d not in (1, 3, 14)
@@ -113,13 +115,21 @@ class PyNET(nn.Module):
         for level in range(1, 5):
             for branch in "ab":
                 self.add_module(f"conv_t{level}{branch}", Up(width << level, width << level - 1, True))
-        self.conv_t0 = Up(width, width // 2, True)
-        self.conv_l0_d1 = Plain(width // 2, 3)
+        if end == "shuffle":
+            self.conv_l0_d1 = Plain(width, 12)
+            self.skip = mirrored(5, planes, 12)
+        else:
+            self.conv_t0 = Up(width, width // 2, True)
+            self.conv_l0_d1 = Plain(width // 2, 3)
 
     def forward(self, x):
-        return torch.sigmoid(self.logits(x))
+        y = self.features(x)
+        if self.end == "shuffle":
+            return F.pixel_shuffle(self.conv_l0_d1(y) + self.skip(x), 2)
+        return torch.sigmoid(self.conv_l0_d1(self.conv_t0(y)))
 
-    def logits(self, x):
+    def features(self, x):
+        """What level 1 ends with: width channels at the packed sides."""
         first = {}
         for level in range(1, 5):
             first[level] = self.block(level, 1, x)
@@ -129,7 +139,7 @@ class PyNET(nn.Module):
         for level, rest in ((4, self.level4), (3, self.level3), (2, self.level2), (1, self.level1)):
             a, b = getattr(self, f"conv_t{level}a")(x), getattr(self, f"conv_t{level}b")(x)
             x = rest(first.pop(level), a, b)
-        return self.conv_l0_d1(self.conv_t0(x))
+        return x
 
     def block(self, level, d, *parts):
         x = torch.cat(parts, 1) if len(parts) > 1 else parts[0]
