@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -67,6 +68,31 @@ func (d *Device) Cached(source, options string) bool {
 	}
 	info, err := os.Stat(e.path)
 	return err == nil && info.Mode().IsRegular()
+}
+
+// Preload begins to read programs from the cache into memory, where [Context.Build] finds them: while a context opens, drivers
+// keep the process from getting memory, and reading takes long then. A program stays there until it is built.
+func (d *Device) Preload(sources []string, options string) {
+	full := fullOptions(options)
+	for _, source := range sources {
+		e := d.openCache(source, full)
+		if !e.enabled() {
+			return
+		}
+		load := sync.OnceValue(e.load)
+		d.preloaded.Store(e.key, load)
+		go load()
+	}
+}
+
+// takePreloaded is a program's entry, from memory if it was preloaded.
+func (d *Device) takePreloaded(e *cacheEntry) []byte {
+	if load, ok := d.preloaded.LoadAndDelete(e.key); ok {
+		if kept := load.(func() []byte)(); kept != nil {
+			return kept
+		}
+	}
+	return e.load()
 }
 
 func (d *Device) openCache(source, options string) cacheEntry {

@@ -66,6 +66,7 @@ type Context struct {
 	live     int64
 	hostLive int64 // bytes of HostMemory
 	peak     int64
+	programs sharedPrograms
 
 	half halfSupport
 }
@@ -143,7 +144,8 @@ func (c *Context) drain() []closer {
 }
 
 func (c *Context) destroy() error {
-	return check(symReleaseContext, c.lib.call(symReleaseContext, c.ref.id), "")
+	err := c.releaseShared()
+	return errors.Join(err, check(symReleaseContext, c.lib.call(symReleaseContext, c.ref.id), ""))
 }
 
 // use counts a call on the context in; done counts it out.

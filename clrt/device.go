@@ -87,7 +87,8 @@ type Device struct {
 	lib          *library
 	platform, id uintptr
 	info         DeviceInfo
-	whole        *Device // whose cores it has, see Cores; nil: it is whole
+	whole        *Device  // whose cores it has, see Cores; nil: it is whole
+	preloaded    sync.Map // programs that were read from the cache, until they are built: func() []byte by key
 }
 
 // Info returns what the device says of itself. The result is the caller's own.
@@ -166,7 +167,7 @@ func (l *library) platforms() ([]platform, error) {
 	var n uint32
 	r := l.call(symGetPlatformIDs, 0, 0, uintptr(unsafe.Pointer(&n)))
 	if int32(r) == codePlatformNotFound || int32(r) == 0 && n == 0 {
-		return nil, &NoOpenCLError{Reason: l.path + " finds no platform; install an OpenCL driver (on Linux it registers itself in /etc/OpenCL/vendors)"}
+		return nil, &NoOpenCLError{Reason: l.path + " finds no platform; install an OpenCL driver: the one of your GPU, or pocl-opencl-icd (Debian, Ubuntu) for the processor (on Linux it registers itself in /etc/OpenCL/vendors)"}
 	}
 	if err := check(symGetPlatformIDs, r, ""); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@
 //	ctx, err := clrt.NewContext(devices[0])  // context.go: owner of all below
 //	q, err := ctx.NewQueue()                 // queue.go and transfer.go
 //	buf, err := ctx.NewBuffer(n, "input")    // buffer.go: memory, accounted
-//	prog, err := ctx.Build(source, "")       // program.go, ptx.go and cache.go
+//	prog, err := ctx.Build(source, "")       // program.go, sharedprograms.go, ptx.go and cache.go
 //	k, err := prog.Kernel("saxpy")           // kernel.go and args.go
 //	err = k.SetArgs(buf, int32(n), float32(2))
 //	ev, err := q.Launch(k, []int{n}, nil)    // event.go: waiting, profiling

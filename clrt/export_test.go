@@ -30,3 +30,24 @@ var PruneCache = pruneCache
 func Entry(key [32]byte, payload []byte) []byte {
 	return append(entryHeader(key, payload), payload...)
 }
+
+// ShareAtMost bounds how many programs a context holds, until undone.
+func ShareAtMost(n int) (undo func()) {
+	before := mostShared
+	mostShared = n
+	return func() { mostShared = before }
+}
+
+// SharedPrograms is how many programs the context holds.
+func (c *Context) SharedPrograms() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.programs)
+}
+
+// Preloaded waits for a program that is being preloaded, and reports whether there is one.
+func (d *Device) Preloaded(source, options string) bool {
+	e := d.openCache(source, fullOptions(options))
+	load, ok := d.preloaded.Load(e.key)
+	return ok && load.(func() []byte)() != nil
+}

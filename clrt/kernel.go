@@ -107,9 +107,6 @@ func (k *Kernel) describe(i int) {
 // Name returns the kernel's name.
 func (k *Kernel) Name() string { return k.name }
 
-// NumArgs returns the number of its arguments.
-func (k *Kernel) NumArgs() int { return len(k.params) }
-
 func (k *Kernel) use() error {
 	if k == nil {
 		return closedError("kernel")

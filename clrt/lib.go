@@ -27,6 +27,7 @@ const (
 	symReleaseMemObject
 	symCreateProgramWithSource
 	symCreateProgramWithBinary
+	symRetainProgram
 	symReleaseProgram
 	symBuildProgram
 	symGetProgramInfo
@@ -72,6 +73,7 @@ var symbolNames = [numSymbols]string{
 	symReleaseMemObject:           "clReleaseMemObject",
 	symCreateProgramWithSource:    "clCreateProgramWithSource",
 	symCreateProgramWithBinary:    "clCreateProgramWithBinary",
+	symRetainProgram:              "clRetainProgram",
 	symReleaseProgram:             "clReleaseProgram",
 	symBuildProgram:               "clBuildProgram",
 	symGetProgramInfo:             "clGetProgramInfo",
@@ -199,7 +201,7 @@ func openFirst(paths []string) (*library, error) {
 	if firstErr == nil {
 		return nil, &NoOpenCLError{Reason: "this operating system or processor is not supported"}
 	}
-	return nil, &NoOpenCLError{Reason: fmt.Sprintf("cannot load the OpenCL library: %v; install an OpenCL loader (libOpenCL.so.1) or name the library in %s", firstErr, libraryPathEnv)}
+	return nil, &NoOpenCLError{Reason: fmt.Sprintf("cannot load the OpenCL library: %v; install an OpenCL loader (libOpenCL.so.1: ocl-icd-libopencl1 on Debian and Ubuntu) or name the library in %s", firstErr, libraryPathEnv)}
 }
 
 // maxInfo bounds what an info query may ask to allocate: the largest answer,

@@ -67,13 +67,21 @@ func (c *Context) Build(source, options string) (*Program, error) {
 	if cache.enabled() && c.compiler != nil {
 		defer lockBuild(cache.key)()
 	}
-	if kept := cache.load(); kept != nil {
+	if p := c.sharedProgram(&cache); p != nil {
+		return p, nil
+	}
+	if kept := c.dev.takePreloaded(&cache); kept != nil {
 		if p, err := c.buildKept(kept, source, full); err == nil {
+			c.share(&cache, p)
 			return p, nil
 		}
 		cache.drop() // not this driver's after all
 	}
-	return c.compile(source, options, full, &cache)
+	p, err := c.compile(source, options, full, &cache)
+	if err == nil {
+		c.share(&cache, p)
+	}
+	return p, err
 }
 
 // fullOptions are what programs are built with.
@@ -89,11 +97,18 @@ func (c *Context) buildSource(source, options string) (*Program, error) {
 		return nil, err
 	}
 	p, err := c.finishBuild(id, options)
-	if err != nil || !strings.Contains(source, latePTX) {
+	if !strings.Contains(source, latePTX) {
 		return p, err
 	}
-	defer p.Close()
-	return c.buildLate(p, options)
+	var late *Program
+	if err == nil {
+		late, err = c.buildLate(p, options)
+		_ = p.Close()
+	}
+	if err != nil && strings.Contains(source, lateBegin) && !strings.HasPrefix(source, latePlain) {
+		return c.buildSource(latePlain+source, options)
+	}
+	return late, err
 }
 
 // buildKept makes a program of what was kept of it.

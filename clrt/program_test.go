@@ -3,10 +3,13 @@ package clrt_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"enhance/clrt"
 )
@@ -137,11 +140,80 @@ func TestCacheHit(t *testing.T) {
 	buildAdd(t, ctx, false)
 }
 
+// TestPreload: a program that was preloaded is built once from memory, whatever becomes of its file.
+func TestPreload(t *testing.T) {
+	dev := openContext(t).Device()
+	build := func(fromCache bool) { buildAdd(t, openContext(t), fromCache) } // a context may hold what it built
+	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
+	dev.Preload([]string{addSource}, "")
+	if dev.Preloaded(addSource, "") {
+		t.Error("a program that nobody compiled was preloaded")
+	}
+	build(false)
+	dev.Preload([]string{addSource}, "")
+	if !dev.Preloaded(addSource, "") {
+		t.Fatal("the program was not preloaded")
+	}
+	must(t, os.Remove(entry(t)))
+	build(true)
+	if dev.Preloaded(addSource, "") {
+		t.Error("the program stays after it was built")
+	}
+	build(false)
+	t.Setenv("ENHANCE_CACHE_DIR", "off")
+	dev.Preload([]string{addSource}, "")
+	build(false)
+}
+
+// A context holds the programs of a driver that keeps programs itself: they stay when they are closed and the
+// cache is gone, however many others come and whoever closes the context meanwhile.
+func TestSharedPrograms(t *testing.T) {
+	ctx := openContext(t)
+	if ctx.Device().Info().Platform != "Portable Computing Language" {
+		t.Skip("contexts hold programs of PoCL alone")
+	}
+	dir := t.TempDir()
+	t.Setenv("ENHANCE_CACHE_DIR", dir)
+	buildAdd(t, ctx, false)
+	must(t, os.RemoveAll(dir))
+	buildAdd(t, ctx, true)
+	buildAdd(t, openContext(t), false) // another's
+	const most = 3
+	defer clrt.ShareAtMost(most)()
+	for i := range most {
+		p, err := ctx.Build(fmt.Sprintf("__kernel void none%d(__global int *a) { *a = %d; }", i, i), "")
+		must(t, err)
+		must(t, p.Close())
+	}
+	if n := ctx.SharedPrograms(); n != most {
+		t.Errorf("the context holds %d programs", n)
+	}
+	other, err := clrt.NewContext(ctx.Device())
+	must(t, err)
+	var builders sync.WaitGroup
+	for range 4 {
+		builders.Go(func() {
+			for {
+				p, err := other.Build(addSource, "")
+				if err != nil {
+					return // closed
+				}
+				p.Close()
+			}
+		})
+	}
+	time.Sleep(5 * time.Millisecond)
+	must(t, other.Close())
+	builders.Wait()
+	if n := other.SharedPrograms(); n != 0 {
+		t.Errorf("a closed context holds %d programs", n)
+	}
+}
+
 // Whatever happens to an entry, the program is built and the entry replaced.
 func TestCacheDamage(t *testing.T) {
-	ctx := openContext(t)
 	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
-	buildAdd(t, ctx, false)
+	buildAdd(t, openContext(t), false)
 	path := entry(t)
 	whole, err := os.ReadFile(path)
 	must(t, err)
@@ -170,30 +242,29 @@ func TestCacheDamage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			must(t, os.WriteFile(path, data, 0o644))
-			buildAdd(t, ctx, false)
+			buildAdd(t, openContext(t), false)
 			if entry(t) != path {
 				t.Error("the entry has another name")
 			}
-			buildAdd(t, ctx, true)
+			buildAdd(t, openContext(t), true)
 		})
 	}
 }
 
 func TestCacheUnwritable(t *testing.T) {
-	ctx := openContext(t)
 	// A file where the folder should be stops even root, unlike permissions.
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o644))
 	t.Setenv("ENHANCE_CACHE_DIR", file)
-	buildAdd(t, ctx, false)
-	buildAdd(t, ctx, false)
+	buildAdd(t, openContext(t), false)
+	buildAdd(t, openContext(t), false)
 	// And a folder where the entry should be.
 	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
-	buildAdd(t, ctx, false)
+	buildAdd(t, openContext(t), false)
 	path := entry(t)
 	must(t, os.Remove(path))
 	must(t, os.MkdirAll(filepath.Join(path, "sub"), 0o755))
-	buildAdd(t, ctx, false)
+	buildAdd(t, openContext(t), false)
 	if left := entries(t); len(left) != 1 {
 		t.Errorf("temporary files left behind: %v", left)
 	}

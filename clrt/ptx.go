@@ -16,9 +16,17 @@ import (
 //
 // In the source it stands as asm volatile("//@sm_90a wgmma.fence.sync.aligned;").
 // "//@sm_90a entry .minnctapersm 2" anywhere in a kernel is a directive for all of it.
+//
+// The compiler assembles what it compiled, which takes as long as the late assembly. So a kernel may have
+// asm volatile("/*@sm_90a"); as its first statement, and another kernel behind it, NAME(__global int *a), asm volatile("@sm_90a*/ ret;
+// }\n.entry NAME(.param .u64 a)\n{ //@sm_90a@"); as its only one: all between is a comment until the driver assembles it late, and
+// both kernels are there before, with nothing in them. Where a compiler does not take that, the source is compiled with LATE_PLAIN
+// defined, and must have neither then.
 const (
 	latePTX   = "//@sm_90a "
 	lateEntry = latePTX + "entry "
+	lateBegin = "/*@sm_90a"
+	latePlain = "#define LATE_PLAIN\n"
 )
 
 const (
@@ -29,6 +37,7 @@ const (
 var (
 	ptxVersion = regexp.MustCompile(`(?m)^\.version[ \t]+(\d+)\.(\d+).*$`)
 	entryLine  = regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(lateEntry) + `(.*)$`)
+	lateEnd    = regexp.MustCompile(`(?s)@sm_90a\*/.*?//@sm_90a@`)
 	ptxTarget  = regexp.MustCompile(`(?m)^\.target[ \t]+sm_\d+[af]?`)
 )
 
@@ -44,6 +53,7 @@ func assembleLate(binary []byte) ([]byte, error) {
 		text = ptxVersion.ReplaceAll(text, []byte(lateVersion))
 	}
 	text = ptxTarget.ReplaceAll(text, []byte(lateTarget))
+	text = lateEnd.ReplaceAll(bytes.ReplaceAll(text, []byte(lateBegin), nil), nil)
 	kernels := bytes.Split(text, []byte("\n.entry "))
 	for i, k := range kernels {
 		for _, found := range entryLine.FindAllSubmatch(k, -1) {

@@ -11,6 +11,11 @@ func TestAssembleLate(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("got %v and\n%q\nwant\n%q", err, got, want)
 	}
+	const comment = ".version 8.0\n.target sm_90\n.entry a()\n{\n\t/*@sm_90a\n\t//@sm_90a entry .minnctapersm 1\n\t//@sm_90a wgmma.fence.sync.aligned;\n\tret;\n}\n.entry a_end()\n{\n\t@sm_90a*/ ret; }\n.entry a_end(.param .u64 a)\n{ //@sm_90a@\n\tret;\n}\n"
+	const assembled = ".version 8.0\n.target sm_90a\n.entry a()\n.minnctapersm 1\n{\n\n\twgmma.fence.sync.aligned;\n\tret;\n}\n.entry a_end()\n{\n\t\n\tret;\n}\n"
+	if got, err := assembleLate([]byte(comment)); err != nil || string(got) != assembled {
+		t.Errorf("got %v and\n%q\nwant\n%q", err, got, assembled)
+	}
 	for _, bad := range []string{"", "\x7fELF", "//@sm_90a x", ".version 8.0\n.target sm_90\n"} {
 		if got, err := assembleLate([]byte(bad)); err == nil {
 			t.Errorf("%q became %q", bad, got)

@@ -4,8 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"strings"
-	"text/template"
 
 	"enhance/clrt"
 	"enhance/internal/fuse"
@@ -16,7 +14,7 @@ import (
 //go:embed codes.cl.tmpl
 var codesText string
 
-var codesTemplate = template.Must(template.New("codes").Funcs(kerneltext.Funcs).Parse(codesText))
+var codesTemplate = kerneltext.NewTemplate("codes", codesText, kerneltext.Funcs)
 
 // Integer is an Impl of a Shape with Codes.
 type Integer interface {
@@ -135,14 +133,10 @@ func (i *codesImpl) Kernels() []Kernel {
 		}
 		return fmt.Sprintf("%s%d", name, i.vector)
 	}
-	var b strings.Builder
-	err := codesTemplate.Execute(&b, map[string]any{"Name": i.name(), "K": i.shape.K, "CPU": i.cpu, "VNNI": i.vnni, "Pairs": i.halves() == 2, "Halves": i.halves(),
+	text := codesTemplate.Fill(map[string]any{"Name": i.name(), "K": i.shape.K, "CPU": i.cpu, "VNNI": i.vnni, "Pairs": i.halves() == 2, "Halves": i.halves(),
 		"Lanes": i.lanes, "Words": i.lanes / fuse.CodesInWord, "Tile": i.tile, "Vector": i.vector, "Store": i.shape.Store,
 		"Int": typed("int"), "Uint": typed("uint"), "Float": typed("float")})
-	if err != nil {
-		panic("conv: codes.cl.tmpl: " + err.Error()) // the template is part of the program
-	}
-	return []Kernel{{i.name(), planar.CodesSource() + b.String()}}
+	return []Kernel{{i.name(), planar.CodesSource() + text}}
 }
 
 func (i *codesImpl) blocks() int { return (i.shape.OutC + i.lanes - 1) / i.lanes }

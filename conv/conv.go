@@ -89,6 +89,8 @@ type Shape struct {
 	Act  fuse.Act
 	// ResFirst says that the residual is added before the activation.
 	ResFirst bool
+	// NoResidual says that there is none. Where it does not, there may be one.
+	NoResidual bool
 	// Pad is what lies outside a plane. The program is compiled for it (see ProgramSource), so
 	// that algorithms care only if they pad themselves.
 	Pad model.PadMode

@@ -3,8 +3,6 @@ package conv
 import (
 	_ "embed"
 	"fmt"
-	"strings"
-	"text/template"
 
 	"enhance/clrt"
 	"enhance/internal/kerneltext"
@@ -23,7 +21,7 @@ var Put4 string
 //go:embed implicit_cpu.cl.tmpl
 var implicitCPUText string
 
-var implicitCPUTemplate = template.Must(template.New("implicit").Funcs(kerneltext.Funcs).Parse(implicitCPUText))
+var implicitCPUTemplate = kerneltext.NewTemplate("implicit", implicitCPUText, kerneltext.Funcs)
 
 // ImplicitGEMM is convolution as a matrix product of the unfolded input, M pixels
 // by C·K·K, and the weights, without ever storing the unfolded input: GPUs unfold
@@ -191,15 +189,11 @@ func (i *implicitCPU) name() string {
 }
 
 func (i *implicitCPU) Kernels() []Kernel {
-	var b strings.Builder
-	err := implicitCPUTemplate.Execute(&b, struct {
+	text := implicitCPUTemplate.Fill(struct {
 		Name                                    string
 		K, Lanes, Tile, Vector, Channels, Block int
 	}{i.name(), i.shape.K, i.lanes, i.tile, i.vector, i.channels, i.outputs})
-	if err != nil {
-		panic("conv: implicit_cpu.cl.tmpl: " + err.Error()) // the template is part of the program
-	}
-	return []Kernel{{i.name(), b.String()}}
+	return []Kernel{{i.name(), text}}
 }
 
 func (i *implicitCPU) blocks() int { return (i.shape.OutC + i.lanes - 1) / i.lanes }

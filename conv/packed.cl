@@ -57,7 +57,7 @@ void NAME(__global const data_t *src0, ring_t r0, __global const data_t *src1, r
                 const int gy = pad_index(min(top + y - KS / 2, h - 1 + KS / 2), h);
                 __global const data_t *p = src + ring_row(r, gy) + (size_t)c0 * pitch + gx;
                 float4 v = (float4)(0.0f);
-                if (!OUTSIDE(top + y - KS / 2, h)) {
+                if (WITHIN(top + y - KS / 2, h)) {
                     v.x = LD1(p, 0);
                     if (cc > 1) v.y = LD1(p, pitch);
                     if (cc > 2) v.z = LD1(p, 2 * pitch);

@@ -4,8 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"strings"
-	"text/template"
 
 	"enhance/clrt"
 	"enhance/internal/fuse"
@@ -16,7 +14,7 @@ import (
 //go:embed pairs.cl.tmpl
 var pairsText string
 
-var pairsTemplate = template.Must(template.New("pairs").Funcs(kerneltext.Funcs).Parse(pairsText))
+var pairsTemplate = kerneltext.NewTemplate("pairs", pairsText, kerneltext.Funcs)
 
 // DirectPairs is direct convolution of pairs of bfloat16 (fuse.Pairs) and of split samples (fuse.Split) on CPUs with VDPBF16PS,
 // which multiplies two pairs and adds both products to a sum of float32. Weights are rounded to bfloat16; those
@@ -56,20 +54,23 @@ func (s Shape) CheckPairs(algo string, p planar.Precision) error {
 // PairLines is how many lines of words the source of a convolution of pairs or split samples has.
 func (s Shape) PairLines() int {
 	if s.Split {
-		return s.InC()
+		return planar.SplitLines(s.InC())
 	}
 	return planar.Pairs(s.InC())
 }
 
-// PairWeight is what a weight adds to the word of weights for its channel: its line, and one word for the first product and, of split
-// samples, one for the second.
-func (s Shape) PairWeight(c int, w float32) (line int, words [2]uint32) {
+// PairWeights calls put for what a weight adds to words of weights for its channel: one of pairs, of split samples three: its first part for
+// both parts of the sample, and its second part for the sample's first.
+func (s Shape) PairWeights(c int, w float32, put func(line int, word uint32)) {
+	g, shift := c/fuse.ChannelsInPair, 16*(c%fuse.ChannelsInPair)
 	high := planar.BFloat(w)
-	if s.Split {
-		rest := planar.BFloat(w - planar.OfBFloat(high))
-		return c, [2]uint32{uint32(high) * 0x10001, uint32(rest)}
+	if !s.Split {
+		put(g, uint32(high)<<shift)
+		return
 	}
-	return c / fuse.ChannelsInPair, [2]uint32{uint32(high) << (16 * (c % fuse.ChannelsInPair))}
+	put(planar.LinesInSplit*g, uint32(high)<<shift)
+	put(planar.LinesInSplit*g+1, uint32(planar.BFloat(w-planar.OfBFloat(high)))<<shift)
+	put(planar.LinesInSplit*g+2, uint32(high)<<shift)
 }
 
 // pairsImpl makes lanes outputs × tile vectors of columns at a time.
@@ -78,19 +79,8 @@ type pairsImpl struct {
 	lanes, tile int
 }
 
-// parts is how many products a word of the source is in.
-func (i *pairsImpl) parts() int {
-	if i.shape.Split {
-		return 2
-	}
-	return 1
-}
-
 func (i *pairsImpl) name() string {
 	name := fmt.Sprintf("conv_pairs_k%d_o%d_v%d", i.shape.K, i.lanes, i.tile)
-	if i.shape.Split {
-		name += "_split"
-	}
 	if i.shape.PairsOut {
 		name += "_store"
 	}
@@ -102,20 +92,16 @@ func (i *pairsImpl) Kernels() []Kernel {
 	if i.shape.PairsOut {
 		kind, row, lines = "uint", "codes_row", i.lanes/fuse.ChannelsInPair
 	}
-	var b strings.Builder
-	err := pairsTemplate.Execute(&b, map[string]any{"Name": i.name(), "K": i.shape.K, "Lanes": i.lanes, "Words": i.lanes / fuse.ChannelsInPair, "Tile": i.tile, "Parts": i.parts(),
-		"Split": i.shape.Split, "Store": i.shape.PairsOut, "Type": kind, "Row": row, "Lines": lines})
-	if err != nil {
-		panic("conv: pairs.cl.tmpl: " + err.Error()) // the template is part of the program
-	}
-	return []Kernel{{i.name(), planar.PairsSource() + b.String()}}
+	text := pairsTemplate.Fill(map[string]any{"Name": i.name(), "K": i.shape.K, "Lanes": i.lanes, "Words": i.lanes / fuse.ChannelsInPair, "Tile": i.tile,
+		"Store": i.shape.PairsOut, "Type": kind, "Row": row, "Lines": lines})
+	return []Kernel{{i.name(), planar.PairsSource() + text}}
 }
 
 func (i *pairsImpl) blocks() int { return (i.shape.OutC + i.lanes - 1) / i.lanes }
 
 // biasAt is the number of words of weights.
 func (i *pairsImpl) biasAt() int {
-	return i.blocks() * i.shape.PairLines() * i.shape.K * i.shape.K * i.lanes * i.parts()
+	return i.blocks() * i.shape.PairLines() * i.shape.K * i.shape.K * i.lanes
 }
 
 func (i *pairsImpl) PackedLen() int { return i.biasAt() + i.blocks()*i.lanes }
@@ -126,11 +112,9 @@ func (i *pairsImpl) Pack(weights, bias []float32) []float32 {
 	for o := range i.shape.OutC {
 		for c := range inC {
 			for t := range taps {
-				line, parts := i.shape.PairWeight(c, weights[(o*inC+c)*taps+t])
-				at := (((o/i.lanes*i.shape.PairLines()+line)*taps+t)*i.lanes + o%i.lanes) * i.parts()
-				for p := range i.parts() {
-					words[at+p] |= parts[p]
-				}
+				i.shape.PairWeights(c, weights[(o*inC+c)*taps+t], func(line int, word uint32) {
+					words[((o/i.lanes*i.shape.PairLines()+line)*taps+t)*i.lanes+o%i.lanes] |= word
+				})
 			}
 		}
 	}

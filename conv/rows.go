@@ -3,8 +3,6 @@ package conv
 import (
 	_ "embed"
 	"fmt"
-	"strings"
-	"text/template"
 
 	"enhance/clrt"
 	"enhance/internal/fuse"
@@ -15,7 +13,7 @@ import (
 //go:embed rows.cl.tmpl
 var rowsText string
 
-var rowsTemplate = template.Must(template.New("rows").Funcs(kerneltext.Funcs).Parse(rowsText))
+var rowsTemplate = kerneltext.NewTemplate("rows", rowsText, kerneltext.Funcs)
 
 // Rows is direct convolution for CPUs: register tiles of output channels by
 // vectors of columns, no local memory, no barriers. It computes
@@ -90,16 +88,12 @@ func (r *rowsImpl) name() string {
 }
 
 func (r *rowsImpl) Kernels() []Kernel {
-	var b strings.Builder
-	err := rowsTemplate.Execute(&b, struct {
+	text := rowsTemplate.Fill(struct {
 		Name                   string
 		K, Lanes, Tile, Vector int
 		Sigmoid                bool
 	}{r.name(), r.shape.K, r.lanes, r.tile, r.vector, r.shape.Act == fuse.Sigmoid})
-	if err != nil {
-		panic("conv: rows.cl.tmpl: " + err.Error()) // the template is part of the program
-	}
-	return []Kernel{{r.name(), b.String()}}
+	return []Kernel{{r.name(), text}}
 }
 
 func (r *rowsImpl) blocks() int { return (r.shape.OutC + r.lanes - 1) / r.lanes }

@@ -26,7 +26,7 @@ __kernel void NAME(__global const data_t *src0, ring_t r0, __global const data_t
                 __global const data_t *line = src + ring_row(r, pad_index(yy, h)) + (size_t)c * pitch;
                 for (int kx = 0; kx < KS; kx++, wt++) {
                     const int xx = x + kx - KS / 2;
-                    if (!OUTSIDE(yy, h) && !OUTSIDE(xx, w)) sum = fma(*wt, LD1(line, pad_index(xx, w)), sum);
+                    if (WITHIN(yy, h) && WITHIN(xx, w)) sum = fma(*wt, LD1(line, pad_index(xx, w)), sum);
                 }
             }
         }

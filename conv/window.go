@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
-	"text/template"
 
 	"enhance/clrt"
 	"enhance/internal/kerneltext"
@@ -15,7 +14,7 @@ import (
 //go:embed window.cl.tmpl
 var windowText string
 
-var windowTemplate = template.Must(template.New("window").Funcs(kerneltext.Funcs).Parse(windowText))
+var windowTemplate = kerneltext.NewTemplate("window", windowText, kerneltext.Funcs)
 
 // Windowed is direct convolution by any [Window], on any device, without local memory. A work-item
 // keeps some outputs of some columns in registers: on CPUs it walks a whole row with vectors of
@@ -151,16 +150,12 @@ func (i *windowImpl) Kernels() []Kernel {
 	if i.rows > 1 {
 		span, apart = i.span(), 1
 	}
-	var b strings.Builder
-	err := windowTemplate.Execute(&b, map[string]any{
+	text := windowTemplate.Fill(map[string]any{
 		"Name": i.name(), "KH": w.KH, "KW": w.KW, "SH": w.StrideH, "SW": w.StrideW, "DH": w.DilationH, "DW": w.DilationW,
 		"Lanes": i.lanes, "Rows": i.rows, "Tile": i.tile, "Vector": i.vector, "CPU": i.cpu, "Type": vectorType(i.vector),
 		"Span": span, "Apart": apart, "Reads": i.reads(), "Loads": i.loads,
 	})
-	if err != nil {
-		panic("conv: window.cl.tmpl: " + err.Error()) // the template is part of the program
-	}
-	return []Kernel{{i.name(), b.String()}}
+	return []Kernel{{i.name(), text}}
 }
 
 func vectorType(n int) string {

@@ -91,12 +91,12 @@ const (
 // rows of them, and lines of words into stages of words.
 type impl struct {
 	shape  conv.Shape
-	tiles  int // of outputs, one or two, beside as many of columns as make four sums
+	tiles  int // of outputs, one or two, beside as many of columns and rows as make four sums
 	rows   int // outputs of a tile
 	groups int
 	lines  int // of the source
 	words  int // lines of a stage
-	once   int // stages for all lines
+	stages int
 }
 
 func newImpl(s conv.Shape, lines int) *impl {
@@ -106,8 +106,8 @@ func newImpl(s conv.Shape, lines int) *impl {
 	}
 	i.groups = ceilDiv(s.OutC, i.tiles*tileRows)
 	i.rows = ceilDiv(ceilDiv(s.OutC, i.groups*i.tiles), i.inWord()) * i.inWord()
-	i.once = ceilDiv(lines, tileWords)
-	i.words = ceilDiv(lines, i.once)
+	i.stages = ceilDiv(lines, tileWords)
+	i.words = ceilDiv(lines, i.stages)
 	return i
 }
 
@@ -121,20 +121,12 @@ func (i *impl) inWord() int {
 	return fuse.CodesInWord
 }
 
-// stages is how many there are in all.
-func (i *impl) stages() int {
-	if i.shape.Split {
-		return 2 * i.once
-	}
-	return i.once
-}
-
 func (i *impl) name() string {
 	kind := "codes"
 	if i.shape.Pairs {
 		kind = "pairs"
 	}
-	name := fmt.Sprintf("conv_amx_%s_k%d_m%dx%d_w%dx%dx%d", kind, i.shape.K, i.tiles, i.rows, i.stages()/i.once, i.once, i.words)
+	name := fmt.Sprintf("conv_amx_%s_k%d_m%dx%d_l%d_w%dx%d", kind, i.shape.K, i.tiles, i.rows, i.lines, i.stages, i.words)
 	if i.shape.Store || i.shape.PairsOut {
 		name += "_store"
 	}
@@ -143,7 +135,7 @@ func (i *impl) name() string {
 
 func (i *impl) Kernels() []conv.Kernel {
 	flag := map[bool]int{true: 1}
-	text := kerneltext.Define(tilesCL, "NAME", i.name(), "CONFIG", i.name()+"_config", "KS", i.shape.K, "MT", i.tiles, "NT", 4/i.tiles, "ROWS", i.rows, "KW", i.words, "ONCE", i.once, "STAGES", i.stages(),
+	text := kerneltext.Define(tilesCL, "NAME", i.name(), "CONFIG", i.name()+"_config", "FINISH", i.name()+"_finish", "KS", i.shape.K, "MT", i.tiles, "NT", 2/i.tiles, "ROWS", i.rows, "KW", i.words, "SOURCE", i.lines, "STAGES", i.stages,
 		"PAIRS", flag[i.shape.Pairs], "STORE", flag[i.shape.Store || i.shape.PairsOut])
 	return []conv.Kernel{{Name: i.name(), Source: planar.PairsSource() + "#ifndef TILE_STATE\n" + instructionsCL + "#endif\n" + text}}
 }
@@ -152,9 +144,9 @@ func (i *impl) Granule() int      { return 1 }
 func (i *impl) Scratch(int) int64 { return 0 }
 
 func (i *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *conv.Args) error {
-	args := new(conv.KernelArgs).Ring(a.Src[0]).Buffer(packed).Int(i.tailAt()).Residual(a).Ring(a.Dst).Int(i.shape.OutC, a.Y0, int(i.shape.Act)).Float(a.Slope).
+	args := new(conv.KernelArgs).Ring(a.Src[0]).Buffer(packed).Int(i.tailAt()).Residual(a).Ring(a.Dst).Int(i.shape.OutC, a.Y0, a.Y1, int(i.shape.Act)).Float(a.Slope).
 		Float(a.Store.Inverse).Float(float32(a.Store.Zero))
-	return args.Launch(q, k[0], []int{i.groups, a.Y1 - a.Y0}, []int{1, 1})
+	return args.Launch(q, k[0], []int{i.groups, (a.Y1 - a.Y0 + 1) / 2}, []int{1, 1})
 }
 
 // Sources is the text of all kernels of this package: programs that differ in it may differ in speed and results.

@@ -38,11 +38,12 @@ func timeCodes(b *testing.B, d *clrt.Device, algo conv.Algo, caps conv.Caps) {
 	}
 }
 
-// BenchmarkPairs times the same layers in bfloat16.
+// BenchmarkPairs times the same layers in bfloat16, and those that read split samples.
 func BenchmarkPairs(b *testing.B) {
 	d := convtest.Units(b, Probe)
-	for _, s := range layers {
-		s.Act, s.Pairs, s.PairsOut = fuse.LeakyReLU, true, true
+	split := []conv.Shape{{K: 3, SrcC: []int{8}, OutC: 24, H: 128, W: 512, Split: true}, {K: 5, SrcC: []int{8}, OutC: 12, H: 128, W: 512, Split: true}}
+	for _, s := range append(split, layers...) {
+		s.Act, s.Pairs, s.PairsOut = fuse.LeakyReLU, true, s.OutC != 12
 		b.Run(fmt.Sprintf("k%d-%d-%d", s.K, s.InC(), s.OutC), func(b *testing.B) { convtest.TimeAs(b, d, capsOf(d), Pairs(), s, planar.FP32) })
 	}
 }

@@ -21,3 +21,4 @@ float pairs_product(float s, uint a, uint b) {
 }
 #define TILE_CODES(sum, a, b) TILE_EACH(sum, a, b, int, codes_product)
 #define TILE_PAIRS(sum, a, b) TILE_EACH(sum, a, b, float, pairs_product)
+#define TILE_WORDS(word, even, odd) word = PAIR_OF(16, even, odd)

@@ -14,3 +14,8 @@
 #define TILE_CODES(sum, a, b) TILE_PRODUCT("0x5e", sum, a, b)
 #define TILE_PAIRS(sum, a, b) TILE_PRODUCT("0x5c", sum, a, b)
 #define TILE_PRODUCT(op, sum, a, b) __asm__ volatile(".byte 0xc4,0xe2,0x7a-8*" TILE_NUMBER(b) "," op ",0xc0+8*" TILE_NUMBER(sum) "+" TILE_NUMBER(a) : : : "memory")
+// Words of pairs of bfloat16, to nearest: vcvtne2ps2bf16, and vpermw to put the halves beside each other.
+#define TILE_WORDS(word, even, odd) { \
+    const uint16 beside_ = (uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) * 0x10001u + 0x100000u; \
+    __asm__("vmovaps %1, %%zmm0\n\tvmovaps %2, %%zmm1\n\t.byte 0x62,0xf2,0x77,0x48,0x72,0xc0\n\tvpermw %%zmm0, %3, %0" \
+            : "=v"(word) : "v"(even), "v"(odd), "v"(beside_) : "xmm0", "xmm1"); }

@@ -15,15 +15,15 @@ func (i *impl) outputs() int { return i.groups * i.tiles * i.rows }
 
 // tailAt is the number of words of weights.
 func (i *impl) tailAt() int {
-	return i.shape.K * i.shape.K * i.stages() * i.outputs() * tileWords
+	return i.shape.K * i.shape.K * i.stages * i.outputs() * tileWords
 }
 
 func (i *impl) PackedLen() int { return i.tailAt() + paramsAt + 3*i.outputs() }
 
-// wordAt is the word of weights from a line to output o by tap t, of the first or second product of a split sample.
-func (i *impl) wordAt(o, line, t, part int) int {
+// wordAt is the word of weights from a line to output o by tap t.
+func (i *impl) wordAt(o, line, t int) int {
 	k, size, g := i.shape.K, i.tiles*i.rows, line/i.words
-	step := ((o/size*k+t/k)*i.stages()+part*i.once+g)*k + t%k
+	step := ((o/size*k+t/k)*i.stages+g)*k + t%k
 	return (step*size+o%size)*tileWords + line - min(g*i.words, i.lines-i.words)
 }
 
@@ -34,10 +34,7 @@ func (i *impl) Pack(weights, bias []float32) []float32 {
 	for o := range i.shape.OutC {
 		for c := range inC {
 			for t := range taps {
-				line, parts := i.shape.PairWeight(c, weights[(o*inC+c)*taps+t])
-				for p := range i.stages() / i.once {
-					out[i.wordAt(o, line, t, p)] |= parts[p]
-				}
+				i.shape.PairWeights(c, weights[(o*inC+c)*taps+t], func(line int, word uint32) { out[i.wordAt(o, line, t)] |= word })
 			}
 		}
 		out[i.tailAt()+paramsAt+2*i.outputs()+o] = math.Float32bits(bias[o])
@@ -64,7 +61,7 @@ func (i codesImpl) PackCodes(w *conv.IntegerWeights) []float32 {
 			for t := range taps {
 				v := int32(w.Weights[(o*inC+c)*taps+t])
 				sum += v
-				out[i.wordAt(o, c/fuse.CodesInWord, t, 0)] |= uint32(uint8(v)) << (8 * (c % fuse.CodesInWord))
+				out[i.wordAt(o, c/fuse.CodesInWord, t)] |= uint32(uint8(v)) << (8 * (c % fuse.CodesInWord))
 			}
 		}
 		first[o] = uint32(-int32(w.Zero) * sum)

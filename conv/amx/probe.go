@@ -22,7 +22,7 @@ var probeCL string
 // executed that the processor might not know.
 func Probe(ctx *clrt.Context) (bool, error) {
 	i := ctx.Device().Info()
-	has := cpu.X86.HasAMXTile && cpu.X86.HasAMXInt8 && cpu.X86.HasAMXBF16
+	has := cpu.X86.HasAMXTile && cpu.X86.HasAMXInt8 && cpu.X86.HasAMXBF16 && cpu.X86.HasAVX512BF16 // the last rounds pairs
 	if i.Type != clrt.CPU || !has || !strings.Contains(i.Platform, "Portable Computing Language") || !permitted() {
 		return false, nil
 	}

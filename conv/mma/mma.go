@@ -14,14 +14,13 @@ package mma
 import (
 	_ "embed"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/internal/fuse"
+	"enhance/internal/kerneltext"
 	"enhance/internal/planar"
 )
 
@@ -222,17 +221,8 @@ var kernelCL = patchCL + weightsCL + momentsCL + mmaCL
 
 var kernelUndefs = sync.OnceValue(func() string { return undefs(kernelCL) })
 
-var defined = regexp.MustCompile(`(?m)^#define (\w+)`)
-
 // undefs removes the macros that a text defines.
-func undefs(text string) string {
-	var names []string
-	for _, name := range defined.FindAllStringSubmatch(text, -1) {
-		names = append(names, "#undef "+name[1]+"\n")
-	}
-	slices.Sort(names)
-	return strings.Join(slices.Compact(names), "")
-}
+func undefs(text string) string { return kerneltext.Undefine(kerneltext.Macros(text)) }
 
 func (m *impl) Granule() int {
 	if m.sums { // tiles of statistics lie where they lie in the plane

@@ -18,7 +18,7 @@ func stays(s conv.Shape) bool {
 
 // streams reports whether weights that pass through local memory are worth their way: where a tile has enough to do.
 func streams(s conv.Shape) bool {
-	return s.K >= 3 && s.K/2 <= planar.Rim && s.InC() >= 16 && s.OutC > 16
+	return s.K >= 3 && s.K/2 <= planar.Rim && s.InC() >= 16 && s.OutC >= 16
 }
 
 func stagesOf(s conv.Shape, v variant) int { return ceilDiv(len(octetOrder(s.SrcC)), v.os) }

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"sync"
 
 	"enhance/clrt"
 	"enhance/conv"
@@ -84,7 +85,7 @@ var codesMainCL string
 //go:embed codesstore.cl
 var codesStoreCL string
 
-var codesKernelCL = ended(codesStoreCL + codesMainCL)
+var codesKernelCL = sync.OnceValue(func() string { return ended(codesStoreCL + codesMainCL) })
 
 type codesImpl struct {
 	shape   conv.Shape
@@ -109,7 +110,7 @@ func (m *codesImpl) Kernels() []conv.Kernel {
 	} else {
 		defs = append(defs, "BLOCK", 0, "KI", 1, "GI", 1, "NI", 0)
 	}
-	return []conv.Kernel{{Name: m.name(), Source: planar.OctetsSource() + codesInstructionsCL + copiesCL + kerneltext.Define(codesKernelCL, defs...)}}
+	return []conv.Kernel{{Name: m.name(), Source: planar.OctetsSource() + codesInstructionsCL() + copiesCL + kerneltext.Define(codesKernelCL(), defs...)}}
 }
 
 func (m *codesImpl) Granule() int      { return 1 }

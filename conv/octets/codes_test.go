@@ -38,7 +38,7 @@ func TestEmulatedCodes(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%d/pad_%d", i, pad), func(t *testing.T) {
 				one := codesAlgo{&codesVariant{outs: roundOctets(planar.Octets(s.OutC)), teams: 1}}
-				convtest.RunOctetCodes(t, convtest.CodesConfig{Algo: convtest.Emulated(one, codesInstructionsCL, emulatedCL+codesEmulatedCL), Device: dev, Caps: capsOf(dev),
+				convtest.RunOctetCodes(t, convtest.CodesConfig{Algo: convtest.Emulated(one, codesInstructionsCL(), emulatedCL+codesEmulatedCL), Device: dev, Caps: capsOf(dev),
 					Pad: pad, ResFirst: i == 3, Draw: func(*rand.Rand) conv.Shape { return s }, Cases: 2})
 			})
 		}

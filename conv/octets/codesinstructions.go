@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed codesinstructions.cl
@@ -12,10 +13,10 @@ var plainCodesInstructionsCL string
 
 // codesInstructionsCL is the text with the device's instructions in every kernel of codes. The products have a text for each
 // number of outputs, as they name so many registers.
-var codesInstructionsCL = instructionsCL + plainCodesInstructionsCL + productInstructions()
+var codesInstructionsCL = sync.OnceValue(func() string { return instructionsCL() + plainCodesInstructionsCL + productInstructions() })
 
 // CodesInstructions is that text, which tests on other devices replace by another.
-func CodesInstructions() string { return codesInstructionsCL }
+func CodesInstructions() string { return codesInstructionsCL() }
 
 // productOctets are the numbers of octets of outputs that integer products can have, up to those
 // that registers hold.

@@ -3,11 +3,15 @@
 #define OCTETS_INSTRUCTIONS
 #define OCTETS_EMULATED
 #define OCT_GROUPS_AT_ONCE(n)
+#define OCT_LATE_BEGIN
+#define OCT_LATE_END
 #define OCT_SHARED(at, bytes) \
     __local uint4 oct_memory[(bytes) / 16 + 1]; \
     __local uint oct_lanes[GROUP]; \
     const uint at = 0;
 #define OCT_UNIFORM(v)
+// Where one team has a tile, all make one, as they meet at barriers. Nothing of tiles below the plane is stored.
+#define OCT_TILE_THERE(tile) ((tile) - team < tiles)
 #define OCT_WORDS ((__local uint *)oct_memory)
 #define OCT_ST1(at, a) OCT_WORDS[(at) / 4] = (a);
 #define OCT_LD2(v, at) { (v)[0] = OCT_WORDS[(at) / 4]; (v)[1] = OCT_WORDS[(at) / 4 + 1]; }

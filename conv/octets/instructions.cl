@@ -3,8 +3,20 @@
 #ifndef OCTETS_INSTRUCTIONS
 #define OCTETS_INSTRUCTIONS
 #define OCT_LATE "//@sm_90a "
+// What lies between is assembled then only: LATE_END is all of the next kernel, END_NAME, whose beginning is in the comment too.
+#ifdef LATE_PLAIN
+#define OCT_LATE_BEGIN
+#define OCT_LATE_END
+#else
+#define OCT_TEXT2(x) #x
+#define OCT_TEXT(x) OCT_TEXT2(x)
+#define OCT_LATE_BEGIN asm volatile("/*@sm_90a");
+#define OCT_LATE_END asm volatile("@sm_90a*/ ret; }\n.entry " OCT_TEXT(END_NAME) "(.param .u64 a)\n{ //@sm_90a@");
+#endif
 // Leaves registers for so many work-groups on a compute unit.
 #define OCT_GROUPS_AT_ONCE(n) asm volatile(OCT_LATE "entry .minnctapersm %0" :: "n"(n))
+// Whether a team has this tile to make.
+#define OCT_TILE_THERE(tile) ((tile) < tiles)
 // Local memory, declared so that it can be more than OpenCL allows.
 #define OCT_SHARED(at, bytes) uint at; \
     asm volatile("{.shared .align 128 .b8 conv_octets_shared[%1]; mov.u32 %0, conv_octets_shared;}" : "=r"(at) : "n"(bytes));

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 //go:embed instructions.cl
@@ -11,10 +12,10 @@ var plainInstructionsCL string
 
 // instructionsCL has the products by warpgroups beside the other instructions, whose texts name as many
 // registers as they have.
-var instructionsCL = plainInstructionsCL + warpgroupInstructions()
+var instructionsCL = sync.OnceValue(func() string { return plainInstructionsCL + warpgroupInstructions() })
 
 // Instructions is the text with the device's instructions in every kernel. Tests on other devices put another in its place.
-func Instructions() string { return instructionsCL }
+func Instructions() string { return instructionsCL() }
 
 // maxOctets is how many octets of outputs a product makes at most.
 const maxOctets = 16

@@ -10,9 +10,18 @@
     if (OCT_WARP_IF(whole_)) { \
         _Pragma("unroll") for (int j_ = 0; j_ < NT; j_ += 4) MERGED(j_) \
     } \
-    if (OCT_WARP_IF(partly_)) { \
-        EACH_OCTET _Pragma("unroll") for (int i = 0; i < 2; i++) PARTIAL(i) \
+    if (OCT_WARP_IF(partly_)) _Pragma("unroll 1") for (int j_ = 0; j_ < NT; j_++) { \
+        _Pragma("unroll") for (int i = 0; i < 2; i++) PARTIAL(j_, i) \
+        NEXT_OCTET \
     } }
+// Moves the lane's sums on by an octet, and those of the first to the last place: a loop cannot choose among registers, and
+// unrolled this would be half of the program.
+#define NEXT_OCTET \
+    EACH_ROW _Pragma("unroll") for (int c_ = 0; c_ < 4; c_++) { \
+        const float first_ = acc[r][0][c_]; \
+        _Pragma("unroll") for (int k_ = 0; k_ < NT - 1; k_++) acc[r][k_][c_] = acc[r][k_ + 1][c_]; \
+        acc[r][NT - 1][c_] = first_; \
+    }
 #define LEAVE(is, n, mean, m2) \
     if ((is) && first + (n) < outs) { \
         uint b_[2]; \
@@ -20,19 +29,19 @@
         to_[n] = (mean) + as_float(b_[(n) & 1]); \
         to_[outs + (n)] = m2; \
     }
-// Output i of the lane's in octet j.
-#define PARTIAL(i) { \
+// Output i of the lane's in octet j, which is in the first place.
+#define PARTIAL(j, i) { \
     const float count_ = (float)max(columns_ * made_, 1); \
     float mean_ = 0.0f, m2_ = 0.0f; \
-    EACH_ROW EACH_PIXEL mean_ += r < made_ && g + 8 * e < columns_ ? acc[r][j][2 * e + i] : 0.0f; \
+    EACH_ROW EACH_PIXEL mean_ += r < made_ && g + 8 * e < columns_ ? acc[r][0][2 * e + (i)] : 0.0f; \
     ADD_LANES(mean_) \
     mean_ /= count_; \
     EACH_ROW EACH_PIXEL { \
-        const float d_ = r < made_ && g + 8 * e < columns_ ? acc[r][j][2 * e + i] - mean_ : 0.0f; \
+        const float d_ = r < made_ && g + 8 * e < columns_ ? acc[r][0][2 * e + (i)] - mean_ : 0.0f; \
         m2_ = fma(d_, d_, m2_); \
     } \
     ADD_LANES(m2_) \
-    LEAVE(partly_ && g == 0, j * 8 + 2 * t + i, mean_, m2_) \
+    LEAVE(partly_ && g == 0, (j) * 8 + 2 * t + (i), mean_, m2_) \
     }
 #define ADD_LANES(v) { \
     _Pragma("unroll") for (int b_ = 4; b_ < 32; b_ *= 2) { \

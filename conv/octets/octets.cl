@@ -7,14 +7,17 @@
 //
 // Work-groups stay on their compute unit with the weights of OUTS outputs in local memory. Each of their TEAMS
 // warpgroups makes tiles of 64 columns × R rows, one after the other. A stage is the patch of OS octets of the
-// sources; SLOTS of them are on their way or in use, copied by lines, a lane a line.
+// sources; slot_count of them are on their way or in use, copied by lines, a lane a line.
 //
 // A step is what is multiplied for each kernel row: two octets at one column of the kernel, for all columns,
 // or, where OS is odd, the last octet at two columns. The sum of an output runs over stages, steps and kernel rows in an order that
 // is the same wherever the output lies.
 //
-// Expects the prelude, instructions.cl, planar's octets.cl, store.cl, patch.cl and NAME; KS; NT, R, TEAMS, OS, SLOTS, STAGES;
-// SOURCES; ACT; RAGGED (outputs are no multiple of 8); PLANAR (the destination and residual are planar lines). Weights: see
+// How many stages and slots there are is an argument: kernels that differ in it alone are one program, as each takes NVIDIA's
+// compiler a second.
+//
+// Expects the prelude, instructions.cl, planar's octets.cl, store.cl, patch.cl and NAME; KS; NT, R, TEAMS, OS; LOCAL_BYTES of local
+// memory; ACT; RESIDUALS; RAGGED (outputs are no multiple of 8); PLANAR (the destination and residual are planar lines). Weights: see
 // pack.go.
 
 #define TILE_H R
@@ -23,10 +26,11 @@
 #define STEPS (PAIRS + OS % 2 * ((KS + 1) / 2))
 #define STEP_BYTES (OUTS * 32)
 #define STAGE_BYTES (STEPS * KS * STEP_BYTES)
-#define SLOTS_AT (STAGES * STAGE_BYTES)
-#define BIASES_AT (SLOTS_AT + TEAMS * SLOTS * SLOT_BYTES)
-#define BARS_AT (BIASES_AT + OUTS * 8)
-#define LOCAL_BYTES (BARS_AT + 8 + TEAMS * SLOTS * 16)
+// Local memory holds biases and slopes, barrier objects, weights and slots, in that order.
+#define BARS_AT (OUTS * 8)
+#define BARS_BYTES (8 + MOST_SLOTS * TEAMS * 16)
+#define MOST_SLOTS 4
+#define TAPS_AT ((BARS_AT + BARS_BYTES + 127) / 128 * 128)
 #define FULL(slot) (bars + (slot) * 16)
 #define FREE(slot) (bars + (slot) * 16 + 8)
 
@@ -38,7 +42,7 @@
         FIND_LINE \
         OCT_BULK_COPY(slots + (slot) * SLOT_BYTES + l_ * LINE_BYTES, from_, LINE_BYTES, FULL(slot)) \
     } \
-    if (++fill_stage == STAGES) { \
+    if (++fill_stage == stages) { \
         fill_stage = 0; \
         fill_tile += workers; \
         AIM \
@@ -46,20 +50,21 @@
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t *restrict src1, ring_t r1,
           __global const data_t *restrict src2, ring_t r2, __global const data_t *restrict src3, ring_t r3,
-          __global const uint *restrict weights, int groups, int bias_at, int zeros_at, int outs,
+          __global const uint *restrict weights, int groups, int bias_at, int zeros_at, int outs, int stages, int slot_count,
           __global const data_t *restrict res, ring_t rres, __global data_t *restrict dst, ring_t rdst,
           int y0, int y1, float slope) {
+    OCT_LATE_BEGIN
     OCT_GROUPS_AT_ONCE(1);
-    OCT_SHARED(taps, LOCAL_BYTES)
+    OCT_SHARED(memory, LOCAL_BYTES)
     const int lid = get_local_id(0), lane = lid & 31, g = lane / 4, t = lane % 4;
     int warps = lid / 32;
     OCT_UNIFORM(warps)
     const int team = warps / WARPS, warp = warps % WARPS;
-    const uint slots = taps + SLOTS_AT + team * (SLOTS * SLOT_BYTES), biases = taps + BIASES_AT;
-    const uint loaded = taps + BARS_AT, bars = loaded + 8 + team * (SLOTS * 16);
+    const uint biases = memory, loaded = memory + BARS_AT, bars = loaded + 8 + team * (MOST_SLOTS * 16);
+    const uint taps = memory + TAPS_AT, slots = taps + stages * STAGE_BYTES + team * slot_count * SLOT_BYTES;
     const int w = R_W(rdst), h = R_H(rdst), pitch = R_PITCH(rdst);
     const int first = (int)get_group_id(0) % groups * OUTS; // output
-    __global const uchar *const factors = (__global const uchar *)weights + (size_t)((int)get_group_id(0) % groups) * (STAGES * STAGE_BYTES);
+    __global const uchar *const factors = (__global const uchar *)weights + (size_t)((int)get_group_id(0) % groups) * (stages * STAGE_BYTES);
     __global const float *const bias = (__global const float *)weights + bias_at + first;
     __global const uint4 *const zeros = (__global const uint4 *)(weights + zeros_at);
     const int across = (w + TILE_W - 1) / TILE_W, tiles = across * ((y1 - y0 + R - 1) / R);
@@ -67,7 +72,8 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 
     if (lid == 0) {
         OCT_BAR_INIT(loaded, 1)
-        for (int i = 0; i < TEAMS * SLOTS; i++) {
+#pragma unroll 1
+        for (int i = 0; i < TEAMS * MOST_SLOTS; i++) {
             OCT_BAR_INIT(loaded + 8 + i * 16, WARPS)
             OCT_BAR_INIT(loaded + 16 + i * 16, WARPS)
         }
@@ -81,21 +87,24 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid == 0) {
-        OCT_BAR_EXPECT(loaded, STAGES * STAGE_BYTES)
-        for (int i = 0; i < STAGES; i++) OCT_BULK_COPY(taps + i * STAGE_BYTES, factors + i * STAGE_BYTES, STAGE_BYTES, loaded)
+        OCT_BAR_EXPECT(loaded, stages * STAGE_BYTES)
+#pragma unroll 1
+        for (int i = 0; i < stages; i++) OCT_BULK_COPY(taps + i * STAGE_BYTES, factors + i * STAGE_BYTES, STAGE_BYTES, loaded)
     }
     int fill_tile = worker, fill_stage = 0, fill_x, fill_y;
     AIM
-    for (int i = 0; i < SLOTS; i++)
-        if (fill_tile < tiles) FILL(i)
+#pragma unroll 1
+    for (int i = 0; i < slot_count; i++)
+        if (OCT_TILE_THERE(fill_tile)) FILL(i)
     OCT_BAR_WAIT(loaded, 0)
 
     int slot = 0, phase = 0, last = -1, last_phase = 0;
-    for (int tile = worker; tile < tiles; tile += workers) {
+    for (int tile = worker; OCT_TILE_THERE(tile); tile += workers) {
         float acc[R][NT][4];
         BEGIN_SUMS
+        int stage = 0;
 #pragma unroll 1
-        for (int stage = 0; stage < STAGES; stage++) {
+        do { // no path around it: one would have the assembler wait for every product
             OCT_BAR_WAIT(FULL(slot), phase)
             const uint pixels = slots + slot * SLOT_BYTES, part = taps + stage * STAGE_BYTES;
             OCT_BEGIN
@@ -118,20 +127,22 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
             OCT_WAIT_BUT_LAST
             if (stage > 0 && lane == 0) OCT_BAR_ARRIVE(FREE(last))
             // The slot of the stage before is free when all warps are done with it.
-            if (last >= 0 && fill_tile < tiles) {
+            if (last >= 0 && OCT_TILE_THERE(fill_tile)) {
                 OCT_BAR_WAIT(FREE(last), last_phase)
                 FILL(last)
             }
             last = slot;
             last_phase = phase;
-            if (++slot == SLOTS) {
+            if (++slot == slot_count) {
                 slot = 0;
                 phase ^= 1;
             }
-        }
+        } while (++stage < stages);
 #pragma unroll
         for (int r = 0; r < R; r++) OCT_WAIT_ALL(acc[r])
         if (lane == 0) OCT_BAR_ARRIVE(FREE(last))
         STORE
     }
 }
+// Ends what is assembled late (see clrt).
+__kernel void END_NAME(__global int *a) { OCT_LATE_END }

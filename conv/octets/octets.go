@@ -6,9 +6,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"enhance/clrt"
 	"enhance/conv"
@@ -92,8 +92,8 @@ func (a algo) streams(m *impl) *streamForm {
 	return a.form
 }
 
-// localMem is the local memory that a work-group of Hopper GPUs can have.
-const localMem = 227 << 10
+// localMem is the local memory that a work-group of Hopper GPUs can have, less 128 bytes that the assembler takes, and as much again.
+const localMem = 227<<10 - 256
 
 //go:embed octets.cl
 var mainCL string
@@ -114,22 +114,14 @@ var momentsCL string
 var copiesCL string
 
 var (
-	kernelCL   = ended(copiesCL + storeCL + patchCL + mainCL)
-	streamedCL = ended(copiesCL + storeCL + momentsCL + patchCL + streamCL)
+	kernelCL   = sync.OnceValue(func() string { return ended(copiesCL + storeCL + patchCL + mainCL) })
+	streamedCL = sync.OnceValue(func() string { return ended(copiesCL + storeCL + momentsCL + patchCL + streamCL) })
 )
-
-var macro = regexp.MustCompile(`(?m)^#define (\w+)`)
 
 // ended is a kernel's text with what ends its macros: those of the next kernel are others.
 func ended(text string) string {
-	var names []string
-	for _, m := range macro.FindAllStringSubmatch(text, -1) {
-		if !strings.HasPrefix(m[1], "OCTETS_") {
-			names = append(names, "#undef "+m[1]+"\n")
-		}
-	}
-	slices.Sort(names)
-	return text + strings.Join(slices.Compact(names), "")
+	own := slices.DeleteFunc(kerneltext.Macros(text), func(name string) bool { return strings.HasPrefix(name, "OCTETS_") })
+	return text + kerneltext.Undefine(own)
 }
 
 type impl struct {
@@ -141,7 +133,24 @@ type impl struct {
 
 func (m *impl) name() string {
 	s := m.shape
-	return fmt.Sprintf("conv_octets_k%d_%s_s%dx%d_act%d_%d%d", s.K, m.variant, m.stages(), len(s.SrcC), s.Act, b2i(s.OutC%8 != 0), b2i(!s.OctetsOut))
+	return fmt.Sprintf("conv_octets_k%d_%s_act%d_%d%d%d", s.K, m.variant.compiled(), m.act(), m.residuals(), b2i(s.OutC%8 != 0), b2i(!s.OctetsOut))
+}
+
+// act is the activation that the kernel is compiled for: none is leaky ReLU by 1, to the bit.
+func (m *impl) act() fuse.Act {
+	if m.shape.Act == fuse.NoAct {
+		return fuse.LeakyReLU
+	}
+	return m.shape.Act
+}
+
+// residuals is where kernels add a residual: 1 before everything, 2 after the activation. Where there is none they are those that
+// begin with one.
+func (m *impl) residuals() int {
+	if m.shape.Act == fuse.NoAct || m.shape.ResFirst || m.shape.NoResidual {
+		return 1
+	}
+	return 2
 }
 
 // even is an impl that adds up in the order of a stream, which is its form beside norms.
@@ -174,10 +183,9 @@ func b2i(b bool) int {
 
 func (m *impl) Kernels() []conv.Kernel {
 	v, s := m.variant, m.shape
-	text := kerneltext.Define(kernelCL, "NAME", m.name(), "KS", s.K, "NT", v.nt, "R", v.r, "TEAMS", v.teams, "OS", v.os, "SLOTS", v.slots,
-		"STAGES", m.stages(), "SOURCES", len(s.SrcC),
-		"ACT", int(s.Act), "RAGGED", b2i(s.OutC%8 != 0), "PLANAR", b2i(!s.OctetsOut))
-	return []conv.Kernel{{Name: m.name(), Source: planar.OctetsSource() + instructionsCL + text}}
+	text := kerneltext.Define(kernelCL(), "NAME", m.name(), "END_NAME", m.name()+"_end", "KS", s.K, "NT", v.nt, "R", v.r, "TEAMS", v.teams, "OS", v.os,
+		"LOCAL_BYTES", localMem, "ACT", int(m.act()), "RESIDUALS", m.residuals(), "RAGGED", b2i(s.OutC%8 != 0), "PLANAR", b2i(!s.OctetsOut))
+	return []conv.Kernel{{Name: m.name(), Source: planar.OctetsSource() + instructionsCL() + text}}
 }
 
 func (m *impl) Granule() int      { return 1 }
@@ -189,14 +197,19 @@ func (m *impl) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a *c
 }
 
 // arguments lists those that all kernels have.
-func (m *impl) arguments(packed *clrt.Buffer, a *conv.Args) *conv.KernelArgs {
-	return new(conv.KernelArgs).Sources(a).Buffer(packed).Int(m.groups(), m.biasAt(), m.zerosAt(), m.shape.OutC).Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1).Float(a.Slope)
+func (m *impl) arguments(packed *clrt.Buffer, a *conv.Args, slope float32, slots ...int) *conv.KernelArgs {
+	args := new(conv.KernelArgs).Sources(a).Buffer(packed).Int(m.groups(), m.biasAt(), m.zerosAt(), m.shape.OutC, m.stages()).Int(slots...)
+	return args.Residual(a).Ring(a.Dst).Int(a.Y0, a.Y1).Float(slope)
 }
 
 // launch lists the kernel's arguments and sizes.
 func (m *impl) launch(packed *clrt.Buffer, a *conv.Args) (args *conv.KernelArgs, global, local []int) {
 	v := m.variant
-	args = m.arguments(packed, a)
+	slope := a.Slope
+	if m.shape.Act == fuse.NoAct {
+		slope = 1
+	}
+	args = m.arguments(packed, a, slope, v.slots)
 	tiles := ceilDiv(a.Y1-a.Y0, v.r) * ceilDiv(a.Dst.W, tileW)
 	workers := min(ceilDiv(tiles, v.teams), max(m.cores/m.groups(), 1))
 	return args, []int{workers * m.groups() * v.group()}, []int{v.group()}

@@ -46,7 +46,7 @@ func TestEmulated(t *testing.T) {
 		}
 		c.shape.Octets = true
 		t.Run(c.shape.String()+"/"+c.v.String(), func(t *testing.T) {
-			convtest.Run(t, convtest.Config{Algo: convtest.Emulated(algo{variant: &c.v}, instructionsCL, emulatedCL), Device: dev, Caps: caps, Precision: planar.FP16,
+			convtest.Run(t, convtest.Config{Algo: convtest.Emulated(algo{variant: &c.v}, instructionsCL(), emulatedCL), Device: dev, Caps: caps, Precision: planar.FP16,
 				Accuracy: accuracy, Draw: func(*rand.Rand) conv.Shape { return c.shape }, Cases: 2, Families: 2})
 		})
 	}

@@ -116,7 +116,7 @@ func TestRefuses(t *testing.T) {
 		{"large kernel", func(_ *conv.Caps, s *conv.Shape) { s.K = 11 }, planar.FP16},
 		{"no channels", func(_ *conv.Caps, s *conv.Shape) { s.SrcC = nil }, planar.FP16},
 		{"half an octet between", func(_ *conv.Caps, s *conv.Shape) { s.SrcC = []int{9, 16} }, planar.FP16},
-		{"weights larger than local memory", func(_ *conv.Caps, s *conv.Shape) { s.SrcC = []int{2048} }, planar.FP16},
+		{"weights larger than local memory", func(_ *conv.Caps, s *conv.Shape) { s.SrcC, s.OutC = []int{2048}, 8 }, planar.FP16}, // from 16 outputs on they pass through
 		{"small groups for weights that pass through", func(c *conv.Caps, s *conv.Shape) { c.MaxWorkGroup, s.K, s.OutC = 64, 9, 32 }, planar.FP16},
 		{"small groups", func(c *conv.Caps, _ *conv.Shape) { c.MaxWorkGroup = 64 }, planar.FP16},
 	} {

@@ -18,7 +18,7 @@
 #define PLACE \
     const int left_ = tile % across * TILE_W, x0_ = left_ + warp * 16 + g, top_ = TOP, octet_ = first / 8;
 #define INSIDE \
-    const bool at_edge_ = left_ <= RIM || left_ + TILE_W >= w - 1 - RIM, inside_ = !at_edge_ && top_ + R <= y1 && (PLANAR || first + OUTS <= outs);
+    const bool at_edge_ = left_ <= RIM || left_ + TILE_W >= w - 1 - RIM, inside_ = !at_edge_ && top_ + R <= y1;
 #define EACH_ROW _Pragma("unroll") for (int r = 0; r < R; r++)
 #define EACH_OCTET _Pragma("unroll") for (int j = 0; j < NT; j++)
 #define EACH_PIXEL _Pragma("unroll") for (int e = 0; e < 2; e++) // of the lane's two
@@ -26,9 +26,10 @@
 #define X (x0_ + e * 8)
 #define SUM(i) acc[r][j][2 * e + (i)]
 
-// Without an activation, or before it, a residual is what sums begin with, so that it is on its way while patches are.
+// Where it is added before an activation, or there is none, a residual is what sums begin with (RESIDUALS 1), so that it is on its
+// way while patches are. With 2 it is added in the end, with 0 there is none.
 #define ZERO_SUMS EACH_ROW EACH_OCTET EACH_PIXEL EACH_OUTPUT SUM(i) = 0.0f;
-#if ACT == 0 || RES_FIRST
+#if RESIDUALS == 1
 #define BEGIN_SUMS \
     if (res) { \
         PLACE \
@@ -41,7 +42,7 @@
 #else
 #define BEGIN_SUMS ZERO_SUMS
 #define ADD_RESIDUALS \
-    if (res) EACH_ROW { \
+    if (RESIDUALS == 2 && res) EACH_ROW { \
         RESIDUAL_ROW(r) \
         EACH_PIXEL { \
             float l_, h_; \
@@ -52,6 +53,8 @@
     }
 #endif
 
+// COPY_TO_RIM copies what the lane has stored to the columns of the rim that its columns stand for. Sums are in registers, which no loop
+// can choose from: unrolled, this would be half of the program.
 #if PLANAR
 #define RESIDUAL_ROW(r) __global const data_t *from_ = res + ring_row(rres, min(top_ + r, y1 - 1));
 #define RESIDUAL(l, h) { \
@@ -70,11 +73,19 @@
         OCT_TRANSPOSE(d_, d_) \
         if (first + j * 8 + g < outs) *(__global uint *)(line_[r] + (size_t)(j * 8 + g) * pitch + left_ + warp * 16 + e * 8 + 2 * t) = d_; \
     }
+#define PUT if (inside_) { PUT_INSIDE } else if (first + j * 8 < outs) { PUT_AT_EDGE }
 #define PUT_AT_EDGE \
     EACH_ROW EACH_PIXEL EACH_OUTPUT { \
         const int n_ = j * 8 + 2 * t + i; \
-        if (first + n_ < outs && X < w && top_ + r < y1) put(line_[r] + (size_t)n_ * pitch, X, w, SUM(i)); \
+        if (first + n_ < outs && X < w && top_ + r < y1) ST1(SUM(i), line_[r] + (size_t)n_ * pitch, X); \
     }
+#define COPY_TO_RIM \
+    if (at_edge_) _Pragma("unroll 1") for (int e = 0; e < 2; e++) \
+        _Pragma("unroll 1") for (int r = 0; r < R && top_ + r < y1 && X < w; r++) \
+            _Pragma("unroll 1") for (int n_ = 2 * t; n_ < OUTS && first + n_ < outs; n_ += n_ % 2 ? 7 : 1) { \
+                __global data_t *to_ = dst + ring_row(rdst, top_ + r) + (size_t)(first + n_) * pitch; \
+                put(to_, X, w, LD1(to_, X)); \
+            }
 #else
 #define RESIDUAL_ROW(r) \
     __global const uint *from_ = (__global const uint *)res + (octets_row(rres, min(top_ + r, y1 - 1)) + octet_ * (size_t)R_PITCH(rres)) * 4 + t;
@@ -82,32 +93,38 @@
     const uint q_ = octet_ + j < R_C(rres) ? from_[4 * (j * (size_t)R_PITCH(rres) + X)] : 0; \
     OCT_UNPACK2(l, h, q_) \
     }
-// The columns of the rim that the lane's columns stand for.
+// Which of the lane's pixels of a tile are there, in bits.
 #define LINES \
     __global uint *line_[R]; \
-    EACH_ROW line_[r] = (__global uint *)dst + (octets_row(rdst, min(top_ + r, y1 - 1)) + octet_ * (size_t)pitch + x0_) * 4 + t; \
-    uint copies_[2] = {0, 0}; \
-    if (at_edge_) EACH_PIXEL copies_[e] = octets_copies(X, w);
-#define PUT_INSIDE \
+    uint there_ = 0; \
+    EACH_ROW { \
+        line_[r] = (__global uint *)dst + (octets_row(rdst, min(top_ + r, y1 - 1)) + octet_ * (size_t)pitch + x0_) * 4 + t; \
+        EACH_PIXEL if (inside_ || (top_ + r < y1 && X < w)) there_ |= 1u << (2 * r + e); \
+    }
+#define PUT { \
+    const uint stored_ = first + j * 8 < outs ? there_ : 0; \
     EACH_ROW EACH_PIXEL { \
         uint d_; \
         OCT_PACK2(d_, SUM(0), SUM(1)) \
-        line_[r][4 * (j * (size_t)pitch) + 32 * e] = d_; \
-    }
-#define PUT_AT_EDGE \
-    EACH_ROW EACH_PIXEL if (top_ + r < y1) { \
-        __global uint *to_ = line_[r] + 4 * (j * (size_t)pitch); \
-        uint d_; \
-        OCT_PACK2(d_, SUM(0), SUM(1)) \
-        if (X < w) to_[32 * e] = d_; \
-        _Pragma("unroll 1") for (uint c_ = copies_[e]; c_ != 0; c_ &= c_ - 1) { \
-            const int b_ = 31 - clz(c_ & -c_); \
-            to_[4 * ((b_ < RIM ? -1 - b_ : w + b_ - RIM) - x0_)] = OCTETS_RIM_WORD(d_); \
+        if (stored_ >> (2 * r + e) & 1) line_[r][4 * (j * (size_t)pitch) + 32 * e] = d_; \
+    } }
+#define COPY_TO_RIM \
+    if (at_edge_) _Pragma("unroll 1") for (int e = 0; e < 2; e++) { \
+        const uint copies_ = octets_copies(X, w); \
+        if (copies_ != 0) _Pragma("unroll 1") for (int r = 0; r < R && top_ + r < y1; r++) { \
+            __global uint *from_ = (__global uint *)dst + (octets_row(rdst, top_ + r) + octet_ * (size_t)pitch + X) * 4 + t; \
+            uint d_[NT]; \
+            EACH_OCTET d_[j] = first + j * 8 < outs ? from_[4 * (j * (size_t)pitch)] : 0; \
+            _Pragma("unroll 1") for (uint c_ = copies_; c_ != 0; c_ &= c_ - 1) { \
+                const int b_ = 31 - clz(c_ & -c_); \
+                __global uint *to_ = from_ + 4 * ((b_ < RIM ? -1 - b_ : w + b_ - RIM) - X); \
+                EACH_OCTET if (first + j * 8 < outs) to_[4 * (j * (size_t)pitch)] = OCTETS_RIM_WORD(d_[j]); \
+            } \
         } \
     }
 #endif
 
-// An octet's results are computed for all rows and then stored, with one branch that depends on the tile: branches between
+// An octet's results are computed for all rows and then stored, without branches that depend on the tile: branches between
 // rows would leave each lane to wait for its last few instructions again and again.
 #define STORE { \
     PLACE \
@@ -123,5 +140,7 @@
             OCT_LD2(b_, biases + 32 * (j + 1) + 8 * t) \
             SLOPES(s_, 8 * (j + 1) + 2 * t) \
         } \
-        if (inside_) { PUT_INSIDE } else if (first + j * 8 < outs) { PUT_AT_EDGE } \
-    } }
+        PUT \
+    } \
+    COPY_TO_RIM \
+    }

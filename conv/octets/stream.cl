@@ -8,9 +8,9 @@
 // that they are a source of. The sum of an output runs over stages, columns of the kernel and rows of the kernel in
 // that order, as in octets.cl where stages are of two octets.
 //
-// Expects what octets.cl does, but OS, and: PIECES; FRAGS, the rows of pixels in registers at a time; SUMS (leaves
-// statistics: see conv.Summing and moments.cl); SCALED (takes in the norm of its source: see conv.Scaling) and PRE, the
-// activation that follows. Weights: see pack.go.
+// Expects what octets.cl does, but OS and LOCAL_BYTES, and: SLOTS; PIECES; MOST_STAGES, no less than stages; FRAGS, the rows of
+// pixels in registers at a time; SUMS (leaves statistics: see conv.Summing and moments.cl); SCALED (takes in the norm of its
+// source, if it is given scales: see conv.Scaling) and PRE, the activation that follows. Weights: see pack.go.
 
 #define OS 2
 #define TILE_H (R * TEAMS)
@@ -20,7 +20,7 @@
 #define SLOTS_AT (PIECES * PIECE_BYTES)
 #define BIASES_AT (SLOTS_AT + SLOTS * SLOT_BYTES)
 #define SCALES_AT (BIASES_AT + OUTS * 8)
-#define BARS_AT (SCALES_AT + SCALED * STAGES * 128)
+#define BARS_AT (SCALES_AT + SCALED * MOST_STAGES * 128)
 #define LOCAL_BYTES (BARS_AT + (SLOTS + PIECES) * 16)
 // Barrier objects: what was copied is there, and all warps are done with it.
 #define PATCH_FULL(slot) (bars + (slot) * 16)
@@ -36,7 +36,7 @@
             OCT_BULK_COPY(taps + piece_slot * PIECE_BYTES, factors + fill_piece * PIECE_BYTES, PIECE_BYTES, PIECE_FULL(piece_slot)) \
         } \
         pieces_left--; \
-        if (++fill_piece == STAGES * KS) fill_piece = 0; \
+        if (++fill_piece == stages * KS) fill_piece = 0; \
         if (++piece_slot == PIECES) piece_slot = 0; \
     }
 // Has the next patch copied, a lane some of its lines.
@@ -49,7 +49,7 @@
             OCT_BULK_COPY(slots + patch_slot * SLOT_BYTES + l_ * LINE_BYTES, from_, LINE_BYTES, PATCH_FULL(patch_slot)) \
         } \
         if (++patch_slot == SLOTS) patch_slot = 0; \
-        if (++fill_stage == STAGES) { \
+        if (++fill_stage == stages) { \
             fill_stage = 0; \
             fill_tile += workers; \
             AIM \
@@ -58,7 +58,7 @@
 
 // Normalises the patch in local memory, which all teams do together. Channels that are not there have scales of zero.
 #if SCALED
-#define NORMALISE \
+#define NORMALISE if (scales) { \
     _Pragma("unroll 1") for (int o_ = 0; o_ < 2; o_++) { \
         float f_[8][2]; \
         _Pragma("unroll") for (int c_ = 0; c_ < 8; c_++) { \
@@ -81,7 +81,8 @@
         } \
     } \
     OCT_FENCE_STORES \
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    }
 #else
 #define NORMALISE
 #endif
@@ -106,7 +107,7 @@
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t *restrict src1, ring_t r1,
           __global const data_t *restrict src2, ring_t r2, __global const data_t *restrict src3, ring_t r3,
-          __global const uint *restrict weights, int groups, int bias_at, int zeros_at, int outs,
+          __global const uint *restrict weights, int groups, int bias_at, int zeros_at, int outs, int stages,
           __global const data_t *restrict res, ring_t rres, __global data_t *restrict dst, ring_t rdst,
           int y0, int y1, float slope
 #if SUMS
@@ -116,6 +117,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
           , __global const float *restrict scales, ring_t rscales, float pre_slope
 #endif
           ) {
+    OCT_LATE_BEGIN
     OCT_GROUPS_AT_ONCE(1);
     OCT_SHARED(taps, LOCAL_BYTES)
     const int lid = get_local_id(0), lane = lid & 31, g = lane / 4, t = lane % 4;
@@ -127,13 +129,14 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     const uint slots = taps + SLOTS_AT, biases = taps + BIASES_AT, bars = taps + BARS_AT;
     const int w = R_W(rdst), h = R_H(rdst), pitch = R_PITCH(rdst);
     const int first = (int)get_group_id(0) % groups * OUTS; // output
-    __global const uchar *const factors = (__global const uchar *)weights + (size_t)((int)get_group_id(0) % groups) * (STAGES * KS * PIECE_BYTES);
+    __global const uchar *const factors = (__global const uchar *)weights + (size_t)((int)get_group_id(0) % groups) * (stages * KS * PIECE_BYTES);
     __global const float *const bias = (__global const float *)weights + bias_at + first;
     __global const uint4 *const zeros = (__global const uint4 *)(weights + zeros_at);
     const int across = (w + TILE_W - 1) / TILE_W, tiles = across * ((y1 - y0 + TILE_H - 1) / TILE_H);
     const int worker = (int)get_group_id(0) / groups, workers = (int)get_num_groups(0) / groups;
 
     if (lid == 0) {
+#pragma unroll 1
         for (int i = 0; i < SLOTS + PIECES; i++) {
             OCT_BAR_INIT(PATCH_FULL(i), 1)
             OCT_BAR_INIT(PATCH_FREE(i), WARPS * TEAMS)
@@ -147,7 +150,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #endif
     }
 #if SCALED
-    for (int i = lid; i < STAGES * 16; i += GROUP) {
+    for (int i = scales ? lid : stages * 16; i < stages * 16; i += GROUP) {
         __global const float *from = scales + R_FLOATS(rscales) + R_FIRST(rscales) + i;
         const bool is = i < R_C(rscales);
         OCT_ST1(taps + SCALES_AT + i * 8, is ? as_uint(from[0]) : 0)
@@ -156,10 +159,12 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
     int fill_tile = worker, fill_stage = 0, fill_x, fill_y, patch_slot = 0;
-    int fill_piece = 0, piece_slot = 0, pieces_left = (tiles - worker + workers - 1) / workers * (STAGES * KS);
+    int fill_piece = 0, piece_slot = 0, pieces_left = (tiles - worker + workers - 1) / workers * (stages * KS);
     AIM
     if (warps == 0) {
+#pragma unroll 1
         for (int i = 0; i < SLOTS; i++) FILL_PATCH
+#pragma unroll 1
         for (int i = 0; i < PIECES; i++) FILL_PIECE
     }
 
@@ -168,8 +173,9 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
     for (int tile = worker; tile < tiles; tile += workers) {
         float acc[R][NT][4];
         BEGIN_SUMS
+        int stage = 0;
 #pragma unroll 1
-        for (int stage = 0; stage < STAGES; stage++) {
+        do {
             const uint patch = slots + slot * SLOT_BYTES;
             OCT_BAR_WAIT(PATCH_FULL(slot), phase)
             NORMALISE
@@ -204,7 +210,7 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
                 slot = 0;
                 phase ^= 1;
             }
-        }
+        } while (++stage < stages);
 #pragma unroll
         for (int r = 0; r < R; r++) OCT_WAIT_TOGETHER(acc[r])
 #if SUMS
@@ -213,3 +219,5 @@ void NAME(__global const data_t *restrict src0, ring_t r0, __global const data_t
         STORE
     }
 }
+// Ends what is assembled late (see clrt).
+__kernel void END_NAME(__global int *a) { OCT_LATE_END }

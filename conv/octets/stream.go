@@ -36,16 +36,20 @@ func (f streamForm) localBytes(k, stages int, scaled bool) int {
 	patch := 2 * (f.r*f.teams + k - 1) * (tileW + k - 1) * 16
 	n := f.pieces*(k*f.nt*8*32+16) + f.slots*(patch+16) + f.nt*8*8
 	if scaled {
-		n += stages * 128
+		n += mostStages(stages) * 128
 	}
 	return n
 }
+
+// mostStages is for how many stages a kernel has memory that has them for stages: few programs do for all networks.
+func mostStages(stages int) int { return ceilDiv(stages, 32) * 32 }
 
 // sums is how many sums a lane can have beside what it else needs.
 const sums = 128
 
 // chooseStream gives the form for a shape by what the work-group with most tiles has to do on cores compute units. Each row of a
-// team costs a little more than its products: the fewer rows, the more often pixels and weights are read.
+// team costs a little more than its products: the fewer rows, the more often pixels and weights are read. Every number of rows is a
+// program of its own, which takes a second to compile, so there are few.
 func chooseStream(s conv.Shape, cores int) streamForm {
 	const extra = 0.25 // rows' worth
 	tiles, across := ceilDiv(s.OutC, 8), ceilDiv(s.W, tileW)
@@ -54,7 +58,10 @@ func chooseStream(s conv.Shape, cores int) streamForm {
 	for _, most := range []int{maxOctets, maxOctets / 2} {
 		groups := ceilDiv(tiles, most)
 		nt := ceilDiv(tiles, groups)
-		for r := min(max(sums/4/nt, 1), 8); r >= 1; r-- {
+		for _, r := range []int{6, 4, 3, 2, 1} {
+			if r > 1 && 4*nt*r > sums {
+				continue
+			}
 			f := streamForm{nt: nt, r: r, teams: 3, frags: 3}
 			turns := ceilDiv(ceilDiv(s.H, r*f.teams)*across, max(cores/groups, 1))
 			if cost := float64(turns*nt) * (float64(r) + extra); cost < least*0.99 && f.fill(s) {
@@ -126,9 +133,9 @@ func (m *stream) statsTile() conv.StatsTile {
 
 func (m *stream) name() string {
 	s := m.shape
-	name := fmt.Sprintf("conv_octets_stream_k%d_%s_s%dx%d_act%d_%d%d", s.K, m.form, m.stages(), len(s.SrcC), s.Act, b2i(s.OutC%8 != 0), b2i(!s.OctetsOut))
-	if m.scaled {
-		name += fmt.Sprintf("_pre%d", m.pre)
+	name := fmt.Sprintf("conv_octets_stream_k%d_%s_m%d_act%d_%d%d%d", s.K, m.form, mostStages(m.stages()), s.Act, m.residuals(), b2i(s.OutC%8 != 0), b2i(!s.OctetsOut))
+	if m.normed() {
+		name += fmt.Sprintf("_pre%d", m.preCompiled())
 	}
 	if m.sums {
 		name += "_sums"
@@ -136,12 +143,32 @@ func (m *stream) name() string {
 	return name
 }
 
+// normed reports whether the kernel can apply a norm to its source: with statistics it always can, so that a network has one
+// program of both.
+func (m *stream) normed() bool { return m.scaled || m.sums }
+
+// preCompiled is the activation behind the norm that the kernel is compiled for: none is leaky ReLU by 1, to the bit.
+func (m *stream) preCompiled() fuse.Act {
+	if m.pre == fuse.NoAct {
+		return fuse.LeakyReLU
+	}
+	return m.pre
+}
+
+// residuals is impl's, but that there are none beside statistics.
+func (m *stream) residuals() int {
+	if m.sums || m.shape.NoResidual {
+		return 0
+	}
+	return m.impl.residuals()
+}
+
 func (m *stream) Kernels() []conv.Kernel {
 	f, s := m.form, m.shape
-	text := kerneltext.Define(streamedCL, "NAME", m.name(), "KS", s.K, "NT", f.nt, "R", f.r, "TEAMS", f.teams, "SLOTS", f.slots, "PIECES", f.pieces,
-		"FRAGS", f.frags, "STAGES", m.stages(), "SOURCES", len(s.SrcC), "ACT", int(s.Act), "RAGGED", b2i(s.OutC%8 != 0), "PLANAR", b2i(!s.OctetsOut),
-		"SUMS", b2i(m.sums), "SCALED", b2i(m.scaled), "PRE", int(m.pre))
-	return []conv.Kernel{{Name: m.name(), Source: planar.OctetsSource() + instructionsCL + text}}
+	text := kerneltext.Define(streamedCL(), "NAME", m.name(), "END_NAME", m.name()+"_end", "KS", s.K, "NT", f.nt, "R", f.r, "TEAMS", f.teams, "SLOTS", f.slots, "PIECES", f.pieces,
+		"FRAGS", f.frags, "MOST_STAGES", mostStages(m.stages()), "ACT", int(s.Act), "RESIDUALS", m.residuals(), "RAGGED", b2i(s.OutC%8 != 0), "PLANAR", b2i(!s.OctetsOut),
+		"SUMS", b2i(m.sums), "SCALED", b2i(m.normed()), "PRE", int(m.preCompiled()))
+	return []conv.Kernel{{Name: m.name(), Source: planar.OctetsSource() + instructionsCL() + text}}
 }
 
 func (m *stream) Granule() int {
@@ -173,12 +200,19 @@ func (m *stream) Launch(q *clrt.Queue, k []*clrt.Kernel, packed *clrt.Buffer, a 
 // launch lists the kernel's arguments and sizes.
 func (m *stream) launch(packed *clrt.Buffer, a *conv.Args) (args *conv.KernelArgs, global, local []int) {
 	f := m.form
-	args = m.arguments(packed, a)
+	args = m.arguments(packed, a, a.Slope)
 	if m.sums {
 		args.Buffer(a.Scratch)
 	}
-	if m.scaled {
+	switch {
+	case m.scaled && m.pre == fuse.NoAct:
+		args.Ring(a.Scales).Float(1)
+	case m.scaled:
 		args.Ring(a.Scales).Float(a.PreSlope)
+	case m.sums:
+		none := a.Dst
+		none.Buf = nil
+		args.Ring(none).Float(0)
 	}
 	tiles := ceilDiv(a.Y1-a.Y0, f.r*f.teams) * ceilDiv(a.Dst.W, tileW)
 	workers := min(tiles, max(m.cores/m.groups(), 1))

@@ -11,8 +11,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+	"sync"
 
 	"enhance/clrt"
 	"enhance/conv"
@@ -93,16 +93,14 @@ var mainCL string
 // package's prefix, which stays.
 var (
 	kernelCL   = patchCL + productsCL + sumsCL + mainCL
-	undefineCL = undefine(kernelCL)
+	undefineCL = sync.OnceValue(func() string { return undefine(kernelCL) })
 )
-
-var macro = regexp.MustCompile(`(?m)^#define (\w+)`)
 
 func undefine(text string) string {
 	var undef strings.Builder
-	for _, m := range macro.FindAllStringSubmatch(text, -1) {
-		if !strings.HasPrefix(m[1], "CONV_WGMMA_") {
-			fmt.Fprintf(&undef, "#undef %s\n", m[1])
+	for _, name := range kerneltext.Macros(text) {
+		if !strings.HasPrefix(name, "CONV_WGMMA_") {
+			fmt.Fprintf(&undef, "#undef %s\n", name)
 		}
 	}
 	return undef.String()
@@ -163,7 +161,7 @@ func (m *impl) name() string {
 func (m *impl) Kernels() []conv.Kernel {
 	v := m.variant
 	flag := map[bool]int{true: 1}
-	text := kerneltext.Define(kernelCL+undefineCL, "NAME", m.name(), "KS", m.shape.K, "BLOCK", v.block, "BUFFERS", v.buffers,
+	text := kerneltext.Define(kernelCL+undefineCL(), "NAME", m.name(), "KS", m.shape.K, "BLOCK", v.block, "BUFFERS", v.buffers,
 		"PIECE", v.piece, "SLOTS", v.slots, "ACT", int(m.shape.Act), "SUMS", flag[m.sums], "SCALED", flag[m.scaled],
 		"PRE", int(m.pre), "CHANNELS", maxScaled)
 	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + text}}

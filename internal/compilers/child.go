@@ -36,6 +36,11 @@ const protocolVersion = 2
 
 const repliesFD = 3
 
+// connectionsEnv tells NVIDIA's driver in how many queues a context can have work at a time. A process that
+// compiles has none, and most of what a context takes is to make them: on an H200 six processes that open
+// theirs at once are ready after 0.55 s with one, and after 1.06 s with the driver's eight.
+const connectionsEnv = "CUDA_DEVICE_MAX_CONNECTIONS"
+
 // child is a process that compiles for one device.
 type child struct {
 	cmd     *exec.Cmd
@@ -51,6 +56,9 @@ func startChild(command []string) (*child, error) {
 	}
 	defer w.Close()                                                                  // the child's copy is its own: the pipe ends with the child
 	cmd := &exec.Cmd{Path: command[0], Args: command[1:], ExtraFiles: []*os.File{w}} // ExtraFiles[0] is repliesFD
+	if os.Getenv(connectionsEnv) == "" {
+		cmd.Env = append(os.Environ(), connectionsEnv+"=1")
+	}
 	in, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -59,6 +59,9 @@ func TestMain(m *testing.M) {
 	case "refuse":
 		requests.Decode(&request)
 		answer.Encode(reply{Error: "no such device"})
+	case "connections":
+		requests.Decode(&request)
+		answer.Encode(reply{Error: "connections " + os.Getenv(connectionsEnv)})
 	case "gone":
 	case "stuck": // while it compiles
 		os.Exit(serveProcess(func(clrt.Identity) (builder, error) {
@@ -198,6 +201,21 @@ func TestPool(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestConnections: a process is told to open its device with one queue, unless the user says how many.
+func TestConnections(t *testing.T) {
+	for set, want := range map[string]string{"": "connections 1", "4": "connections 4"} {
+		t.Setenv(connectionsEnv, set)
+		c, err := startChild(command(t, "connections"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.open(clrt.Identity{}, time.Minute); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("set to %q: %v, want %q", set, err, want)
+		}
+		c.kill()
 	}
 }
 

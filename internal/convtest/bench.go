@@ -16,6 +16,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 
 	"enhance/clrt"
@@ -356,6 +357,10 @@ func (b *Bench) Build(kernels []conv.Kernel) map[string]*clrt.Kernel {
 	}
 	prog, err := b.Ctx.Build(src, "-cl-std=CL1.2")
 	b.Must(err)
+	// PoCL counts warnings on standard error, where users of a first run see them.
+	if log := prog.BuildLog(); conv.CapsOf(b.Ctx.Device().Info()).CPU && strings.Contains(log, "warning") {
+		b.Errorf("the compiler warns: %s", log)
+	}
 	built := map[string]*clrt.Kernel{}
 	for name := range seen {
 		built[name], err = prog.Kernel(name)

@@ -12,11 +12,11 @@ import (
 // PairPlace is Anywhere in a tensor of pairs, or of split samples.
 func (b *Bench) PairPlace(c, rows, h int, split bool) Place {
 	p := b.Anywhere(c, rows, h)
-	if p.Words = fuse.Split; !split {
-		p.Words = fuse.Pairs
-		if p.C0 = p.C0 / 2 * 2; c%2 != 0 { // then it ends with its tensor
-			p.CAll = p.C0 + c
-		}
+	if p.Words = fuse.Pairs; split {
+		p.Words = fuse.Split
+	}
+	if p.C0 = p.C0 / 2 * 2; c%2 != 0 { // then it ends with its tensor
+		p.CAll = p.C0 + c
 	}
 	return p
 }
@@ -30,14 +30,17 @@ func BFloats(p *Plane) {
 
 // pairWord is the word of line g at column x of a plane.
 func pairWord(p *Plane, words fuse.Storage, g, y, x int) uint32 {
+	rest := words == fuse.Split && g%planar.LinesInSplit == 2
 	if words == fuse.Split {
-		v := p.At(g, y, x)
-		high := planar.BFloat(v)
-		return uint32(high) | uint32(planar.BFloat(v-planar.OfBFloat(high)))<<16
+		g /= planar.LinesInSplit
 	}
-	word := uint32(planar.BFloat(p.At(2*g, y, x)))
-	if 2*g+1 < p.C {
-		word |= uint32(planar.BFloat(p.At(2*g+1, y, x))) << 16
+	var word uint32
+	for c := 2 * g; c < min(2*g+2, p.C); c++ {
+		v := p.At(c, y, x)
+		if rest {
+			v -= planar.OfBFloat(planar.BFloat(v))
+		}
+		word |= uint32(planar.BFloat(v)) << (16 * (c % 2))
 	}
 	return word
 }
@@ -47,7 +50,7 @@ func (b *Bench) pairSource(p *Plane, at Place, first, end int) *Ring {
 	b.Helper()
 	lines, c0, all := planar.Pairs(p.C), at.C0/2, planar.Pairs(at.CAll)
 	if at.Words == fuse.Split {
-		lines, c0, all = p.C, at.C0, at.CAll
+		lines, c0, all = planar.LinesInSplit*lines, planar.LinesInSplit*c0, planar.LinesInSplit*all
 	}
 	return b.ring(p.C, p.H, p.W, at, func(ring []byte) {
 		for y := first; y < end; y++ {

@@ -100,6 +100,9 @@ func match(selector string, infos []*clrt.DeviceInfo) (int, string, error) {
 	}
 	if n, err := strconv.Atoi(selector); err == nil {
 		if n < 0 || n >= len(infos) {
+			if len(infos) == 1 {
+				return fail("the only device is 0")
+			}
 			return fail(fmt.Sprintf("the devices are 0 to %d", len(infos)-1))
 		}
 		return n, "asked for by index", nil

@@ -3,6 +3,7 @@ package devices
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"enhance/clrt"
@@ -25,6 +26,9 @@ func TestMatch(t *testing.T) {
 		if got, _, err := match(s, devices); !errors.As(err, new(*Error)) {
 			t.Errorf("%q: %d, %v", s, got, err)
 		}
+	}
+	if _, _, err := match("1", devices[:1]); err == nil || !strings.Contains(err.Error(), "the only device is 0") {
+		t.Errorf("1 of one device: %v", err)
 	}
 }
 

@@ -199,6 +199,15 @@ func TestVerdicts(t *testing.T) {
 	if key(all) == before {
 		t.Error("another library has the same key")
 	}
+	before = key(all)
+	t.Setenv(connectionsEnv, "1")
+	if key(all) != before {
+		t.Error("drivers are tried again where a process has one connection, which budgets decide")
+	}
+	t.Setenv("CUDA_VISIBLE_DEVICES", "1")
+	if key(all) == before {
+		t.Error("other devices have the same key")
+	}
 	for i := range 3 * mostVerdicts {
 		good.save(folders, fmt.Sprint("k", i))
 	}

@@ -23,6 +23,9 @@ type Options struct {
 	Patience time.Duration
 	// Retry tries drivers again that an earlier process passed over.
 	Retry bool
+	// Spills says that tensors may have to wait with the host, so that copies run beside the kernels all the time: their
+	// queues keep the channels that NVIDIA's driver gives them.
+	Spills bool
 	// First, if set, is called before drivers are tried that no process has tried yet, in the environment that
 	// they are to see.
 	First func()
@@ -45,6 +48,9 @@ func Prepare(o Options) ([]Failure, error) {
 		if *f == nil {
 			*f = func(string) {}
 		}
+	}
+	if !o.Spills {
+		fewConnections()
 	}
 	all := installed()
 	var failed []Failure
@@ -88,6 +94,17 @@ func Prepare(o Options) ([]Failure, error) {
 		o.Say(f.String() + "; it is passed over: repair or remove it")
 	}
 	return failed, pass(all, failed, folders, id)
+}
+
+// connectionsEnv is how many channels NVIDIA's driver gives the queues of a context. With its own choice, 8, it takes twice as
+// long to open a context and to end it as with one.
+const connectionsEnv = "CUDA_DEVICE_MAX_CONNECTIONS"
+
+// fewConnections has contexts of NVIDIA's driver open soon, unless the user has chosen.
+func fewConnections() {
+	if _, chosen := os.LookupEnv(connectionsEnv); !chosen {
+		_ = os.Setenv(connectionsEnv, "1") // a wish: nothing depends on it
+	}
 }
 
 // probeAll tries each driver by itself, at the same time, and then all good ones together.

@@ -21,11 +21,14 @@ func TestPyNETUnderBudgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const h, w = 80, 64
+	const h, w = 48, 32
 	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 		want := run(t, m, in, exec.Options{Precision: p, Poison: true, WholePlanes: true})
 		for _, opt := range []exec.Options{{}, {Discrete: true}, {HostRest: true}} {
+			if testing.Short() && opt.Discrete != (p == planar.FP16) {
+				continue
+			}
 			opt.Precision, opt.Poison = p, true
 			least := minimum(t, m, h, w, opt)
 			for _, budget := range []memplan.Budget{memplan.Limit(least), memplan.Limit(least + least/4), memplan.Limit(2 * least), memplan.Unlimited()} {
@@ -56,8 +59,8 @@ func TestLeastScratch(t *testing.T) {
 	for _, c := range []struct {
 		algos string
 		sizes int // of scratch, at least
-	}{{"*l3_d4.conv_3*=winograd-f4x3-tiled,*=direct-naive", 3},
-		{"*l3_d4.conv_5*=winograd-f4x5,*=direct-naive", 1}} {
+	}{{"*l3_d4.conv_3*=winograd-f4x3-tiled", 3},
+		{"*l3_d4.conv_5*=winograd-f4x5", 1}} {
 		algos := c.algos
 		algo, err := exec.ParseAlgos(algos)
 		if err != nil {
@@ -123,6 +126,15 @@ func budgetOf(mib int64) memplan.Budget {
 	return memplan.Limit(mib << 20)
 }
 
+// plansOnly skips a test in short: of the code that only plans, tests that run the plans show what
+// the race detector can see.
+func plansOnly(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in short: plans that are not run")
+	}
+}
+
 // gpu is a GPU with memory of its own, for plans that are not run.
 var gpu = &clrt.DeviceInfo{Type: clrt.GPU, GlobalMem: 12 << 30, MaxAlloc: 3 << 30, LocalMem: 48 << 10, MaxWorkGroup: 1024,
 	ComputeUnits: 28, MaxClockMHz: 1780, BaseAlign: 512, NativeVectorFloat: 1}
@@ -131,6 +143,7 @@ var gpu = &clrt.DeviceInfo{Type: clrt.GPU, GlobalMem: 12 << 30, MaxAlloc: 3 << 3
 // that is named as the smallest, also where what is spilled comes back through rings that
 // take room themselves.
 func TestMinimumIsLeast(t *testing.T) {
+	plansOnly(t)
 	m, err := model.Load("pynet-s")
 	if err != nil {
 		t.Fatal(err)
@@ -158,6 +171,7 @@ func TestMinimumIsLeast(t *testing.T) {
 // not grow with the height of the photo, but for the statistics of norms, which
 // are 8 bytes for a row of a channel.
 func TestMinimumByHeight(t *testing.T) {
+	plansOnly(t)
 	for _, c := range []struct {
 		model  string
 		matrix bool
@@ -239,7 +253,7 @@ func TestGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	algo, err := exec.ParseAlgos("*l3_d4.conv_3*=winograd-f4x3-tiled,*l3_d6.conv_5*=winograd-f2x5-tiled,*=direct-naive")
+	algo, err := exec.ParseAlgos("*l3_d4.conv_3*=winograd-f4x3-tiled,*l3_d6.conv_5*=winograd-f2x5-tiled")
 	if err != nil {
 		t.Fatal(err)
 	}

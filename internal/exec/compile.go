@@ -36,13 +36,20 @@ type program struct {
 	take func(*Engine, *clrt.Program) error
 }
 
-// programs are those that the job's steps need.
+// programs are those that the job's steps need, that of a picture first: NVIDIA's compiler takes longest for it.
 func (j *Job) programs() (all []program) {
 	add := func(text string, take func(*Engine, *clrt.Program) error) { all = append(all, program{text, take}) }
 	makes, norms, applies := false, false, false
 	for i := range j.Program.Steps {
 		m, n := ops.Makes(j.Program, &j.Program.Steps[i])
 		makes, norms, applies = makes || m, norms || n, applies || ops.Applies(&j.Program.Steps[i])
+	}
+	if j.MakesPixels() {
+		sharpened := j.Picture().Sharpen
+		add(ops.PictureSource(sharpened), func(e *Engine, p *clrt.Program) (err error) {
+			e.pictures, err = ops.NewPictures(p, e.queues.compute, e.caps, sharpened)
+			return err
+		})
 	}
 	if makes {
 		add(ops.Source(j.caps, norms), func(e *Engine, p *clrt.Program) (err error) {
@@ -53,13 +60,6 @@ func (j *Job) programs() (all []program) {
 	if j.TakesSamples() {
 		add(ops.SamplesSource(j.UnpacksOctets()), func(e *Engine, p *clrt.Program) (err error) {
 			e.unpacker, err = ops.NewUnpacker(p, e.queues.compute, e.caps, e.UnpacksOctets())
-			return err
-		})
-	}
-	if j.MakesPixels() {
-		sharpened := j.Picture().Sharpen
-		add(ops.PictureSource(sharpened), func(e *Engine, p *clrt.Program) (err error) {
-			e.pictures, err = ops.NewPictures(p, e.queues.compute, e.caps, sharpened)
 			return err
 		})
 	}
@@ -125,6 +125,12 @@ func (j *Job) Texts() []string {
 func (j *Job) Compiles(d *clrt.Device) bool {
 	sources, _ := j.sources()
 	return slices.ContainsFunc(sources, func(s string) bool { return !d.Cached(s, conv.BuildOptions) })
+}
+
+// Preload begins to read the job's compiled programs for a device from the cache.
+func (j *Job) Preload(d *clrt.Device) {
+	sources, _ := j.sources()
+	d.Preload(sources, conv.BuildOptions)
 }
 
 // Compile compiles the job's programs for the device of ctx, and leaves them in the cache.

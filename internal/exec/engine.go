@@ -94,20 +94,25 @@ func (j *Job) OpenWhen(ctx *clrt.Context, ready func() error) (e *Engine, err er
 	if ready == nil && !j.Compiles(ctx.Device()) {
 		compiled := make(chan error, 1)
 		go func() { compiled <- e.stages("compile", e.compile) }()
-		err = e.stages("allocate", e.allocate, e.stage)
+		err = e.takeMemory()
 		err = cmp.Or(<-compiled, err)
 	} else if err = e.stages("compile", e.compile); err == nil {
 		if ready != nil {
 			err = e.stages("wait", ready)
 		}
 		if err == nil {
-			err = e.stages("allocate", e.allocate, e.stage)
+			err = e.takeMemory()
 		}
 	}
-	if err == nil {
-		err = e.stages("load weights", e.loadWeights)
-	}
 	return
+}
+
+// takeMemory makes the plan's buffers and loads the parameters.
+func (e *Engine) takeMemory() error {
+	if err := e.stages("allocate", e.allocate, e.stage); err != nil {
+		return err
+	}
+	return e.stages("load weights", e.loadWeights)
 }
 
 // stages does parts of opening an engine one after the other, timed under one name.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"testing"
 
-	"enhance/clrt"
 	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/model"
@@ -103,36 +102,11 @@ func run(t testing.TB, m *model.Model, in *tensor, opt exec.Options) *tensor {
 	return runJob(t, job, in)
 }
 
-// openJob opens a job on the tests' device until the test ends.
-func openJob(t testing.TB, job *exec.Job) *exec.Engine {
-	t.Helper()
-	ctx, err := clrt.NewContext(convtest.Device(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ctx.Close() })
-	e, err := job.Open(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	return e
-}
-
 // runJob runs a job once and checks its peak.
 func runJob(t testing.TB, job *exec.Job, in *tensor) *tensor {
 	t.Helper()
-	dev := convtest.Device(t)
-	ctx, err := clrt.NewContext(dev)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ctx.Close()
-	e, err := job.Open(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e, done := open(t, job)
+	defer done()
 	o := job.Program.Tensors[job.Program.Output]
 	out := &tensor{c: o.C, h: o.H, w: o.W, v: make([]float32, o.Elems())}
 	if err := e.Run(context.Background(), source{in}, sink{out}, nil); err != nil {

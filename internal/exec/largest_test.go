@@ -35,9 +35,13 @@ func TestLargestAllocation(t *testing.T) {
 	}
 	const h, w = 96, 32
 	in := &tensor{c: 4, h: h, w: w, v: model.FormulaTensor("gold", "input", 4*h*w)}
-	waits := 0 // runs with more on the host than one piece holds
-	for _, algos := range []string{"direct-rows", "*l3_d4.conv_3*=direct-packed", "*l3_d4.conv_3*=implicit-gemm", "*l3_d4.conv_3*=direct-tile",
-		"*l3_d4.conv_3*=winograd-f4x3-tiled", "*l3_d4.conv_3*=winograd-f4x3"} {
+	waits, fewest := 0, 9 // runs with more on the host than one piece holds
+	all := []string{"direct-rows", "*l3_d4.conv_3*=direct-packed", "*l3_d4.conv_3*=implicit-gemm", "*l3_d4.conv_3*=direct-tile",
+		"*l3_d4.conv_3*=winograd-f4x3-tiled", "*l3_d4.conv_3*=winograd-f4x3"}
+	if testing.Short() {
+		all, fewest = all[:1], 1
+	}
+	for _, algos := range all {
 		spec, err := exec.ParseAlgos(algos)
 		if err != nil {
 			t.Fatal(err)
@@ -67,7 +71,7 @@ func TestLargestAllocation(t *testing.T) {
 		}
 	}
 	// GPUs' kernels want larger buffers at least, so that one piece may hold what waits.
-	if convtest.Device(t).Info().Type == clrt.CPU && waits < 9 {
+	if convtest.Device(t).Info().Type == clrt.CPU && waits < fewest {
 		t.Errorf("in %d runs host memory is in several pieces: too few to show anything", waits)
 	}
 }
@@ -76,6 +80,7 @@ func TestLargestAllocation(t *testing.T) {
 // less. A layer whose automatic choice needs a larger one gets another algorithm, others keep
 // theirs, and the smallest largest allocation that the error names works.
 func TestChoiceWithinLargestAllocation(t *testing.T) {
+	plansOnly(t)
 	m, err := model.Load("pynet-random:largest,width=32,level=3")
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,8 @@ func runPixels(t *testing.T, m *model.Model, in *tensor, opt exec.Options) ([]ui
 	if !job.MakesPixels() {
 		t.Fatal("the job makes no picture")
 	}
-	e := openJob(t, job)
+	e, done := open(t, job)
+	defer done()
 	var out [2]*pixels
 	for i := range out { // the second finds what the first left
 		w, h := opt.Picture.X1-opt.Picture.X0, opt.Picture.Y1-opt.Picture.Y0

@@ -9,6 +9,8 @@ import (
 	"enhance/model"
 )
 
+const shuffleSpec = "pynet-random:gold,width=4,norm=false,norm1=false,end=shuffle"
+
 // TestPyNETGolden runs PyNET with the formula's weights against the float64
 // output that came with them.
 func TestPyNETGolden(t *testing.T) {
@@ -21,6 +23,8 @@ func TestPyNETGolden(t *testing.T) {
 	}{
 		{"pynet-random:gold", "pynet_gold_96x128.f32", 96, 128, planar.FP32, 2e-4, 70},
 		{"pynet-random:gold,norm1=false", "pynet_gold_80x112_nonorm1.f32", 80, 112, planar.FP32, 2e-4, 70},
+		{shuffleSpec, "pynet_shuffle_48x32.y.f32", 48, 32, planar.FP32, 2e-4, 70},
+		{shuffleSpec, "pynet_shuffle_48x32.y.f32", 48, 32, planar.FP16, 1, 35},
 		{"pynet-random:gold", "pynet_gold_96x128.f32", 96, 128, planar.FP16, 1, 40},
 		{"pynet-random:gold,norm1=false", "pynet_gold_80x112_nonorm1.f32", 80, 112, planar.FP16, 1, 48},
 	} {

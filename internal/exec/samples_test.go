@@ -74,7 +74,8 @@ func runMosaic(t *testing.T, m *model.Model, s mosaicSource, opt exec.Options) [
 	if job.TakesSamples() != opt.Samples {
 		t.Fatalf("the job takes samples: %v", job.TakesSamples())
 	}
-	e := openJob(t, job)
+	e, done := open(t, job)
+	defer done()
 	o := job.Program.Tensors[job.Program.Output]
 	var out [2]*tensor
 	for i := range out { // the second finds what the first left

@@ -112,6 +112,7 @@ func ShapeOf(p *fuse.Program, s *fuse.Step) conv.Shape {
 	}
 	shape.Codes, shape.Store = s.Integer(), s.Store != nil
 	shape.Octets, shape.OctetsOut = p.Tensors[s.Src[0].Tensor].Storage == fuse.Octets, t.Storage == fuse.Octets
+	shape.NoResidual = shape.Octets && s.Res.Tensor == fuse.None // which algorithms of octets make use of
 	from := p.Tensors[s.Src[0].Tensor].Storage
 	shape.Split, shape.PairsOut = from == fuse.Split, t.Storage == fuse.Pairs
 	shape.Pairs = from == fuse.Pairs || shape.Split

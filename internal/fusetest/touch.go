@@ -159,46 +159,47 @@ func foreignRows(s *fuse.Step, h, y int) []int {
 		}
 		return rows
 	case model.OpRearrange:
-		// Follow the row numbers of the samples of row y, whatever its channels and columns are.
-		seen := map[int]bool{}
-		var follow func(side int, at int)
-		follow = func(side, row int) {
-			if side == 3 {
-				if !seen[row] {
-					seen[row] = true
-					rows = append(rows, row)
-				}
-				return
-			}
-			var each func(list []model.Move, index, row int)
-			each = func(list []model.Move, index, row int) {
-				if len(list) == 0 {
-					follow(side+1, row)
-					return
-				}
-				m := list[0]
-				from, to := 0, m.Size
-				if side == 1 {
-					from, to = index%m.Size, index%m.Size+1
-				}
-				if m.Side != 1 {
-					to = from + 1
-				}
-				for i := from; i < to; i++ {
-					add := 0
-					if m.Side == 1 {
-						add = i * m.Stride
-					}
-					each(list[1:], index/m.Size, row+add)
-				}
-			}
-			each(s.Moves[side], y, row)
-		}
-		follow(0, 0)
-		return rows
+		return rearrangedRows(s.Moves, y)
 	case model.OpResize:
 		t := &s.Rows[y]
 		return t.At
 	}
 	return []int{y}
+}
+
+// rearrangedRows follows the row numbers of the samples of row y through the factors of a
+// rearrangement, whatever their channels and columns are. A factor of the rows of the result
+// has the one value that y gives it; others have all of theirs.
+func rearrangedRows(moves [3][]model.Move, y int) (rows []int) {
+	seen := map[int]bool{}
+	var follow func(side, index, row int, rest []model.Move)
+	follow = func(side, index, row int, rest []model.Move) {
+		if len(rest) == 0 {
+			switch {
+			case side < 2:
+				follow(side+1, y, row, moves[side+1])
+			case !seen[row]:
+				seen[row] = true
+				rows = append(rows, row)
+			}
+			return
+		}
+		m := rest[0]
+		from, to := 0, m.Size
+		if side == 1 {
+			from, to = index%m.Size, index%m.Size+1
+		}
+		if m.Side != 1 {
+			to = from + 1 // it moves no row, so that one of its values is enough
+		}
+		for i := from; i < to; i++ {
+			add := 0
+			if m.Side == 1 {
+				add = i * m.Stride
+			}
+			follow(side, index/m.Size, row+add, rest[1:])
+		}
+	}
+	follow(0, y, 0, moves[0])
+	return rows
 }

@@ -133,95 +133,128 @@ func (a *Applier) Close() { a.release() }
 
 // Apply makes rows [y0,y1) of dst by step s from src; params holds what ApplyParams lists.
 func (a *Applier) Apply(s *fuse.Step, src []planar.Ring, dst planar.Ring, params *clrt.Buffer, y0, y1 int) error {
-	n := s.Node
-	w := &n.Window
-	args := new(conv.KernelArgs).Ring(src[0])
+	n, args := s.Node, new(conv.KernelArgs).Ring(src[0])
 	switch {
 	case s.Kind == fuse.RowReduce:
 		return a.launch("apply_row_reduce", args.Ring(dst).Int(y0, int(n.Reduce)).Float(n.Power), dst.C, y1-y0)
 	case s.Kind == fuse.Merge:
 		return a.launch("apply_merge", args.Ring(dst).Int(int(n.Reduce)).Float(n.Power).Int(src[0].W), dst.C)
 	}
-	kernel, side := "", 1
 	switch n.Op {
-	case model.OpQuantize:
-		q, least := CodesOf(n)
-		if args.Ring(dst).Int(y0).Float(q.Inverse).Float(float32(q.Zero)); dst.Codes {
-			if a.caps.CPU {
-				return a.launch("codes_quantize", args, 1, dst.C, y1-y0) // along whole lines
-			}
-			return a.launch("codes_quantize4", args, (dst.W+3)/4, dst.C, y1-y0)
+	case model.OpQuantize, model.OpDequantize:
+		return a.codes(s, args, dst, y0, y1)
+	case model.OpReduceChannels, model.OpLayerNorm, model.OpSoftmax, model.OpLRN:
+		return a.across(n, args.Ring(dst).Int(y0), params, dst.W, y1-y0)
+	}
+	kernel, along := byColumns(n, args, src, dst, params, y0)
+	if kernel == "" {
+		if kernel, along = bySamples(s, args, dst, params, y0), 1; kernel == "" {
+			return fmt.Errorf("ops: step %s: no kernel for %s", s.Name, n.Op)
 		}
-		return a.launch("codes_number", args.Float(least), (dst.W+7)/8, dst.C, y1-y0)
-	case model.OpDequantize:
+	}
+	return a.launch(kernel, args, (dst.W+along-1)/along, dst.C, y1-y0)
+}
+
+// codes makes codes of samples, and samples of codes.
+func (a *Applier) codes(s *fuse.Step, args *conv.KernelArgs, dst planar.Ring, y0, y1 int) error {
+	n := s.Node
+	if n.Op == model.OpDequantize {
 		q, _ := CodesOf(s.From)
 		return a.launch("codes_dequantize", args.Ring(dst).Int(y0).Float(n.Step).Int(n.Zero-s.From.Zero+q.Zero), (dst.W+7)/8, dst.C, y1-y0)
+	}
+	q, least := CodesOf(n)
+	args.Ring(dst).Int(y0).Float(q.Inverse).Float(float32(q.Zero))
+	switch {
+	case !dst.Codes:
+		return a.launch("codes_number", args.Float(least), (dst.W+7)/8, dst.C, y1-y0)
+	case a.caps.CPU:
+		return a.launch("codes_quantize", args, 1, dst.C, y1-y0) // along whole lines
+	}
+	return a.launch("codes_quantize4", args, (dst.W+3)/4, dst.C, y1-y0)
+}
+
+// across launches the operations for which one item sees all channels of a pixel.
+func (a *Applier) across(n *model.Node, args *conv.KernelArgs, params *clrt.Buffer, columns, rows int) error {
+	kind, alpha := 0, n.Alpha // as apply_across numbers them
+	switch n.Op {
+	case model.OpLayerNorm:
+		kind, alpha = 1, n.Eps
+	case model.OpSoftmax:
+		kind = 2
+	case model.OpLRN:
+		kind = 3
+	}
+	args.Int(kind, int(n.Reduce), n.Size).Float(alpha).Float(n.Beta).Float(n.Power).Buffer(params)
+	return a.launch("apply_across", args, columns, 1, rows)
+}
+
+// byColumns gives the arguments of operations whose kernels make several columns an item. It
+// names the kernel and that number; "" is for other operations.
+func byColumns(n *model.Node, args *conv.KernelArgs, src []planar.Ring, dst planar.Ring, params *clrt.Buffer, y0 int) (kernel string, along int) {
+	switch n.Op {
 	case model.OpMap:
-		kernel, side = "map", 8
+		kernel = "apply_map"
 		args.Ring(dst).Int(y0, int(n.Func)).Float(n.Alpha).Float(n.Beta)
 	case model.OpPReLU, model.OpAffine:
-		kernel, side = "channel", 8
+		kernel = "apply_channel"
 		op := 0
 		if n.Op == model.OpPReLU {
 			op = -1
 		}
 		args.Ring(dst).Int(y0, op).Buffer(params)
 	case model.OpBinary:
-		kernel, side = "binary", 8
 		if len(src) == 2 {
+			kernel = "apply_binary"
 			args.Ring(src[1]).Ring(dst).Int(y0, int(n.Binary))
 			break
 		}
+		kernel = "apply_channel"
 		op := int(n.Binary)
 		if n.Swapped {
 			op += 100
 		}
-		kernel = "channel"
 		args.Ring(dst).Int(y0, op).Buffer(params)
-	case model.OpCrop:
-		kernel = "move"
-		args.Ring(dst).Int(y0, 0).Int4(w.Top, w.Left, w.StrideH, w.StrideW).Float(0)
-	case model.OpPad:
-		kernel = "move"
-		args.Ring(dst).Int(y0, 1).Int4(w.Top, w.Left, int(n.Pad), 0).Float(n.Alpha)
 	case model.OpDepthToSpace:
-		kernel, side = "shuffle", 8
+		kernel = "apply_shuffle"
 		var base planar.Ring
 		if len(src) == 2 {
 			base = src[1]
 		}
 		args.Ring(base).Ring(dst).Int(y0, n.Factor, outermost(n))
-	case model.OpSpaceToDepth:
-		kernel = "move"
-		args.Ring(dst).Int(y0, 2).Int4(n.Factor, outermost(n), 0, 0).Float(0)
-	case model.OpPool:
-		kernel = "pool"
-		args.Ring(dst).Int(y0).Int4(w.KH, w.KW, w.StrideH, w.StrideW).Int4(w.DilationH, w.DilationW, w.Top, w.Left).Int(w.Bottom, w.Right, int(n.Reduce)).Float(n.Power)
-	case model.OpReduceChannels, model.OpLayerNorm, model.OpSoftmax, model.OpLRN:
-		kind, alpha := 0, n.Alpha // as apply_across numbers them
-		switch n.Op {
-		case model.OpLayerNorm:
-			kind, alpha = 1, n.Eps
-		case model.OpSoftmax:
-			kind = 2
-		case model.OpLRN:
-			kind = 3
-		}
-		args.Ring(dst).Int(y0, kind, int(n.Reduce), n.Size).Float(alpha).Float(n.Beta).Float(n.Power).Buffer(params)
-		return a.launch("apply_across", args, dst.W, 1, y1-y0)
-	case model.OpRearrange:
-		kernel = "rearrange"
-		args.Ring(dst).Int(y0).Buffer(params)
 	case model.OpMatMul:
-		kernel, side = "matmul", 8
+		kernel = "apply_matmul"
 		args.Ring(src[1]).Ring(dst).Int(y0)
-	case model.OpResize:
-		kernel = "resize"
-		args.Ring(dst).Int(y0, mostTaps(s.Rows), mostTaps(s.Columns)).Float(n.Resize.Outside).Buffer(params)
-	default:
-		return fmt.Errorf("ops: step %s: no kernel for %s", s.Name, n.Op)
 	}
-	return a.launch("apply_"+kernel, args, (dst.W+side-1)/side, dst.C, y1-y0)
+	return kernel, 8
+}
+
+// bySamples gives the arguments of operations whose kernels make one sample an item, and
+// names the kernel; "" is for other operations.
+func bySamples(s *fuse.Step, args *conv.KernelArgs, dst planar.Ring, params *clrt.Buffer, y0 int) (kernel string) {
+	n := s.Node
+	w := &n.Window
+	args.Ring(dst)
+	switch n.Op {
+	case model.OpCrop:
+		args.Int(y0, 0).Int4(w.Top, w.Left, w.StrideH, w.StrideW).Float(0)
+		return "apply_move"
+	case model.OpPad:
+		args.Int(y0, 1).Int4(w.Top, w.Left, int(n.Pad), 0).Float(n.Alpha)
+		return "apply_move"
+	case model.OpSpaceToDepth:
+		args.Int(y0, 2).Int4(n.Factor, outermost(n), 0, 0).Float(0)
+		return "apply_move"
+	case model.OpPool:
+		args.Int(y0).Int4(w.KH, w.KW, w.StrideH, w.StrideW).Int4(w.DilationH, w.DilationW, w.Top, w.Left).Int(w.Bottom, w.Right, int(n.Reduce)).Float(n.Power)
+		return "apply_pool"
+	case model.OpRearrange:
+		args.Int(y0).Buffer(params)
+		return "apply_rearrange"
+	case model.OpResize:
+		args.Int(y0, mostTaps(s.Rows), mostTaps(s.Columns)).Float(n.Resize.Outside).Buffer(params)
+		return "apply_resize"
+	}
+	return ""
 }
 
 // CodesOf gives the bytes that hold the codes of an OpQuantize, and the least of its codes, which is byte 0.
@@ -244,10 +277,23 @@ func (a *Applier) launch(name string, args *conv.KernelArgs, items ...int) error
 	for i := range local {
 		local[i] = 1
 	}
-	local[0] = min(columns(a.caps), items[0])
+	local[0] = alongLine(a.caps, items[0])
 	if len(items) == 3 {
 		local[1] = channels(a.caps, local[0], items[1])
 	}
 	items[0] = (items[0] + local[0] - 1) / local[0] * local[0]
 	return args.Launch(a.q, a.all[name], items, local)
+}
+
+// alongLine is the local size along a line of so many items. Planes of imported networks have all widths,
+// and drivers of CPUs compile a kernel once more for each size of its work-groups: there are three there.
+func alongLine(c conv.Caps, items int) int {
+	most := min(columns(c), items)
+	switch {
+	case !c.CPU, items == 1:
+		return most
+	case items <= 32:
+		return min(8, columns(c))
+	}
+	return columns(c)
 }

@@ -1,22 +1,25 @@
 // Steps of tensors of pairs (see package planar), for CPUs: arithmetic is that of planes, in float32, and what is stored
-// is rounded once. Dimension 0 of the work-items is the line of words, 1 the row; a work-item makes a line. Expects the prelude for
+// is rounded once. Dimension 0 of the work-items is the line of words (of pairs_split three), 1 the row; a work-item makes a line. Expects the prelude for
 // float32, enlarge.cl and planar's codes.cl and pairs.cl.
 
 #define PAIRS_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 #define PAIRS_OF(p, r, g, y) ((p) + codes_row(r, y) + (size_t)(g) * R_PITCH(r))
 
-// Planes as split samples.
+// Planes as split samples: a work-item makes the three lines of two channels.
 PAIRS_KERNEL pairs_split(__global const data_t *src, ring_t rs, __global uint *dst, ring_t rd, int y0) {
-    const int c = get_global_id(0), y = y0 + (int)get_global_id(1), w = R_W(rd);
-    __global const data_t *from = src + ring_row(rs, y) + (size_t)c * R_PITCH(rs);
-    __global uint *line = PAIRS_OF(dst, rd, c, y);
+    const int g = get_global_id(0), y = y0 + (int)get_global_id(1), w = R_W(rd), two = 2 * g + 1 < R_C(rs);
+    __global const data_t *from = src + ring_row(rs, y) + (size_t)(2 * g) * R_PITCH(rs);
+    __global uint *line = PAIRS_OF(dst, rd, 3 * g, y);
     for (int x = 0; x < w; x += 16) {
-        const float16 v = LD16(from + x);
-        const uint16 high = PAIR_ROUND(16, v) >> 16;
-        const float16 rest = v - PAIR_EVEN(16, high);
-        vstore16(high | (PAIR_ROUND(16, rest) & 0xffff0000u), 0, line + x);
+        const float16 even = LD16(from + x);
+        float16 odd = 0.0f;
+        if (two) odd = LD16(from + R_PITCH(rs) + x);
+        const uint16 high = PAIR_OF(16, even, odd);
+        WORDS16(line + x) = high;
+        WORDS16(line + R_PITCH(rd) + x) = high;
+        WORDS16(line + 2 * R_PITCH(rd) + x) = PAIR_OF(16, even - PAIR_EVEN(16, high), odd - PAIR_ODD(16, high));
     }
-    codes_rim(line, w, 0);
+    for (int k = 0; k < 3; k++) codes_rim(line + k * R_PITCH(rd), w, 0);
 }
 
 // Maximum of each 2×2 block.
@@ -26,7 +29,7 @@ PAIRS_KERNEL pairs_max_pool(__global const uint *src, ring_t rs, __global uint *
     __global uint *line = PAIRS_OF(dst, rd, g, y);
 #define LARGEST(HALF) fmax(fmax(HALF(8, p.even), HALF(8, p.odd)), fmax(HALF(8, q.even), HALF(8, q.odd)))
     for (int x = 0; x < w; x += 8) {
-        const uint16 p = vload16(0, a + 2 * x), q = vload16(0, b + 2 * x);
+        const uint16 p = CONST_WORDS16(a + 2 * x), q = CONST_WORDS16(b + 2 * x);
         vstore8(PAIR_OF(8, LARGEST(PAIR_EVEN), LARGEST(PAIR_ODD)), 0, line + x);
     }
 #undef LARGEST
@@ -70,11 +73,11 @@ PAIRS_KERNEL pairs_upsample(__global const uint *src, ring_t rs, __global const 
         ENLARGE(1, PAIR_ODD)
 #undef ENLARGE
         if (add) {
-            const uint16 r = vload16(0, add + 2 * m);
+            const uint16 r = CONST_WORDS16(add + 2 * m);
             v[0] += PAIR_EVEN(16, r);
             v[1] += PAIR_ODD(16, r);
         }
-        vstore16(PAIR_OF(16, v[0], v[1]), 0, line + 2 * m);
+        WORDS16(line + 2 * m) = PAIR_OF(16, v[0], v[1]);
     }
     codes_rim(line, R_W(rd), 0);
 }
@@ -86,18 +89,18 @@ PAIRS_KERNEL pairs_pointwise(__global const uint *src, ring_t rs, __global const
     __global const uint *from = PAIRS_OF(src, rs, g, y), *add = res ? PAIRS_OF(res, rr, g, y) : res;
     __global uint *line = PAIRS_OF(dst, rd, g, y);
     for (int x = 0; x < w; x += 16) {
-        const uint16 word = vload16(0, from + x);
+        const uint16 word = CONST_WORDS16(from + x);
         float16 v[2] = {PAIR_EVEN(16, word), PAIR_ODD(16, word)};
         for (int k = 0; k < 2; k++) {
             if (act == 1) v[k] = select(v[k] * slope, v[k], v[k] >= 0.0f);
             if (act == 2) v[k] = 2 * g + k < channels ? 1.0f / (1.0f + exp(-v[k])) : (float16)(0.0f);
         }
         if (add) {
-            const uint16 r = vload16(0, add + x);
+            const uint16 r = CONST_WORDS16(add + x);
             v[0] += PAIR_EVEN(16, r);
             v[1] += PAIR_ODD(16, r);
         }
-        vstore16(PAIR_OF(16, v[0], v[1]), 0, line + x);
+        WORDS16(line + x) = PAIR_OF(16, v[0], v[1]);
     }
     codes_rim(line, w, 0);
 }

@@ -50,9 +50,10 @@ func (o *Pairs) Make(s *fuse.Step, src, res, dst planar.Ring, y0, y1 int) error 
 		res.Buf = nil
 	}
 	var name string
+	lines := dst.C
 	switch s.Kind {
 	case fuse.Convert:
-		name, args = "pairs_split", args.Ring(dst).Int(y0)
+		name, args, lines = "pairs_split", args.Ring(dst).Int(y0), dst.C/planar.LinesInSplit
 	case fuse.MaxPool:
 		name, args = "pairs_max_pool", args.Ring(dst).Int(y0)
 	case fuse.Upsample:
@@ -66,5 +67,5 @@ func (o *Pairs) Make(s *fuse.Step, src, res, dst planar.Ring, y0, y1 int) error 
 	default:
 		return fmt.Errorf("ops: step %s: kind %s is not done in pairs", s.Name, s.Kind)
 	}
-	return args.Launch(o.q, o.all[name], []int{dst.C, y1 - y0}, []int{1, 1})
+	return args.Launch(o.q, o.all[name], []int{lines, y1 - y0}, []int{1, 1})
 }

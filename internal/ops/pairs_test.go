@@ -54,11 +54,13 @@ func (l *lab) split(o *ops.Pairs) {
 	l.Must(o.Make(&fuse.Step{Kind: fuse.Convert, Dst: fuse.View{C: c}}, l.Source(src, l.anywhere(c, h, h), 0, h).Ring, planar.Ring{}, dst, 0, h))
 	l.Must(l.Queue.Read(dst.Buf, 0, raw))
 	for i := range c * h {
-		line := raw[4*((i%h*c+i/h)*dst.Pitch+planar.Pad):]
+		half := func(line, x int) float32 {
+			at := ((i%h*dst.CAll+planar.LinesInSplit*(i/h/2)+line)*dst.Pitch+planar.Pad+x)*4 + i/h%2*2
+			return planar.OfBFloat(binary.LittleEndian.Uint16(raw[at:]))
+		}
 		for x, v := range src.Line(i/h, i%h) {
-			word := binary.LittleEndian.Uint32(line[4*x:])
-			high, low := planar.OfBFloat(uint16(word)), planar.OfBFloat(uint16(word>>16))
-			if high != planar.OfBFloat(planar.BFloat(v)) || low != planar.OfBFloat(planar.BFloat(v-high)) || math.Abs(float64(v)-float64(high)-float64(low)) > math.Abs(float64(v))*0x1p-16 {
+			high, again, low := half(0, x), half(1, x), half(2, x)
+			if high != again || high != planar.OfBFloat(planar.BFloat(v)) || low != planar.OfBFloat(planar.BFloat(v-high)) || math.Abs(float64(v)-float64(high)-float64(low)) > math.Abs(float64(v))*0x1p-16 {
 				l.Fatalf("channel %d, row %d, column %d: %v is split into %v and %v", i/h, i%h, x, v, high, low)
 			}
 		}

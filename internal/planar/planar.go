@@ -26,8 +26,9 @@
 //
 // Pairs (fuse.Pairs) are two samples of bfloat16, the upper halves of float32, in a word of 32 bits: half h of word x of line
 // g is channel 2g+h at column x. The words are as those of codes elsewhere, a tensor of C channels has ⌈C/2⌉ lines, and a channel beyond
-// C is zero. Split samples (fuse.Split) are each the sum of two of bfloat16 in a word: the lower half is the sample
-// rounded, the upper half what that leaves, rounded. A tensor of C channels has C lines.
+// C is zero. Split samples (fuse.Split) are each the sum of two of bfloat16, the sample
+// rounded and what that leaves, rounded. Of two channels they take three lines of words: twice the pairs of their first parts, for the two parts of weights,
+// and the pairs of their second parts. A tensor of C channels has 3·⌈C/2⌉ lines.
 //
 // Rows of statistics and scales (see package fuse) hold 2·C float32 without
 // padding, rows of stored samples lines of SamplePitch numbers of 16 bits without a rim,
@@ -91,7 +92,9 @@ func RowBytes(t fuse.Tensor, p Precision) int64 {
 		return int64(Octets(t.C)) * int64(Pitch(t.W)) * OctetBytes
 	case fuse.Pairs:
 		return int64(Pairs(t.C)) * int64(Pitch(t.W)) * 4
-	case fuse.Floats, fuse.Split:
+	case fuse.Split:
+		return int64(SplitLines(t.C)) * int64(Pitch(t.W)) * 4
+	case fuse.Floats:
 		return 4 * int64(t.C) * int64(Pitch(t.W))
 	case fuse.Pixels:
 		return 2 * int64(SamplePitch(t.C*t.W))
@@ -126,6 +129,12 @@ func Words(c int) int { return (c + fuse.CodesInWord - 1) / fuse.CodesInWord }
 // Pairs is how many words the channels of a column take as pairs, c of them.
 func Pairs(c int) int { return (c + fuse.ChannelsInPair - 1) / fuse.ChannelsInPair }
 
+// LinesInSplit is how many lines two channels of split samples take.
+const LinesInSplit = 3
+
+// SplitLines is how many lines c channels of split samples take.
+func SplitLines(c int) int { return LinesInSplit * Pairs(c) }
+
 // OctetBytes is the size of an octet.
 const OctetBytes = 16
 
@@ -133,7 +142,7 @@ const OctetBytes = 16
 func Octets(c int) int { return (c + fuse.ChannelsInOctet - 1) / fuse.ChannelsInOctet }
 
 // Ring is a tensor on the device, or some of its channels. The channels of a ring of codes are
-// words of four, those of a ring of octets are octets, those of a ring of pairs words of two.
+// words of four, those of a ring of octets are octets, those of a ring of pairs words of two, those of split samples lines.
 type Ring struct {
 	Buf   *clrt.Buffer
 	Base  int64 // bytes from the start of Buf to slot 0, a multiple of BaseAlign
@@ -144,7 +153,7 @@ type Ring struct {
 	H, W  int
 	Pitch int
 
-	Codes, Octets, Pairs bool
+	Codes, Octets, Pairs, Split bool
 }
 
 // BaseAlign is the unit of a ring's place in its buffer. Rings share buffers by
@@ -162,6 +171,8 @@ func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
 		r.Octets, r.C, r.CAll = true, Octets(t.C), Octets(t.C)
 	case fuse.Pairs:
 		r.Pairs, r.C, r.CAll = true, Pairs(t.C), Pairs(t.C)
+	case fuse.Split:
+		r.Split, r.C, r.CAll = true, SplitLines(t.C), SplitLines(t.C)
 	case fuse.Samples:
 		r.Pitch = SamplePitch(t.W)
 	case fuse.Pixels:
@@ -172,7 +183,7 @@ func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
 	return r
 }
 
-// Slice is the view of the tensor's channels [c0, c0+c); of codes, c0 is a multiple of four, of octets one of eight, of pairs one of two.
+// Slice is the view of the tensor's channels [c0, c0+c); of codes, c0 is a multiple of four, of octets one of eight, of pairs and split samples one of two.
 func (r Ring) Slice(c0, c int) Ring {
 	switch {
 	case r.Codes:
@@ -181,6 +192,8 @@ func (r Ring) Slice(c0, c int) Ring {
 		c0, c = c0/fuse.ChannelsInOctet, Octets(c)
 	case r.Pairs:
 		c0, c = c0/fuse.ChannelsInPair, Pairs(c)
+	case r.Split:
+		c0, c = SplitLines(c0), SplitLines(c)
 	}
 	r.C0, r.C = r.C0+c0, c
 	return r

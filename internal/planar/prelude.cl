@@ -49,7 +49,8 @@ static size_t ring_row(ring_t r, int y) {
 }
 
 // What lies outside a plane is reflected, or as PAD_EDGE or PAD_ZERO say. pad_index is
-// the row or column that stands for one outside, and OUTSIDE whether that counts as zero.
+// the row or column that stands for one outside, OUTSIDE whether that counts as zero, and WITHIN its
+// opposite: !OUTSIDE behind && is a constant that clang warns of.
 #if defined(PAD_ZERO) || defined(PAD_EDGE)
 static int pad_index(int i, int n) { return clamp(i, 0, n - 1); }
 #else
@@ -64,9 +65,11 @@ static int pad_index(int i, int n) {
 #endif
 #ifdef PAD_ZERO
 #define OUTSIDE(i, n) ((uint)(i) >= (uint)(n))
+#define WITHIN(i, n) (!OUTSIDE(i, n))
 #define RIM_VALUE(v) 0.0f
 #else
 #define OUTSIDE(i, n) 0
+#define WITHIN(i, n) 1
 #define RIM_VALUE(v) (v)
 #endif
 
