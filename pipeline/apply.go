@@ -115,8 +115,8 @@ func (s *Session) Apply(ctx context.Context, j ApplyJob) (*facts.ApplyReport, er
 		}
 	}
 	m, err := imgio.ReadRGB16(j.Input)
-	if err != nil {
-		return nil, &FileError{Path: j.Input, Err: err}
+	if err = PictureError(j.Input, err); err != nil {
+		return nil, err
 	}
 	r := &applyRun{session: s, job: &j, picture: m}
 	r.report = &facts.ApplyReport{Input: j.Input, Picture: [2]int{m.Height, m.Width}, DryRun: j.DryRun,

@@ -67,8 +67,8 @@ func (s *Session) Classify(ctx context.Context, j ClassifyJob) (*facts.ClassifyR
 		return nil, &model.SpecError{Spec: s.modelName, Problem: "classify takes networks for pictures, as ONNX files; this one is for RAW photos: enhance PHOTO"}
 	}
 	m, err := imgio.ReadRGB16(j.Input)
-	if err != nil {
-		return nil, &FileError{Path: j.Input, Err: err}
+	if err = PictureError(j.Input, err); err != nil {
+		return nil, err
 	}
 	rep := &facts.ClassifyReport{Input: j.Input, Picture: [2]int{m.Height, m.Width}}
 	channels := s.model.Graph.Nodes[0].C

@@ -91,6 +91,18 @@ func plain(err error, path string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "read picture "), path+": ")
 }
 
+// PictureError is the error of reading a picture that was given, where reading it ended with err. It refuses RAW photos
+// even if err is nil: many begin as a TIFF picture, which is their preview.
+func PictureError(path string, err error) error {
+	if Classify(err) != ClassIO && raw.Recognise(path, raw.Options{}) {
+		err = &raw.UnsupportedError{Feature: "a RAW photo where a picture is wanted", Advice: "develop it first: enhance PHOTO -o PICTURE"}
+	}
+	if err == nil {
+		return nil
+	}
+	return &FileError{Path: path, Err: err}
+}
+
 // MemoryError says that the device could not give what the plan needs although
 // the budget allows it.
 type MemoryError struct {

@@ -48,14 +48,11 @@ func openReference(path string, w, h, bits int) (*comparison, error) {
 }
 
 func referenceError(path string, err error, w, h int) error {
-	var size *imgio.SizeError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &size):
+	err = PictureError(path, err)
+	if size := new(imgio.SizeError); errors.As(err, &size) {
 		return optionErrorf("reference", "%s has %dx%d pixels, the result has %dx%d", path, size.Width, size.Height, w, h)
 	}
-	return &FileError{Path: path, Err: err}
+	return err
 }
 
 func (c *comparison) row(rgb []uint16) error {

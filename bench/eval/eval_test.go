@@ -1,22 +1,15 @@
 package eval
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
-	"enhance/internal/colour"
 	"enhance/internal/imgio"
 	"enhance/pipeline"
-	"enhance/pipeline/look"
-	"enhance/raw"
 	"enhance/raw/mosaic"
 )
 
@@ -52,63 +45,6 @@ func checked(t testing.TB, m Mosaic) *Mosaic {
 		t.Fatal(err)
 	}
 	return &m
-}
-
-// TestMosaic: without noise the samples are the photo's of the filters' colours,
-// as codes and as stored light.
-func TestMosaic(t *testing.T) {
-	im := smooth(12, 7)
-	sensor := &Sensor{Gains: [3]float64{2, 1, 1.5}}
-	for _, p := range phases {
-		codes := checked(t, Mosaic{CFA: p}).take("a", im)
-		light := checked(t, Mosaic{CFA: p, Sensor: sensor}).take("a", im)
-		for y := range 7 {
-			for x := range 12 {
-				c := p.At(y, x)
-				code := float64(im.Row(y)[3*x+int(c)]) / 65535
-				if got := codes.samples[12*y+x]; math.Abs(float64(got)-code) > 1e-6 {
-					t.Errorf("%v: code at %d,%d is %g, want %g", p, y, x, got, code)
-				}
-				want := sensorBlack + colour.SRGBDecode(code)/sensor.Gains[c]*(sensorWhite-sensorBlack)
-				if got := light.samples[12*y+x]; math.Abs(float64(got)-want) > 0.51 {
-					t.Errorf("%v: light at %d,%d is %g, want %g", p, y, x, got, want)
-				}
-			}
-		}
-	}
-}
-
-// TestMosaicNoise measures the noise, and that it hangs on seed and name alone.
-func TestMosaicNoise(t *testing.T) {
-	im := flat(300, 300)
-	deviation := func(s *shot, c raw.Colour) float64 {
-		var sum, sq, n float64
-		for i, v := range s.samples {
-			if s.mosaic.CFA.At(i/300, i%300) == c {
-				sum, sq, n = sum+float64(v), sq+float64(v)*float64(v), n+1
-			}
-		}
-		return math.Sqrt(sq/n - sum/n*sum/n)
-	}
-	m := checked(t, Mosaic{Sigma: 10, Seed: 1})
-	if got := deviation(m.take("a", im), mosaic.Green) * 255; math.Abs(got-10) > 0.2 {
-		t.Errorf("sigma 10 is %.2f", got)
-	}
-	s := checked(t, Mosaic{Sensor: &Sensor{S: 1e-3, O: 1e-5, Gains: [3]float64{2, 1, 1.5}}, Seed: 1})
-	for c, code := range []float64{200, 90, 40} {
-		v := colour.SRGBDecode(code/255) / s.Sensor.Gains[c]
-		want := math.Sqrt(1e-3*v + 1e-5)
-		if got := deviation(s.take("a", im), raw.Colour(c)) / (sensorWhite - sensorBlack); math.Abs(got/want-1) > 0.03 {
-			t.Errorf("%v: deviation %g, want %g", raw.Colour(c), got, want)
-		}
-	}
-	if !slices.Equal(m.take("a", im).samples, m.take("a", im).samples) {
-		t.Error("the same photo gets other noise")
-	}
-	other := checked(t, Mosaic{Sigma: 10, Seed: 2})
-	if slices.Equal(m.take("a", im).samples, m.take("b", im).samples) || slices.Equal(m.take("a", im).samples, other.take("a", im).samples) {
-		t.Error("another name or seed gets the same noise")
-	}
 }
 
 func needLibRaw(t *testing.T) {
@@ -307,142 +243,5 @@ func TestNoisePlanes(t *testing.T) {
 	low, high := slices.Min(in.Data[:80]), slices.Max(in.Data[:80])
 	if low >= 0.2 || high <= 0.7 {
 		t.Errorf("samples from %g to %g", low, high)
-	}
-}
-
-// TestRun measures two photos, one of them the other's name twin, and sums up.
-func TestRun(t *testing.T) {
-	dir := t.TempDir()
-	save := func(name string, im *imgio.RGB16) string {
-		path := filepath.Join(dir, name)
-		var b bytes.Buffer
-		w, err := imgio.NewPNG(&b, imgio.Header{Width: im.Width, Height: im.Height, Bits: 8})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for y := range im.Height {
-			if err := w.WriteRow(im.Row(y)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := errors.Join(w.Close(), os.WriteFile(path, b.Bytes(), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	save("smooth.png", smooth(64, 48))
-	save("busy.png", painting(48, 64, func(x, y, c int) float64 { return float64(x * y * 7 % 255) }))
-	files, err := Files([]string{dir, filepath.Join(dir, "busy.png")})
-	if err != nil || len(files) != 3 {
-		t.Fatalf("%v, %v", files, err)
-	}
-	done := 0
-	o := Options{Photos: files[:2], Border: 8, Models: []pipeline.Settings{{Model: "pynet-s", Device: pipeline.HostDevice}},
-		Done: func(string, PhotoResult) { done++ }}
-	rep, err := Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := rep.Methods[0]
-	if done != 2 || m.Method != "pynet-s" || m.Worst.Photo != "busy.png" || m.Best.Photo != "smooth.png" || m.Precision != "fp32" {
-		t.Errorf("%d done, %+v", done, m)
-	}
-	if mean := (m.Photos[0].CPSNR + m.Photos[1].CPSNR) / 2; math.Abs(float64(mean-m.Mean.CPSNR)) > 1e-9 {
-		t.Errorf("mean %g, want %g", m.Mean.CPSNR, mean)
-	}
-	var text strings.Builder
-	if err := rep.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"2 photos", "sRGB codes, free of noise", "CFA RGGB", "border of 8", "8-bit", "busy.png"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("%q is not in\n%s", want, &text)
-		}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: error %v", err)
-	}
-}
-
-func TestRefusals(t *testing.T) {
-	host := []pipeline.Settings{{Model: "pynet-s", Device: pipeline.HostDevice}}
-	one := 1.0
-	for name, o := range map[string]Options{
-		"no photos":     {Models: host},
-		"no method":     {Photos: []string{"a"}},
-		"border":        {Photos: []string{"a"}, Models: host, Border: -1},
-		"sigma":         {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{Sigma: math.NaN()}},
-		"both":          {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{Sigma: 1, Sensor: &Sensor{Gains: [3]float64{1, 1, 1}}}},
-		"gains":         {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{Sensor: &Sensor{}}},
-		"monochrome":    {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{CFA: mosaic.Mono}},
-		"X-Trans":       {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{CFA: mosaic.XTrans}},
-		"noise in sRGB": {Photos: []string{"a"}, Models: host, Noise: look.Noise{Mode: look.NoiseEstimate}},
-		"denoise":       {Photos: []string{"a"}, Models: host, Denoise: &one},
-		"own rendering": {Photos: []string{"a"}, Models: []pipeline.Settings{{Model: "pynet-random:a,width=2", Device: pipeline.HostDevice}}},
-	} {
-		_, err := Run(context.Background(), o)
-		var bad *OptionError
-		if !errors.As(err, &bad) {
-			t.Errorf("%s: error %v", name, err)
-		}
-	}
-	for _, s := range []string{"", "1", "1e-3,1e-5,2", "1e-3,x", "2,0", "-1,0", "0,0,1,1,0", "0,0,1,1,1000", "NaN,0"} {
-		if v, err := ParseSensor(s); err == nil {
-			t.Errorf("sensor %q is %+v", s, v)
-		}
-	}
-	if s, err := ParseSensor("1e-3, 1e-5, 4, 2, 3"); err != nil || s.Gains != [3]float64{2, 1, 1.5} || s.S != 1e-3 || s.O != 1e-5 {
-		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-func FuzzParseSensor(f *testing.F) {
-	f.Add("1e-3,1e-5,2,1,1.6")
-	f.Add("0,0")
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseSensor(text)
-		if err != nil {
-			return
-		}
-		m := Mosaic{Sensor: s}
-		if err := m.check(); err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range m.take("a", flat(4, 4)).samples {
-			if !(v >= 0 && v <= sensorWhite) {
-				t.Fatalf("%q: sample %g", text, v)
-			}
-		}
-	})
-}
-
-// TestNoLibRaw: its absence is said, with what to do.
-func TestNoLibRaw(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
-	_, err := Run(context.Background(), Options{Photos: []string{"a"}, LibRaw: true})
-	if !errors.Is(err, ErrNoLibRaw) || !strings.Contains(err.Error(), "libraw-bin") {
-		t.Errorf("error %v", err)
-	}
-}
-
-// TestKodak holds the starter model to the figure it was trained to: 40.35 dB on
-// all 24 photos, here on one unless ENHANCE_LONG is set.
-func TestKodak(t *testing.T) {
-	files, err := Files([]string{"../../shared/data/kodak"})
-	if err != nil {
-		t.Skipf("NO PHOTOS to measure: %v", err)
-	}
-	want := 40.35
-	if os.Getenv("ENHANCE_LONG") == "" {
-		files, want = files[18:19], 40.47
-	}
-	rep, err := Run(context.Background(), Options{Photos: files, Border: 8, Models: []pipeline.Settings{{Model: "pynet-s"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := float64(rep.Methods[0].Mean.CPSNR); math.Abs(got-want) > 0.01 {
-		t.Errorf("%.3f dB on %d photos, want %.2f", got, len(files), want)
 	}
 }

@@ -195,6 +195,9 @@ func (o *Options) measure(ctx context.Context, m method) (*MethodResult, error) 
 			return nil, err
 		}
 		p, err := o.photo(ctx, m, path)
+		if at := new(pipeline.FileError); errors.As(err, &at) { // it names the photo
+			return nil, err
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", m.name(), path, err)
 		}
@@ -213,7 +216,7 @@ func (o *Options) photo(ctx context.Context, m method, path string) (*PhotoResul
 	if err == nil && truth.Gray && truth.Bits == 16 {
 		err = fmt.Errorf("%s: %w: 16-bit gray, as mosaics are; eval makes mosaics of finished photos itself", path, imgio.ErrUnsupported)
 	}
-	if err != nil {
+	if err = pipeline.PictureError(path, err); err != nil {
 		return nil, err
 	}
 	name := filepath.Base(path)

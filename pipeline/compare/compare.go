@@ -48,16 +48,17 @@ const differenceTop = 10
 // see [pipeline.Classify].
 func Pictures(ctx context.Context, j Job) (*facts.Comparison, error) {
 	before, err := imgio.ReadRGB16(j.Before)
-	if err != nil {
-		return nil, &pipeline.FileError{Path: j.Before, Err: err}
+	if err = pipeline.PictureError(j.Before, err); err != nil {
+		return nil, err
 	}
 	after, err := imgio.ReadRGB16Sized(j.After, before.Width, before.Height)
+	err = pipeline.PictureError(j.After, err)
 	var size *imgio.SizeError
 	switch {
 	case errors.As(err, &size):
 		return nil, &UnequalError{Before: j.Before, After: j.After, BeforeSize: imgio.SizeError{Width: before.Width, Height: before.Height}, AfterSize: *size}
 	case err != nil:
-		return nil, &pipeline.FileError{Path: j.After, Err: err}
+		return nil, err
 	}
 	r := &facts.Comparison{Before: j.Before, After: j.After, Width: before.Width, Height: before.Height}
 	if err := measure(ctx, &j, r, before, after); err != nil {
