@@ -11,7 +11,7 @@ PATTERNS = {
     "quad": ("RRGG", "RRGG", "GGBB", "GGBB"),
 }
 PERIOD = 12                             # of every pattern
-SHARES = (("xtrans", 0.5), ("quad", 0.38), ("rgb", 0.12))
+SHARES = (("xtrans", 0.42), ("quad", 0.48), ("rgb", 0.1))  # the pattern that is hardest gets most
 
 
 def mask(name):

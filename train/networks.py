@@ -9,55 +9,92 @@ import sys
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 import pynet_m
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scripts", "pytorch"))
 import pynet  # the network that speed is compared with; there are no two definitions of it
 
-CONFIGS = dict(pynet_m.CONFIGS, pynet=dict(width=8, planes=8))
+CONFIGS = dict(pynet_m.CONFIGS, pynet=dict(width=16, planes=8))
+
+
+JOINED = 8  # the width up to which second convolutions of a block's branches are computed as one
+
+
+def layer(convs, x):
+    """The leaky ReLUs of several convolutions, computed as one convolution of the largest side: the
+    weights of smaller ones lie within zeros. Those that read different planes read parts of x, in order."""
+    side, inputs, n = convs[-1].kernel_size[0], convs[0].in_channels, len(convs)
+    weights = [F.pad(m.weight, [(side - m.kernel_size[0]) // 2] * 4) for m in convs]
+    if x.shape[1] > inputs:
+        weights = [F.pad(w, [0] * 4 + [i * inputs, (n - 1 - i) * inputs]) for i, w in enumerate(weights)]
+    p = side // 2
+    if convs[0].padding_mode == "reflect":
+        x, p = F.pad(x, [p] * 4, mode="reflect"), 0
+    return F.leaky_relu(F.conv2d(x, torch.cat(weights), torch.cat([m.bias for m in convs]), padding=p), pynet_m.SLOPE)
+
+
+class Block(pynet.Block):
+    """PyNET's block, computed in fewer and larger convolutions, which takes a GPU less time."""
+
+    def forward(self, x):
+        first, second = ([getattr(self, f"conv_{k}{half}").conv2d for k in self.sides] for half in "ab")
+        y = layer(first, x)
+        if first[0].out_channels <= JOINED:
+            return layer(second, y)
+        return torch.cat([layer([m], part) for m, part in zip(second, y.chunk(len(second), 1))], 1)
+
+
+def enlarge(x):
+    """Bilinear x2, align_corners true: F.interpolate's values by products with matrices, whose
+    gradients need no scattered additions."""
+    def matrix(n):
+        at = torch.arange(2 * n, device=x.device) * (n - 1) / (2 * n - 1)
+        return (1 - (at.unsqueeze(1) - torch.arange(n, device=x.device)).abs()).clamp(min=0).to(x.dtype)
+    n, c, h, w = x.shape
+    y = matrix(h) @ x.permute(0, 2, 3, 1).reshape(n, h, w * c)
+    y = matrix(w) @ y.reshape(n * 2 * h, w, c)
+    return y.reshape(n, 2 * h, 2 * w, c).permute(0, 3, 1, 2)
+
+
+class Up(pynet.Up):
+    def forward(self, x):
+        return layer([self.conv2d], enlarge(x))
+
+
+def pynet_of(config):
+    """PyNET as others compute it."""
+    return pynet.PyNET(norm=False, norm1=False, end="shuffle", **config)
 
 
 class PyNET(pynet.PyNET):
     """PyNET (arXiv 2002.05509) of config["width"] channels in its first level, for pynet-m's
-    task. It has no instance norms: their statistics over a patch are not those of a photo."""
+    task, with pynet-m's end (docs/pynet.md). It has no instance norms: their statistics over a
+    patch are not those of a photo."""
 
     levels = 5
 
     def __init__(self, config):
-        super().__init__(norm=False, norm1=False, **config)
+        super().__init__(norm=False, norm1=False, end="shuffle", **config)
         self.config = config
         for name, m in self.named_modules():
+            if isinstance(m, pynet.Block):
+                m.__class__ = Block
+            if isinstance(m, pynet.Up):
+                m.__class__ = Up
             if isinstance(m, nn.Conv2d):
                 nn.init.kaiming_normal_(m.weight, a=pynet_m.SLOPE)
                 nn.init.zeros_(m.bias)
                 with torch.no_grad():
                     # Without norms, sums of blocks and their inputs would grow from block to block.
                     m.weight.mul_(0.1 if name.startswith("conv_l0") else 0.5 if "b.conv2d" in name else 1)
-        self.start_as_enlargement()
+        pynet_m.start_skip(self.skip)
 
-    @torch.no_grad()
-    def start_as_enlargement(self):
-        """Lets the mosaic's planes pass through the first and the last blocks of level 1, so
-        that training starts from bilinear demosaicing and need not first find a way for them."""
-        last = self.conv_l1_d14.conv_3a.conv2d
-        shares_first = last.in_channels - self.config["width"]  # where d14 reads d1
-        for m, first in ((self.conv_l1_d1.conv_3a.conv2d, 0), (self.conv_l1_d1.conv_3b.conv2d, 0), (last, shares_first),
-                         (self.conv_l1_d14.conv_3b.conv2d, 0), (self.conv_t0.conv2d, 0)):
-            n = min(4, m.out_channels)
-            m.weight[:n].mul_(0.05)
-            for i in range(n):
-                m.weight[i, first + i, 1, 1] = 1
-        if self.config["width"] >= 8:  # R, G, G, B get as far as this; sigmoid(4 x - 2) is near x
-            w = self.conv_l0_d1.conv2d.weight
-            for colour, planes in enumerate(((0,), (1, 2), (3,))):
-                for p in planes:
-                    w[colour, p, 1, 1] = 4 / len(planes)
-            self.conv_l0_d1.conv2d.bias.fill_(-2)
-
-    def answer(self, x, kind, _):
-        """The picture, in float32, computed in a type."""
-        return torch.sigmoid(self.logits(x.to(kind)).float())
+    def answer(self, x, kind, skip_kind):
+        """The picture, in float32, computed in a type, its linear skip in another."""
+        y = self.conv_l0_d1(self.features(x.to(kind)))
+        return F.pixel_shuffle(y.float() + self.skip(x.to(skip_kind)).float(), 2)
 
     def set_padding(self, mode):
         """Sets how convolutions pad: "reflect" or "zeros"."""
@@ -66,7 +103,7 @@ class PyNET(pynet.PyNET):
                 m.padding_mode = mode
 
     def metadata(self):
-        return {"arch": "pynet", "width": self.config["width"], "level": 0, "norm": "false", "norm1": "false",
+        return {"arch": "pynet", "width": self.config["width"], "level": 0, "norm": "false", "norm1": "false", "end": "shuffle",
                 "convention.pack": "0,0 0,1 1,0 1,1", "convention.subtract_black": "true", "convention.divisor": 1,
                 "convention.output": "camera-gamma"}
 
@@ -100,6 +137,6 @@ def cost(config):
     for name, m in PyNET(config).named_modules():
         if isinstance(m, nn.Conv2d):
             params += m.weight.numel() + m.bias.numel()
-            level = int(name[6])  # conv_l3_d1..., conv_t2a...: computed at the sides of that level
-            mac += m.weight.numel() / 4 ** (level - 1)
+            level = int(name[6]) if name.startswith("conv") else 1  # conv_l3_d1..., conv_t2a...: computed at its sides
+            mac += m.weight.numel() / 4 ** max(0, level - 1)  # the end's too are packed sides
     return mac, params

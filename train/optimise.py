@@ -13,7 +13,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.99, 1e-8  # of Adam
 MOMENTUM = 0.95                          # of Muon
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 LENGTH = 0.2                             # of a step of Adam, root mean square, about
-OUTER = ("stem.", "skip.", "head.")      # layers of the network's planes: Adam
+OUTER = ("stem.", "skip.", "head.", "conv_l1_d1.conv_3a.", "conv_l0_d1.")  # layers of the network's planes: Adam
 
 
 def orthogonal(g):

@@ -6,6 +6,7 @@ Output (N, 3, 2H, 2W): camera-space white-balanced light, sRGB curve, unclipped.
 """
 import json
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -126,9 +127,29 @@ class PyNETM(nn.Module):
                 m.padding_mode = mode
 
 
+# Malvar, He, Cutler, "High-quality linear interpolation for demosaicing of Bayer-patterned
+# color images", 2004, figure 2, in eighths: green at red or blue; a colour at green in its
+# own row; red at blue.
+GREEN_THERE = ((0, 0, -1, 0, 0), (0, 0, 2, 0, 0), (-1, 2, 4, 2, -1), (0, 0, 2, 0, 0), (0, 0, -1, 0, 0))
+IN_ITS_ROW = ((0, 0, .5, 0, 0), (0, -1, 0, -1, 0), (-1, 4, 5, 4, -1), (0, -1, 0, -1, 0), (0, 0, .5, 0, 0))
+ACROSS = ((0, 0, -1.5, 0, 0), (0, 2, 0, 2, 0), (-1.5, 0, 6, 0, -1.5), (0, 2, 0, 2, 0), (0, 0, -1.5, 0, 0))
+
+
+def linear_demosaic(colour, i, j):
+    """The 5x5 weights that make a colour at row i and column j of RGGB quads."""
+    if colour == (0, 1, 1, 2)[2 * i + j]:
+        return torch.tensor([0.0] * 12 + [1] + [0] * 12).view(5, 5)
+    if colour == 1:
+        return torch.tensor(GREEN_THERE) / 8
+    if i != j:
+        row = torch.tensor(IN_ITS_ROW) / 8
+        return row if (colour == 0) == (i == 0) else row.T
+    return torch.tensor(ACROSS) / 8
+
+
 def start_skip(skip):
-    """Starts the linear skip near the answer: as nearest-sample demosaicing, or, if the
-    planes are masked, as the samples that are there."""
+    """Starts the linear skip near the answer: as linear demosaicing, or, if the planes are
+    masked, as the samples that are there."""
     k = skip.kernel_size[0] // 2
     with torch.no_grad():
         skip.weight.zero_()
@@ -136,15 +157,11 @@ def start_skip(skip):
             for p in range(12):
                 skip.weight[p, p, k, k] = 1
             return
-        for i in range(2):
-            for j in range(2):
-                p = 2 * i + j
-                skip.weight[0 + p, 0, k, k] = 1
-                skip.weight[8 + p, 3, k, k] = 1
-                if p in (1, 2):
-                    skip.weight[4 + p, p, k, k] = 1
-                else:
-                    skip.weight[4 + p, 1, k, k] = skip.weight[4 + p, 2, k, k] = 0.5
+        for p in range(12):
+            colour, i, j = p // 4, p // 2 % 2, p % 2
+            for (y, x), v in np.ndenumerate(linear_demosaic(colour, i, j).numpy()):
+                row, column = i + y - 2, j + x - 2  # in pixels of the quad's first
+                skip.weight[p, 2 * (row % 2) + column % 2, k + row // 2, k + column // 2] = float(v)
 
 
 def start_from(model, state):

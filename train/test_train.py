@@ -15,6 +15,7 @@ import charts
 import evaluate
 import export
 import masked
+import networks
 import optimise
 import photos
 import synth
@@ -34,6 +35,13 @@ def picture(path, seed, size=(320, 288)):
     Image.fromarray(np.clip(np.stack(a, 2), 0, 255).astype(np.uint8)).save(path)
 
 
+def masked_of_bayer(side):
+    """1 where an RGGB mosaic has a sample of a colour (3, side, side), else 0."""
+    out = torch.zeros(3, side, side)
+    out[0, 0::2, 0::2] = out[1, 0::2, 1::2] = out[1, 1::2, 0::2] = out[2, 1::2, 1::2] = 1
+    return out
+
+
 class Network(unittest.TestCase):
     def test_budgets(self):
         for name, mac_limit, byte_limit in (("fast", 70e3, 2e6), ("best", 350e3, 6e6), ("max", 1700e3, 9e6), ("any", 600e3, 4.1e6)):
@@ -43,14 +51,14 @@ class Network(unittest.TestCase):
 
     def test_cost_counts_what_runs(self):
         # Hooks on every convolution count what a forward pass multiplies.
-        for config in list(CONFIGS.values()) + [SMALL]:
-            model, done = PyNETM(config), []
+        for config in [*CONFIGS.values(), SMALL, networks.CONFIGS["pynet"]]:
+            model, done = networks.pynet_of(config) if "width" in config else PyNETM(config), []
             for m in model.modules():
                 if isinstance(m, torch.nn.Conv2d):
                     m.register_forward_hook(lambda m, _, y: done.append(m.weight.numel() * y.shape[2] * y.shape[3]))
             with torch.no_grad():
                 model(torch.zeros(1, planes(config), 32, 32))
-            self.assertAlmostEqual(sum(done) / 32 ** 2, cost(config)[0])
+            self.assertAlmostEqual(sum(done) / 32 ** 2, networks.cost(config)[0])
 
     def test_starts_from_a_smaller_network(self):
         large = dict(SMALL, encoder=[n + 1 for n in SMALL["encoder"]], decoder=[n + 2 for n in SMALL["decoder"]])
@@ -62,13 +70,17 @@ class Network(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "another network"):
             start_from(small, model.state_dict())
 
-    def test_starts_as_nearest_demosaicing(self):
-        model = PyNETM(SMALL)
-        with torch.no_grad():
-            model.head.weight.zero_()
-            y = model(torch.cat([torch.full((1, 4, 16, 16), 0.25), torch.zeros(1, 4, 16, 16)], 1))
-        self.assertEqual(tuple(y.shape), (1, 3, 32, 32))
-        self.assertTrue(torch.allclose(y, torch.full_like(y, 0.25)))
+    def test_starts_as_linear_demosaicing(self):
+        # Slopes of one grey are exact; so are the samples that are there, whatever the photo.
+        y, x = torch.meshgrid(torch.arange(64.0), torch.arange(64.0), indexing="ij")
+        slope = (0.1 + 0.004 * y + 0.007 * x).expand(1, 3, 64, 64)
+        for model in (PyNETM(SMALL), networks.PyNET(dict(width=2, planes=8))):
+            for rgb, there in ((slope, torch.ones(3, 64, 64)), (torch.rand(1, 3, 64, 64), masked_of_bayer(64))):
+                v = synth.pack(rgb)
+                with torch.no_grad():
+                    z = F.pixel_shuffle(model.skip(torch.cat([v, torch.zeros_like(v)], 1)), 2)
+                d = ((z - rgb) * there)[:, :, 8:-8, 8:-8]
+                self.assertLess(float(d.abs().max()), 1e-5)
 
     def test_shift_by_a_quad_shifts_the_output(self):
         # Away from the borders, by a multiple of the deepest level's step.
@@ -83,6 +95,21 @@ class Network(unittest.TestCase):
         x = torch.rand(2, 3, 5, 7)
         y = F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False)
         self.assertTrue(torch.allclose(enlarge(x), y, atol=1e-6))
+
+    def test_pynet_is_pynet(self):
+        # Computed in fewer convolutions and with other enlargement, it is the network that others compute.
+        torch.manual_seed(0)
+        model = networks.PyNET(dict(width=4, planes=8)).double()
+        other = networks.pynet_of(model.config).double()
+        other.load_state_dict(model.state_dict())
+        x = torch.rand(2, 8, 48, 32, dtype=torch.float64)
+        for mode in "reflect", "zeros":
+            for m in model, other:
+                networks.PyNET.set_padding(m, mode)
+            with torch.no_grad():
+                self.assertLess(float((model(x) - other(x)).abs().max()), 1e-8)
+                z = model.answer(x.float(), torch.float64, torch.float64)
+                self.assertLess(float((z - other(x.float().double())).abs().max()), 1e-6)
 
     def test_padding_changes_borders_only(self):
         torch.manual_seed(0)

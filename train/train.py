@@ -158,6 +158,7 @@ class Trainer:
         if self.rank or not self.test:
             return
         self.step.copy_smooth(self.smooth)
+        benchmark, torch.backends.cudnn.benchmark = torch.backends.cudnn.benchmark, False  # photos have many sizes
         self.last = {}
         for kind, test in self.test.items():
             tables = [evaluate.evaluate(self.smooth, test, s) for s in (0.0, 10 / 255)]
@@ -166,6 +167,7 @@ class Trainer:
             each = " ".join(f"{n[-2:]}:{v:.2f}" for n, v in tables[0].items()) if len(test) < 6 else ""
             self.say(f"EVAL {kind} t {self.elapsed:.0f} step {self.step.count} photos {len(test)} "
                      f"CPSNR {clean:.3f} sigma10 {noisy:.3f} {each}")
+        torch.backends.cudnn.benchmark = benchmark
 
     def shared_clock(self, slice_end, stop):
         """The elapsed time and whether to stop, the same on every GPU."""

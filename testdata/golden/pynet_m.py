@@ -1,5 +1,6 @@
-"""Makes pynet_m_tiny.x.f32 and .y.f32 beside it, and pynet_m_masked.y.f32: the outputs of
-small pynet-m, one of masked planes, with the weights and the inputs of README.md's
+"""Makes pynet_m_tiny.x.f32 and .y.f32 beside it, pynet_m_masked.y.f32 and
+pynet_shuffle_48x32.y.f32: the outputs of small pynet-m, one of masked planes, and of a small
+PyNET that ends in a pixel shuffle, with the weights and the inputs of README.md's
 formula, by PyTorch in float64.
 
     python3 testdata/golden/pynet_m.py
@@ -13,6 +14,7 @@ import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "train"))
+from networks import pynet  # noqa: E402
 from pynet_m import PyNETM  # noqa: E402
 
 SEED = "gold"
@@ -34,14 +36,14 @@ def uniform(name, n):
     return torch.tensor(out, dtype=torch.float64)
 
 
-def run(config, planes):
-    model = PyNETM(config).double().eval()
+def run(model, planes, h=H, w=W):
+    model = model.double().eval()
     with torch.no_grad():
         for name, p in model.named_parameters():
             u = 2 * uniform(name, p.numel()) - 1
             scale = math.sqrt(6 / (1.04 * p[0].numel())) if p.dim() == 4 else 0.05
             p.copy_((u * scale).float().double().reshape(p.shape))
-        x = uniform("input", planes * H * W).float().reshape(1, planes, H, W)
+        x = uniform("input", planes * h * w).float().reshape(1, planes, h, w)
         y = model(x.double())
     print(tuple(y.shape), float(y.mean()), float(y.std(unbiased=False)))
     return x, y
@@ -52,10 +54,12 @@ def write(name, values):
 
 
 def main():
-    x, y = run(CONFIG, 8)
+    x, y = run(PyNETM(CONFIG), 8)
     write("pynet_m_tiny.x.f32", x)
     write("pynet_m_tiny.y.f32", y)
-    write("pynet_m_masked.y.f32", run(dict(CONFIG, planes=24), 24)[1])
+    write("pynet_m_masked.y.f32", run(PyNETM(dict(CONFIG, planes=24)), 24)[1])
+    shuffle = pynet.PyNET(norm=False, norm1=False, width=4, end="shuffle")
+    write("pynet_shuffle_48x32.y.f32", run(shuffle, 4, 48, 32)[1])
 
 
 main()
