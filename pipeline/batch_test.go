@@ -81,7 +81,7 @@ func TestBatchSameBytes(t *testing.T) {
 		"two sessions":     {Device: "0,0"},
 		"three, budgeted":  {Device: "0,0,0", Memory: pipeline.Limit(96 << 20)},
 		"all":              {Device: devices.All},
-		"host memory":      {Device: "0", HostMemory: pipeline.Limit(900 << 20)},
+		"host memory":      {Device: "0", HostMemory: pipeline.Limit(resident + 700<<20)},
 		"hardly any of it": {Device: "0,0", HostMemory: pipeline.Limit(resident + 200<<20), Memory: pipeline.Limit(64 << 20)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"enhance/internal/fuse"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"enhance/clrt"
@@ -21,6 +22,7 @@ import (
 // runner keeps the engine that ran last, and what it found out about the device.
 type runner struct {
 	engine *exec.Engine // nil: none
+	holds  atomic.Int64 // bytes of the host's memory that it holds; runs without a network ask while it is others' turn
 	sides  [2]int       // rows and columns of its input
 	found  Budget       // what the device was found to have, if that is less than it says
 	// openJob replaces exec's Job.OpenWhen in tests.
@@ -33,6 +35,7 @@ func (r *runner) closeEngine() error {
 	}
 	e := r.engine
 	r.engine = nil
+	defer r.holds.Store(0)
 	return e.Close()
 }
 
@@ -87,7 +90,9 @@ func (c *computation) makePlan(rows int) error {
 		if err != nil {
 			return err
 		}
-		c.plan = job
+		if c.plan = job; c.session.device.cl == nil && c.session.device.early != nil {
+			job.Preload(c.session.device.choice.Device)
+		}
 	}
 	notePlan(f, c.plan)
 	f.PrecisionWhy = c.session.precisionWhy()
@@ -229,6 +234,7 @@ func (c *computation) openEngine(replanned, ready func() error) error {
 		return err
 	}
 	c.session.runner.engine, c.session.runner.sides = e, [2]int{c.h, c.w}
+	c.session.runner.holds.Store(c.session.engineBytes(plan))
 	if plan == c.plan {
 		return nil
 	}

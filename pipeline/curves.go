@@ -36,7 +36,7 @@ type curves struct {
 
 type keptCurve struct {
 	key   curveKey
-	curve *curve
+	curve func() *curve // made by the first call
 }
 
 // get is the curve of a key, which make makes if it is not kept.
@@ -44,6 +44,11 @@ func (c *curves) get(key curveKey, make func() *curve) *curve {
 	if c == nil {
 		return make()
 	}
+	return c.find(key, make)()
+}
+
+// find is get before the curve is made, which others need not wait for.
+func (c *curves) find(key curveKey, make func() *curve) func() *curve {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found := keptCurve{key: key}
@@ -55,7 +60,7 @@ func (c *curves) get(key curveKey, make func() *curve) *curve {
 		}
 	}
 	if found.curve == nil {
-		found.curve = make()
+		found.curve = sync.OnceValue(make)
 	}
 	c.kept = append([]keptCurve{found}, c.kept[:min(len(c.kept), maxCurves-1)]...)
 	return found.curve

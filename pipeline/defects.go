@@ -68,5 +68,5 @@ func (r *run) repairBytes() int64 {
 	if r.meta.Linear || r.job.Defects.Mode == look.DefectsOff {
 		return 0
 	}
-	return defects.Bytes(min(blocksTogether(blocksHeld(r.holds.blocks, r.geo.region), blocksOf(r.geo.region))*blockRows, r.geo.region.Height()), r.meta.Width)
+	return defects.Bytes(min(r.together()*blockRows, r.geo.region.Height()), r.meta.Width)
 }

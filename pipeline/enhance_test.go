@@ -20,7 +20,7 @@ import (
 func TestChart(t *testing.T) {
 	needOpenCL(t)
 	for _, b := range model.Builtins() {
-		if b.Name != model.ForAnySensor {
+		if b.Name != model.ForAnySensor && (!testing.Short() || b.Name == "fast") {
 			t.Run(b.Name, func(t *testing.T) { testChart(t, b.Name) })
 		}
 	}

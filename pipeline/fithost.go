@@ -21,7 +21,7 @@ func (r *run) fitHost() error {
 	if r.network.plan == nil {
 		return r.hostNeeds()
 	}
-	defer func() { r.holds.limiter.setFixed(r.fixedBytes(r.network.plan)) }()
+	defer func() { r.holds.limiter.setFixed(r.session.fixedBytes(r.network.plan)) }()
 	first := r.network.plan
 	err := r.hostNeeds()
 	var host *HostMemoryError

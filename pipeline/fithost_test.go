@@ -52,6 +52,7 @@ func adds(t *testing.T, run func() (*pipeline.Report, error)) (*pipeline.Report,
 // TestFitHostSearch: a plan with less for the device may need more of the host's memory; if a
 // smaller one fits it is found.
 func TestFitHostSearch(t *testing.T) {
+	plansOnly(t)
 	p := phone(t, 64)
 	s, run := planned(t, p, pipeline.Settings{})
 	first, n := adds(t, run)
@@ -73,6 +74,7 @@ func TestFitHostSearch(t *testing.T) {
 // TestFitHostLeast: where no plan fits the error has the least need of those that were made, and
 // changes that fit.
 func TestFitHostLeast(t *testing.T) {
+	plansOnly(t)
 	p := phone(t, 100)
 	s, run := planned(t, p, pipeline.Settings{})
 	first, _ := adds(t, run)
@@ -125,6 +127,7 @@ func TestHostBase(t *testing.T) {
 
 // TestForcedStrategyRemedies: where a flag that forces a strategy is what needs so much, the error says so.
 func TestForcedStrategyRemedies(t *testing.T) {
+	plansOnly(t)
 	for flag, forced := range map[string]pipeline.PlanOptions{"--strip-rows": {StripRows: 1}, "--whole-planes": {WholePlanes: true}} {
 		p := phone(t, 4096)
 		p.MaxAlloc = 1 << 20

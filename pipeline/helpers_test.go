@@ -130,3 +130,12 @@ func profileFile(t testing.TB, p *profile.Profile) string {
 	}
 	return name
 }
+
+// plansOnly skips a test in short: of the code that only plans, tests that run the plans show what
+// the race detector can see.
+func plansOnly(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED in short: plans that are not run")
+	}
+}

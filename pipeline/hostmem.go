@@ -78,12 +78,14 @@ func (r *run) hostNeeds() error {
 			f.Need += bytes
 		}
 	}
-	if r.session.host.base == 0 { // later what runs hold is among it
-		debug.FreeOSMemory() // what planning left behind differs from one run to the next
-		r.session.host.base, _ = hostmemory.Resident()
-		r.session.host.base -= r.ahead.bytes() // which are among the rows being decoded
+	if r.session.host.base.Load() == 0 { // later what runs hold is among it
+		if r.session.device.profile != nil || r.session.lowHostMemory() {
+			debug.FreeOSMemory() // what planning left behind differs from one run to the next; 10 ms where nobody bounds it
+		}
+		resident, _ := hostmemory.Resident()
+		r.session.host.base.CompareAndSwap(0, resident-r.ahead.bytes()) // which are among the rows being decoded
 	}
-	f.StartRSS = r.session.host.base
+	f.StartRSS = r.session.host.base.Load()
 	add("of the process so far", f.StartRSS)
 	add("of rows being decoded", r.decodeBytes())
 	add("of the process that reads the photo through LibRaw", r.apartBytes())
@@ -153,8 +155,8 @@ func (r *run) hostAvailable() error {
 		return nil
 	}
 	held, _ := hostmemory.Resident()
-	if r.session.runner.engine != nil { // its memory is used again, or given back before the next one's is taken
-		held = max(held, r.fixedBytes(r.session.runner.engine.Job))
+	if n := r.session.runner.holds.Load(); n > 0 { // it is used again, or given back before the next engine takes its own
+		held = max(held, f.StartRSS+n)
 	}
 	if r.photo != nil { // the process that reads it is there already
 		_, apart := r.photo.Apart()
@@ -201,13 +203,16 @@ func (r *run) codeBytes() int64 {
 
 // fixedBytes is what the process and a session with that plan hold whatever photos
 // are under way.
-func (r *run) fixedBytes(plan *exec.Job) int64 {
+func (s *Session) fixedBytes(plan *exec.Job) int64 { return s.host.base.Load() + s.engineBytes(plan) }
+
+// engineBytes is what an engine with that plan holds of the host's memory.
+func (s *Session) engineBytes(plan *exec.Job) int64 {
 	u := plan.HostUse()
-	n := r.session.host.base + u.Spilled + u.Rows + u.Weights
-	if r.session.compiles(plan) {
+	n := u.Spilled + u.Rows + u.Weights
+	if s.compiles(plan) {
 		n += compilerBytes
 	}
-	if r.session.device.sharesHost() {
+	if s.device.sharesHost() {
 		n += plan.Plan.Peak
 	}
 	return n

@@ -34,10 +34,10 @@ func (in *input) layOut(m *raw.Meta, c *model.Convention) {
 	}
 }
 
-// decodeAhead begins to decode, so many blocks ahead, unless that has begun.
-func (in *input) decodeAhead(ctx context.Context, blocks int, pool *buffers.Blocks[uint16], stages *trace.Stages) {
+// decodeAhead begins to decode, so many blocks ahead and so many together, unless that has begun.
+func (in *input) decodeAhead(ctx context.Context, blocks, together int, pool *buffers.Blocks[uint16], stages *trace.Stages) {
 	if in.ahead == nil {
-		in.ahead = newReadAhead(ctx, in.photo, in.geo.region, blocks, pool, stages)
+		in.ahead = startReadAhead(ctx, in.photo, in.geo.region, blocks, together, pool, stages)
 	}
 }
 

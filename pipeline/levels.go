@@ -3,7 +3,9 @@ package pipeline
 import (
 	"math"
 	"math/bits"
+	"slices"
 
+	"enhance/internal/workers"
 	"enhance/model"
 	"enhance/pipeline/facts"
 	"enhance/raw"
@@ -42,21 +44,27 @@ func newLevels(m *raw.Meta, c *model.Convention, gains [3]float64, noise *facts.
 		black float32
 		col   raw.Colour
 	}
-	seen := map[key]table{}
-	tables := make([]table, 0, l.rows*l.cols)
+	var keys []key
+	of := make([]int, 0, l.rows*l.cols)
 	for y := range l.rows {
 		for x := range l.cols {
 			k := key{m.BlackAt(y, x), m.CFA.At(y, x)}
-			if _, ok := seen[k]; !ok {
-				if len(seen) == maxTables {
+			i := slices.Index(keys, k)
+			if i < 0 {
+				if i = len(keys); i == maxTables {
 					return l
 				}
-				seen[k] = l.newTable(k.black, k.col, kept)
+				keys = append(keys, k)
 			}
-			tables = append(tables, seen[k])
+			of = append(of, i)
 		}
 	}
-	l.tables = tables
+	made := make([]table, len(keys))
+	workers.Each(len(keys), len(keys), func(_, i int) { made[i] = l.newTable(keys[i].black, keys[i].col, kept) })
+	l.tables = make([]table, len(of))
+	for i, k := range of {
+		l.tables[i] = made[k]
+	}
 	return l
 }
 

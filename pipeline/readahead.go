@@ -19,12 +19,20 @@ const blockRows = 64
 const aheadBlocks = 8
 
 // blocksTogether is how many blocks are decoded in one call at most, where all are held: a call
-// shares its rows out among the cores, and what it costs to wake them is paid once.
-func blocksTogether(blocks, total int) int {
+// shares its rows out among the cores, and what it costs to wake them is paid once. Readers that apply a
+// file's operations hold up to 17 bytes a sample of a call, which nobody counts, so that calls are of
+// fewer where the host's memory is scarce.
+func blocksTogether(blocks, total int, scarce bool) int {
 	if blocks < total {
 		return 1
 	}
-	return max(1, min(cores()/2, 8, total))
+	most := min(2*cores(), 32)
+	if scarce {
+		most = min(cores()/2, 8)
+	}
+	most, total = max(most, 1), max(total, 1)
+	calls := (total + most - 1) / most
+	return (total + calls - 1) / calls // each has the memory of the largest
 }
 
 // readAhead decodes a photo in a goroutine of its own, before the rows are asked for:
@@ -35,6 +43,7 @@ type readAhead struct {
 	photo  *raw.Photo
 	region raw.Rect
 	stages *trace.Stages
+	most   int // blocks that are decoded together
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -68,9 +77,14 @@ type decodedBlocks struct {
 	held int // how many of them are
 }
 
-// newReadAhead starts decoding. Until it is closed nobody else may read the photo.
+// newReadAhead starts decoding where memory is not scarce. Until it is closed nobody else may read the photo.
 func newReadAhead(ctx context.Context, p *raw.Photo, region raw.Rect, blocks int, pool *buffers.Blocks[uint16], stages *trace.Stages) *readAhead {
-	a := &readAhead{ctx: ctx, photo: p, region: region, stages: stages, ended: make(chan struct{})}
+	return startReadAhead(ctx, p, region, blocks, blocksTogether(blocksHeld(blocks, region), blocksOf(region), false), pool, stages)
+}
+
+// startReadAhead is newReadAhead with at most so many blocks decoded together.
+func startReadAhead(ctx context.Context, p *raw.Photo, region raw.Rect, blocks, most int, pool *buffers.Blocks[uint16], stages *trace.Stages) *readAhead {
+	a := &readAhead{ctx: ctx, photo: p, region: region, stages: stages, most: most, ended: make(chan struct{})}
 	a.window = blockWindow{capacity: blocksHeld(blocks, region), held: map[int]heldBlock{}, users: map[int]int{}, pool: pool}
 	a.changed = sync.NewCond(&a.mu)
 	go a.work()
@@ -85,6 +99,11 @@ func blocksOf(region raw.Rect) int { return (region.Height() + blockRows - 1) / 
 // blocksHeld is how many blocks are held if so many are asked for.
 func blocksHeld(asked int, region raw.Rect) int {
 	return min(max(asked, aheadBlocks), blocksOf(region))
+}
+
+// together is how many blocks of the photo are decoded in one call.
+func (r *run) together() int {
+	return blocksTogether(blocksHeld(r.holds.blocks, r.geo.region), blocksOf(r.geo.region), r.session.lowHostMemory())
 }
 
 // keepDecoded has a photo that can be read from its top only decoded once, for its
@@ -219,7 +238,7 @@ func (a *readAhead) work() {
 	defer close(a.ended)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	each, most := blockRows*a.photo.Meta().Width, blocksTogether(a.window.capacity, a.total())
+	each := blockRows * a.photo.Meta().Width
 	for {
 		for !a.closed && (a.window.next >= a.total() || a.window.next-a.window.low >= a.window.capacity || a.err != nil) {
 			a.changed.Wait()
@@ -228,8 +247,8 @@ func (a *readAhead) work() {
 			return
 		}
 		n, w := a.window.next, &a.window
-		some := min(most, w.capacity-(n-w.low), a.total()-n)
-		b := w.pool.Get(min(most*blockRows, a.region.Height()) * a.photo.Meta().Width)
+		some := min(a.most, w.capacity-(n-w.low), a.total()-n)
+		b := w.pool.Get(min(a.most*blockRows, a.region.Height()) * a.photo.Meta().Width)
 		b = b[:min(some*blockRows, a.region.Height()-n*blockRows)*a.photo.Meta().Width]
 		a.mu.Unlock()
 		start := time.Now()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"enhance/internal/colour"
@@ -57,7 +58,8 @@ type decisions struct {
 	preview   *balance // of a DNG file's preview
 	lens      bool     // corrections for the developed picture are applied
 	rendering *rendering
-	compare   *comparison // nil: no reference
+	levels    func() *levels // of a mosaic for its network, which were begun to be made
+	compare   *comparison    // nil: no reference
 }
 
 // do goes through the stations in order: everything that can be refused is
@@ -140,7 +142,8 @@ func (r *run) lookAtPhoto() (err error) {
 		}
 		return r.planWithin()
 	}
-	if r.session.lowHostMemory() { // what no budget allows is refused before the photo is read
+	// What no budget allows is refused before the photo is read. A plan that needs no device costs nothing while rows are decoded.
+	if r.session.lowHostMemory() || r.ahead != nil && r.turn.free() && r.session.plansAhead() {
 		if err = plan(); err != nil {
 			return err
 		}
@@ -161,7 +164,21 @@ func (r *run) lookAtPhoto() (err error) {
 	if err != nil {
 		return r.photoError(err)
 	}
+	r.beginLevels()
 	return plan()
+}
+
+// beginLevels begins to make the tables of samples, while the device is opened.
+func (r *run) beginLevels() {
+	if r.meta.Linear {
+		return
+	}
+	r.decisions.levels = sync.OnceValue(func() *levels {
+		return newLevels(r.meta, &r.session.model.Convention, r.decisions.balance.networkGains(), r.report.Noise, &r.session.host.curves)
+	})
+	if !r.job.DryRun {
+		go r.decisions.levels()
+	}
 }
 
 // statistics are those of the photo, made from the rows that are decoded ahead, if any are.
@@ -203,7 +220,7 @@ func (r *run) decideRendering(c *model.Convention) error {
 
 // decodeAhead begins to decode, unless that has begun.
 func (r *run) decodeAhead() {
-	r.input.decodeAhead(r.ctx, r.holds.blocks, &r.session.host.mosaics, r.session.stages())
+	r.input.decodeAhead(r.ctx, r.holds.blocks, r.together(), &r.session.host.mosaics, r.session.stages())
 }
 
 // reads are the files that the run is made from: no output may replace them.
@@ -311,11 +328,12 @@ type photoSource interface {
 }
 
 func (r *run) source() photoSource {
-	conv, gains := &r.session.model.Convention, r.decisions.balance.networkGains()
+	conv := &r.session.model.Convention
 	if r.meta.Linear {
+		gains := r.decisions.balance.networkGains()
 		return newLinearSource(r.photo, r.geo, &levels{meta: r.meta, conv: conv, gains: gains, noise: r.report.Noise})
 	}
-	lev := newLevels(r.meta, conv, gains, r.report.Noise, &r.session.host.curves)
+	lev := r.decisions.levels()
 	lev.shading = r.photo.Gains()
 	return newSource(r.ahead, r.geo, conv, lev)
 }
@@ -362,7 +380,7 @@ func (r *run) judge() (err error) {
 // replanned holds another plan than the one that was shown against the host's memory.
 func (r *run) replanned() error {
 	err := r.hostNeeds() // more may be spilled now
-	r.holds.limiter.setFixed(r.fixedBytes(r.network.plan))
+	r.holds.limiter.setFixed(r.session.fixedBytes(r.network.plan))
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"enhance/internal/atomicfile"
@@ -61,9 +62,9 @@ type choices struct {
 
 // hostMemory is what a session knows and keeps of the host's memory.
 type hostMemory struct {
-	base     int64    // resident bytes of the process before the first run
-	compiled bool     // kernels were not in the cache: the driver's compiler is at work, or was
-	asked    struct { // the plan whose kernels were looked for last
+	base     atomic.Int64 // resident bytes of the process before the first run
+	compiled bool         // kernels were not in the cache: the driver's compiler is at work, or was
+	asked    struct {     // the plan whose kernels were looked for last
 		plan     *exec.Job
 		compiles bool
 	}
@@ -99,13 +100,13 @@ func newSession(set Settings, loaded *model.Model) (*Session, error) {
 
 // settle does what a session needs before its first run.
 func (s *Session) settle() (err error) {
-	if err = s.device.chooseDevice(); err != nil {
-		return err
-	}
-	if s.set.Early && !s.set.PlanOnly && s.device.choice.Device != nil {
+	loaded := make(chan error, 1)
+	go func() { loaded <- s.load(s.set.Level) }() // while drivers are loaded and list their devices
+	if err = s.device.chooseDevice(); err == nil && s.set.Early && !s.set.PlanOnly && s.device.choice.Device != nil {
 		s.device.openEarly()
 	}
-	if err = s.load(s.set.Level); err != nil {
+	failed := <-loaded
+	if err = cmp.Or(err, failed); err != nil {
 		return err
 	}
 	if err = s.checkHostPrecision(); err != nil {

@@ -36,6 +36,18 @@ func (s *Session) probe(ctx context.Context, ahead func()) error {
 	return nil
 }
 
+// plansAhead reports whether a plan can be made before the device is open.
+func (s *Session) plansAhead() bool {
+	d := s.device
+	if d.info == nil || d.info.Type != clrt.GPU || d.choice.Device == nil || d.profile != nil || s.set.Precision == AutoPrecision && s.choices.decided == nil {
+		return false
+	}
+	if d.matrix == nil {
+		s.recallUnits()
+	}
+	return d.matrix != nil && (!*d.matrix || d.hopper != nil || !s.mayUseWarpgroups())
+}
+
 // recallUnits takes what was noted of the device's units.
 func (s *Session) recallUnits() {
 	table, _ := s.tuningStore().Load()
