@@ -50,7 +50,7 @@ func runApply(c *call) error {
 func (c *call) applyJob() (j pipeline.ApplyJob, err error) {
 	switch {
 	case len(c.args) != 1:
-		return j, usagef("apply: want one picture, not %d", len(c.args))
+		return j, c.wants(fmt.Sprintf("one picture, not %d", len(c.args)))
 	case c.model == "":
 		return j, usagef("apply: give the network with -m NET.onnx or -m NET.param")
 	case c.output == "" && !c.dryRun:
@@ -107,7 +107,11 @@ func (c *call) apply(ctx context.Context, s *pipeline.Session, j pipeline.ApplyJ
 }
 
 func writeApplyPlanned(w io.Writer, r *facts.ApplyReport) {
-	fmt.Fprintf(w, "%-8s%s: %s, padded to %s\n", "picture", printable.Text(r.Input), sizeOf(r.Picture), sizeOf(r.Plan.Packed))
+	padded := ""
+	if r.Plan.Packed != r.Picture {
+		padded = ", padded to " + sizeOf(r.Plan.Packed)
+	}
+	fmt.Fprintf(w, "%-8s%s: %s%s\n", "picture", printable.Text(r.Input), sizeOf(r.Picture), padded)
 	fmt.Fprintf(w, "%-8s%s", "result", sizeOf(r.Result))
 	if r.Runs > 1 {
 		fmt.Fprintf(w, ", in %d runs: the network takes one channel", r.Runs)
@@ -119,6 +123,7 @@ func writeApplyPlanned(w io.Writer, r *facts.ApplyReport) {
 
 func writeApplyDone(w io.Writer, r *facts.ApplyReport) {
 	s := &r.Seconds
+	fmt.Fprintf(w, "%-8s%s\n", "output", outputName(&r.Output))
 	fmt.Fprintf(w, "%-8s%.3f s: prepare %.3f, last run %.3f\n", "time", s.Total, s.Prepare, s.Run)
 	if m := &r.Memory; m.Measured {
 		agree := "as planned"

@@ -51,7 +51,7 @@ func runClassify(c *call) error {
 func (c *call) classifyJob() (j pipeline.ClassifyJob, err error) {
 	switch {
 	case len(c.args) != 1:
-		return j, usagef("classify: want one picture, not %d", len(c.args))
+		return j, c.wants(fmt.Sprintf("one picture, not %d", len(c.args)))
 	case c.model == "":
 		return j, usagef("classify: give the network with -m NET.onnx")
 	case c.top < 1:

@@ -134,6 +134,11 @@ func (e *env) dispatch(args []string) int {
 	return e.exit(cmd.run(c))
 }
 
+// wants is the error of a command line without the arguments of its command.
+func (c *call) wants(what string) error {
+	return usagef("%s: want %s: %s", c.cmd.name, what, "enhance "+c.cmd.usage[0])
+}
+
 // runFamily is for the first word of a family alone: it helps, or says what is missing.
 func (c *call) runFamily(args []string) error {
 	var known []string

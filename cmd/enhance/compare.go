@@ -67,7 +67,7 @@ func runCompare(c *call) error {
 func (c *call) compareJob() (j compare.Job, err error) {
 	switch {
 	case len(c.args) != 2:
-		return j, usagef("compare: want two pictures, not %d", len(c.args))
+		return j, c.wants(fmt.Sprintf("two pictures, not %d", len(c.args)))
 	case !(c.minPSNR >= 0):
 		return j, usagef("--min-psnr: want decibels above 0")
 	case c.output != "" && !isPage(c.output) && !strings.EqualFold(filepath.Ext(c.output), ".png"):

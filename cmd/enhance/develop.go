@@ -224,7 +224,7 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 	if rep == nil && err == nil {
 		r.Skip = true
 		if !o.quiet {
-			fmt.Fprintf(say, "%-8s%s: skipped, %s exists\n", "photo", t.shown(), printable.Text(t.out))
+			fmt.Fprintf(say, "%-8s%s: skipped, %s exists\n", "photo", printable.Text(t.shown()), printable.Text(t.out))
 		}
 		return
 	}
@@ -242,6 +242,9 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 		return
 	}
 	text := message(err, t.shown())
+	if b.many {
+		text = strings.Replace(text, existsAdvice, ": give -y to replace it, or --skip-existing to keep it", 1)
+	}
 	r.Error, r.Report = strings.TrimPrefix(text, "enhance: "), decided(rep)
 	if r.Interrupted = r.Status == exitInterrupted; r.Interrupted {
 		b.outcomes.code = exitInterrupted

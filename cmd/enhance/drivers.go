@@ -61,7 +61,7 @@ func (c *call) tryDrivers() {
 	if command == nil {
 		return
 	}
-	o := drivers.Options{Command: command, Retry: c.listDevices, Say: func(text string) {
+	o := drivers.Options{Command: command, Retry: c.listDevices, Spills: c.set.Memory.Limited(), Say: func(text string) {
 		if !c.quiet {
 			fmt.Fprintf(c.stderr, "%-8s%s\n", "note", printable.Line(text))
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"enhance/internal/atomicfile"
 	"enhance/internal/printable"
@@ -89,6 +90,17 @@ func status(err error) int {
 	return exitOf[pipeline.Classify(err)]
 }
 
+// existsAdvice is what to do about an output that exists.
+const existsAdvice = ": choose another name, or give -y to replace it"
+
+// folderError is the error of a folder on the command line that os.Stat gave.
+func folderError(path string, err error) error {
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		err = &fs.PathError{Op: "open", Path: path, Err: at.Err}
+	}
+	return &pipeline.FileError{Path: path, Err: err}
+}
+
 // message is what is said about err: one line, with the photo first if the error
 // does not name it, and with what to do on the command line.
 func message(err error, photo string) string {
@@ -112,7 +124,7 @@ func message(err error, photo string) string {
 	case errors.As(err, &served):
 		named = true
 	case errors.Is(err, atomicfile.ErrExists) && errors.As(err, &file):
-		text, named = file.Path+": exists already: choose another name, or give -y to replace it", true
+		text, named = file.Path+": exists already"+existsAdvice, true
 	case errors.As(err, &file):
 		text = fmt.Sprintf("cannot %s %s: %v", file.Op, file.Path, file.Err)
 		switch {
@@ -135,6 +147,18 @@ func message(err error, photo string) string {
 	}
 	if !named {
 		text = photo + ": " + text
+	}
+	names := []string{photo} // a line break in a name is no end of a line
+	if at != nil {
+		names = append(names, at.Path)
+	}
+	if file != nil {
+		names = append(names, file.Path)
+	}
+	for _, name := range names {
+		if name != "" {
+			text = strings.ReplaceAll(text, name, printable.Text(name))
+		}
 	}
 	return "enhance: " + printable.Line(text)
 }

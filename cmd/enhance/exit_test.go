@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"enhance/internal/atomicfile"
 	"enhance/pipeline"
 	"enhance/pipeline/facts"
 )
@@ -31,6 +33,25 @@ func TestHostMemoryMessage(t *testing.T) {
 		}
 		if code := status(c.err); code != exitBudget {
 			t.Errorf("status %d, want %d", code, exitBudget)
+		}
+	}
+}
+
+// TestMessageOfNames: a line break in a name is an escape, and the message stays one line.
+func TestMessageOfNames(t *testing.T) {
+	cause := errors.New("damaged\nbeyond repair")
+	for _, c := range []struct {
+		err         error
+		photo, want string
+	}{
+		{&pipeline.FileError{Path: "a\nb.dng", Err: cause}, "c.dng", `enhance: a\nb.dng: damaged; beyond repair`},
+		{cause, "a\nb.dng", `enhance: a\nb.dng: damaged; beyond repair`},
+		{&atomicfile.Error{Op: "write", Path: "a\nb.png", Err: cause}, "a\nb.dng", `enhance: cannot write a\nb.png: damaged; beyond repair`},
+		{&atomicfile.Error{Op: "create", Path: "a\nb.png", Err: atomicfile.ErrExists}, "c.dng", `enhance: a\nb.png: exists already` + existsAdvice},
+		{cause, "", "enhance: damaged; beyond repair"},
+	} {
+		if got := message(c.err, c.photo); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

@@ -20,7 +20,7 @@ take another's name, and one that is lost is taken out of users alone.`}
 
 func runFarmKeys(c *call) error {
 	if len(c.args) == 0 {
-		return usagef("farm keys: want a directory")
+		return c.wants("a directory")
 	}
 	dir, workers := c.args[0], c.args[1:]
 	seen := map[string]bool{"admin": true}

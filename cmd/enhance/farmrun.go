@@ -29,12 +29,12 @@ func runFarmRun(c *call) error {
 	case c.output == "":
 		return usagef("farm run: give -o, the directory for the pictures")
 	case len(c.args) != 1 || s3.IsURL(c.args[0]):
-		return usagef("farm run: want one folder of photos")
+		return c.wants("one folder of photos")
 	}
 	if info, err := os.Stat(c.args[0]); err != nil {
-		return err
+		return folderError(c.args[0], err)
 	} else if !info.IsDir() {
-		return usagef("farm run: want one folder of photos, and %s is a file", c.args[0])
+		return c.wants(fmt.Sprintf("one folder of photos, and %s is a file", c.args[0]))
 	}
 	p, err := c.policy()
 	if err != nil {

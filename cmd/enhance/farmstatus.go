@@ -171,7 +171,7 @@ func (r *farmReport) summary() string {
 
 func runFarmRetry(c *call) error {
 	if len(c.args) > 1 {
-		return usagef("farm retry: want one order, or none for all")
+		return c.wants("one order, or none for all")
 	}
 	order := ""
 	if len(c.args) == 1 {

@@ -127,7 +127,7 @@ func (c *call) newSubmission() (*submission, error) {
 	if f.path = c.photosRoot; f.path == "" || f.path == objectsURL || s3.IsURL(f.path) {
 		if len(c.args) == 1 {
 			if _, err := os.Stat(c.args[0]); err != nil {
-				return nil, err
+				return nil, folderError(c.args[0], err)
 			}
 		}
 		if len(c.args) != 1 || c.from != "" || !isDir(c.args[0]) {

@@ -47,7 +47,7 @@ type verified struct {
 func runFarmVerify(c *call) error {
 	switch {
 	case len(c.args) != 1 || c.photosRoot == "":
-		return usagef("farm verify: want the directory or s3:// URL of results, and --photos")
+		return c.wants("the directory or s3:// URL of results, and --photos")
 	case c.check < 0:
 		return usagef("farm verify: --sample: %d: want at least 1, or 0 for all", c.check)
 	}

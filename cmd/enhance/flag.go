@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,6 +123,16 @@ func (c *call) parseFlags(args []string) error {
 	return empty
 }
 
+// elsewhere are names that other programs have for the flags here.
+var elsewhere = map[string]string{
+	"size": "resize", "scale": "resize", "width": "resize", "height": "resize", "max-size": "resize",
+	"brightness": "exposure", "ev": "exposure", "white-balance": "wb", "temperature": "wb", "tint": "wb",
+	"noise-reduction": "denoise", "sharpness": "sharpen", "lens-correction": "lens", "style": "look", "black-level": "black", "white-level": "white",
+	"depth": "bits", "bit-depth": "bits", "icc": "output-profile", "color-space": "output-profile", "colorspace": "output-profile",
+	"threads": "jobs", "cores": "jobs", "force": "overwrite", "replace": "overwrite", "memory": "mem", "gpu": "device",
+	"network": "model", "weights": "model", "out": "output", "type": "format", "silent": "quiet",
+}
+
 // explainParse puts the parser's errors into words.
 func (c *call) explainParse(err error) error {
 	var (
@@ -134,13 +145,20 @@ func (c *call) explainParse(err error) error {
 	case errors.As(err, &unknown):
 		name, letters := unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames()
 		if letters != "" {
+			if file := "-" + letters; exists(file) {
+				return usagef("unknown flag -%s: for the file of this name write .%c%s", name, filepath.Separator, file)
+			}
 			return usagef("unknown flag -%s: %s", name, help)
 		}
 		var known []string
 		for _, f := range flagsOf(c.cmd.name) {
 			known = append(known, f.name)
 		}
-		if near := suggest.Nearest(name, known); near != "" {
+		near := suggest.Nearest(name, known)
+		if own := elsewhere[name]; slices.Contains(known, own) {
+			near = own
+		}
+		if near != "" {
 			return usagef("unknown flag --%s: did you mean --%s? %s", name, near, help)
 		}
 		return usagef("unknown flag --%s: %s", name, help)

@@ -159,3 +159,16 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
+
+// TestElsewhere: names of other programs lead to flags that there are, and are none themselves.
+func TestElsewhere(t *testing.T) {
+	known := map[string]bool{}
+	for _, f := range flagsOf(develop) {
+		known[f.name] = true
+	}
+	for theirs, ours := range elsewhere {
+		if !known[ours] || known[theirs] {
+			t.Errorf("--%s: want a name that is no flag, for --%s, which is one", theirs, ours)
+		}
+	}
+}

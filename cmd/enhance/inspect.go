@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -13,46 +14,105 @@ import (
 )
 
 var inspectCommand = &command{name: "inspect", summary: "print what a photo's file holds and what is done about it",
-	usage: []string{"inspect PHOTO [--json]"}, run: runInspect, files: true,
+	usage: []string{"inspect PHOTO... [--json]"}, run: runInspect, files: true,
 	about: `Prints the images in the file, the facts about the camera, and, if a DNG file asks for
-corrections (opcodes), what becomes of each. A photo that is not read has its reason.`}
+corrections (opcodes), what becomes of each. A photo that is not read has its reason. Of
+several photos --json makes a list named photos; those that cannot be opened are named,
+and the exit status is 1.`}
 
 func runInspect(c *call) error {
-	if len(c.args) != 1 {
-		return usagef("inspect: want one photo")
+	switch n := len(c.args); {
+	case n == 0:
+		return c.wants("a photo")
+	case n > 1:
+		return c.inspectAll()
 	}
 	name, f, err := c.inspect(c.args[0])
 	if err != nil {
-		if !errors.As(err, new(*pipeline.FileError)) {
-			err = &pipeline.FileError{Path: name, Err: err}
-		}
 		if c.json {
-			err = errors.Join(err, c.writeJSON(inspectFailure{name, strings.TrimPrefix(message(err, ""), "enhance: ")}))
+			err = errors.Join(err, c.writeJSON(failedInspection(name, err)))
 		}
 		return err
 	}
 	return c.report(f, func(w io.Writer) error { return writeFacts(w, name, f) })
 }
 
-// inspect opens a photo, or standard input for "-".
+// inspectAll is for several photos. Each is printed when it was read, but for JSON.
+func (c *call) inspectAll() error {
+	if slices.Contains(c.args, "-") {
+		return usagef("inspect: standard input has one photo: leave the others out")
+	}
+	var (
+		list struct {
+			Photos []any `json:"photos"`
+		}
+		failed bool
+	)
+	for i, path := range c.args {
+		name, f, err := c.inspect(path)
+		if err != nil {
+			failed = true
+			fmt.Fprintln(c.stderr, message(err, ""))
+			list.Photos = append(list.Photos, failedInspection(name, err))
+			continue
+		}
+		list.Photos = append(list.Photos, struct {
+			File string `json:"file"`
+			*raw.Facts
+		}{name, f})
+		if c.json {
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(c.text())
+		}
+		if err := writeFacts(c.text(), name, f); err != nil {
+			return err
+		}
+	}
+	if c.json {
+		if err := c.writeJSON(list); err != nil {
+			return err
+		}
+	}
+	if failed {
+		return ended(exitFailed)
+	}
+	return nil
+}
+
+// inspect opens a photo, or standard input for "-". Its errors name the file.
 func (c *call) inspect(path string) (name string, f *raw.Facts, err error) {
-	opt := raw.Options{LibRaw: c.another(readArgument)}
+	name, opt := path, raw.Options{LibRaw: c.another(readArgument)}
 	if path != "-" {
 		f, err = raw.Inspect(path, opt)
-		return path, f, err
+	} else {
+		name = stdinName
+		f, err = inspectStdin(opt)
 	}
+	if err != nil && !errors.As(err, new(*pipeline.FileError)) {
+		err = &pipeline.FileError{Path: name, Err: err}
+	}
+	return name, f, err
+}
+
+func inspectStdin(opt raw.Options) (*raw.Facts, error) {
 	p, err := openStdin(0)
 	if err != nil {
-		return stdinName, nil, err
+		return nil, err
 	}
 	defer p.close()
-	return stdinName, raw.InspectReader(p, p.size, opt), nil
+	return raw.InspectReader(p, p.size, opt), nil
 }
 
 // inspectFailure is the report of a file that cannot be opened.
 type inspectFailure struct {
 	File  string `json:"file"`
 	Error string `json:"error"`
+}
+
+func failedInspection(name string, err error) inspectFailure {
+	return inspectFailure{name, strings.TrimPrefix(message(err, ""), "enhance: ")}
 }
 
 func writeFacts(w io.Writer, path string, f *raw.Facts) error {
@@ -89,6 +149,9 @@ func writePhotoFacts(item func(name, format string, args ...any), p *raw.PhotoFa
 		camera = "unknown"
 	}
 	item("camera", "%s", camera)
+	if text := taken(p); text != "" {
+		item("taken", "%s", text)
+	}
 	item("format", "%s", p.Format)
 	filters := filterArray(p.CFA, p.Sensor)
 	if p.Linear {
@@ -126,6 +189,26 @@ func writePhotoFacts(item func(name, format string, args ...any), p *raw.PhotoFa
 	for _, text := range p.Warnings {
 		item("note", "%s", printable.Text(text))
 	}
+}
+
+// taken is when and how the photo was taken; "" if the file says nothing of it.
+func taken(p *raw.PhotoFacts) string {
+	var parts []string
+	add := func(known bool, format string, v any) {
+		if known {
+			parts = append(parts, fmt.Sprintf(format, v))
+		}
+	}
+	add(p.DateTime != "", "%s", printable.Text(p.DateTime))
+	if e := p.Exposure; e != nil {
+		add(e.Seconds > 0 && e.Seconds < 0.3, "1/%.0f s", 1/e.Seconds)
+		add(e.Seconds >= 0.3, "%.3g s", e.Seconds)
+		add(e.FNumber > 0, "f/%.3g", e.FNumber)
+		add(e.ISO > 0, "ISO %.0f", e.ISO)
+		add(e.FocalLength > 0, "%.4g mm", e.FocalLength)
+		add(e.Lens != "", "%s", printable.Text(e.Lens))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // matrices counts those of the file, and names their light if it does.

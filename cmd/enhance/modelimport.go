@@ -32,7 +32,7 @@ type imported struct {
 func runModelImport(c *call) error {
 	switch {
 	case len(c.args) != 1:
-		return usagef("model import: want one file, not %d", len(c.args))
+		return c.wants(fmt.Sprintf("one file, not %d", len(c.args)))
 	case c.output == "":
 		return usagef("model import: give the output with -o FILE.safetensors")
 	}

@@ -15,7 +15,7 @@ described at its own size unless --size is given. MODEL is what -m takes.`}
 
 func runModelInfo(c *call) error {
 	if len(c.args) > 1 || len(c.args) == 1 && c.model != "" {
-		return usagef("model info: want one model")
+		return c.wants("one model")
 	}
 	if len(c.args) == 1 {
 		c.model = c.args[0]

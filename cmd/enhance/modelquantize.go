@@ -35,7 +35,7 @@ type quantized struct {
 func runModelQuantize(c *call) error {
 	switch {
 	case len(c.args) < 2:
-		return usagef("model quantize: want a model, and pictures or directories of them")
+		return c.wants("a model, and pictures or directories of them")
 	case !(c.maxLoss > 0):
 		return usagef("--max-loss: %g: want more than 0 dB", c.maxLoss)
 	case c.output == "":

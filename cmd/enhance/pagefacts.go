@@ -118,7 +118,7 @@ func renderingGroup(r *pipeline.Report) htmlreport.Group {
 	if r.Noise != nil {
 		g.add("Noise", noiseLine(r.Noise))
 	}
-	g.add("Output", outputName(r))
+	g.add("Output", outputName(&r.Output))
 	g.add("Samples", fmt.Sprintf("%s, %d bits%s", r.Output.Format, r.Output.Bits, strings.TrimSuffix(", "+r.Output.Profile, ", ")))
 	return g.Group
 }

@@ -28,12 +28,30 @@ func writePlannedShort(w io.Writer, r *pipeline.Report) {
 // writeDoneShort prints the output, the time and the peak, after the work, and the
 // warnings that were not printed before.
 func writeDoneShort(w io.Writer, r *pipeline.Report, printed map[string]bool) {
-	fmt.Fprintf(w, "%-8s%s\n", "output", outputName(r))
-	fmt.Fprintf(w, "%-8s%.2f s\n", "time", r.Seconds.Total)
+	fmt.Fprintf(w, "%-8s%s%s\n", "output", outputName(&r.Output), otherSize(r))
+	fmt.Fprintf(w, "%-8s%.2f s%s\n", "time", r.Seconds.Total, started(&r.Seconds))
 	fmt.Fprintf(w, "%-8s%s\n", "memory", peakLine(r))
 	writeDefects(w, r)
 	writeComparison(w, r)
 	writeWarnings(w, r, printed)
+}
+
+// otherSize is the picture's size if it is not the photo's, whichever side is up.
+func otherSize(r *pipeline.Report) string {
+	o, c := &r.Output, &r.Photo.Crop
+	w, h := c[2]-c[0], c[3]-c[1]
+	if o.Width == w && o.Height == h || o.Width == h && o.Height == w {
+		return ""
+	}
+	return fmt.Sprintf(", %dx%d", o.Width, o.Height)
+}
+
+// started says how long the program took before a process's first photo, where a person would notice.
+func started(s *facts.Seconds) string {
+	if s.Start < 0.05 {
+		return ""
+	}
+	return fmt.Sprintf(", after %.2f s to start", s.Start)
 }
 
 // writeDefects says how many defective pixels were repaired, if any were.
@@ -92,7 +110,7 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 	item("budget", "%s", budgetLine(r))
 	writeMoves(w, r)
 	if r.Output.Path != "" || !r.DryRun {
-		item("output", "%s: %s, %d bits, %dx%d, %s", outputName(r), r.Output.Format, r.Output.Bits, r.Output.Width, r.Output.Height, r.Output.Profile)
+		item("output", "%s: %s, %d bits, %dx%d, %s", outputName(&r.Output), r.Output.Format, r.Output.Bits, r.Output.Width, r.Output.Height, r.Output.Profile)
 	}
 	for _, text := range r.Warnings {
 		item("note", "%s", printable.Line(text))
@@ -127,11 +145,11 @@ func cameraName(p *facts.Photo) string {
 }
 
 // outputName is where the picture goes.
-func outputName(r *pipeline.Report) string {
-	if r.Output.Path == "" {
+func outputName(o *facts.Output) string {
+	if o.Path == "" {
 		return "standard output"
 	}
-	return printable.Text(r.Output.Path)
+	return printable.Text(o.Path)
 }
 
 // writeVerbose adds the numbers of the colour matrix, the device and the buffers.

@@ -43,3 +43,14 @@ func TestCameraName(t *testing.T) {
 		}
 	}
 }
+
+// TestStarted: the start of the program counts where a person would notice it.
+func TestStarted(t *testing.T) {
+	for start, want := range map[float64]string{0: "time    0.61 s\n", 0.04: "time    0.61 s\n", 0.35: "time    0.61 s, after 0.35 s to start\n"} {
+		r := &pipeline.Report{Seconds: facts.Seconds{Total: 0.61, Start: start}}
+		var b bytes.Buffer
+		if writeDoneShort(&b, r, nil); !strings.Contains(b.String(), want) {
+			t.Errorf("%g: %q, want %q", start, b.String(), want)
+		}
+	}
+}

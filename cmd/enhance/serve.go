@@ -99,7 +99,7 @@ func runServe(c *call) error {
 // serveError gives errors of the socket their class.
 func serveError(err error) error {
 	if used := (*serve.InUseError)(nil); errors.As(err, &used) {
-		return &pipeline.FileError{Path: used.Path, Err: &os.PathError{Op: "serve at", Path: used.Path, Err: errors.New(strings.TrimPrefix(err.Error(), used.Path+": "))}}
+		return &pipeline.FileError{Path: used.Path, Err: &os.PathError{Op: "serve", Path: used.Path, Err: errors.New(strings.TrimPrefix(err.Error(), used.Path+": "))}}
 	}
 	return err
 }

@@ -88,7 +88,7 @@ func runWatch(c *call) error {
 func (w *watch) readOrder() error {
 	switch {
 	case len(w.args) != 1:
-		return usagef("watch: want one folder, not %d", len(w.args))
+		return w.wants(fmt.Sprintf("one folder, not %d", len(w.args)))
 	case w.output == "" || w.output == "-":
 		return usagef("watch: give the directory for pictures with -o DIR")
 	case w.given["poll"] && !(w.poll >= 0.1 && w.poll <= 86400):
@@ -110,7 +110,10 @@ func (w *watch) readOrder() error {
 // open makes the directory for pictures and starts watching.
 func (w *watch) open() error {
 	info, err := os.Stat(w.dir)
-	if err == nil && !info.IsDir() {
+	if err != nil {
+		return folderError(w.dir, err)
+	}
+	if !info.IsDir() {
 		return usagef("watch: %s is no folder", w.dir)
 	}
 	if err == nil {
