@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -26,15 +27,18 @@ func Quantize(ctx context.Context, spec string, photos []string, maxLoss float64
 	if len(photos) == 0 {
 		return nil, &OptionError{"no photos to calibrate with"}
 	}
-	o := &Options{}
+	o := &Options{Mosaic: Mosaic{CFA: mosaic.RGGB}}
 	n, err := newNetwork(pipeline.Settings{Model: spec, Device: pipeline.HostDevice}, o)
 	if err != nil {
 		return nil, err
 	}
 	defer n.close()
 	m := n.session.Model()
-	if len(m.Graph.Quantizable()) == 0 {
-		return nil, &OptionError{fmt.Sprintf("model %s has no convolution that can be one of codes: it may be quantised already", n.name())}
+	switch {
+	case m.Graph.HasCodes():
+		return nil, &OptionError{fmt.Sprintf("model %s is quantised already: name the one that it was made of", n.name())}
+	case len(m.Graph.Quantizable()) == 0:
+		return nil, &OptionError{fmt.Sprintf("model %s has no convolution that can be one of codes", n.name())}
 	}
 	ranges := calibrate.New(m)
 	var held []calibrate.Example
@@ -42,16 +46,23 @@ func Quantize(ctx context.Context, spec string, photos []string, maxLoss float64
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		truth, err := imgio.ReadRGB16(path)
+		truth, err := readTruth(path)
 		if err != nil {
 			return nil, err
+		}
+		if min(truth.Width, truth.Height) < multiple {
+			return nil, &OptionError{fmt.Sprintf("%s has %dx%d pixels: want %d or more columns and rows to calibrate with", path, truth.Width, truth.Height, multiple)}
 		}
 		part := Mosaic{CFA: o.Mosaic.CFA, Sigma: calibrationSigmas[k%len(calibrationSigmas)]}
 		if err := part.check(); err != nil {
 			return nil, &OptionError{err.Error()}
 		}
 		in, _, _ := n.pack(part.take(filepath.Base(path), middle(truth, calibrationSide)))
-		if err := ranges.Add(ctx, in.Data, in.H, in.W); err != nil {
+		err = ranges.Add(ctx, in.Data, in.H, in.W)
+		if bad := new(calibrate.NotFiniteError); errors.As(err, &bad) {
+			err = &pipeline.NonFiniteError{Row: bad.Row, Column: bad.Column}
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if k%((len(photos)+examples-1)/examples) == 0 {
@@ -81,9 +92,11 @@ func (n *network) example(name string, truth *imgio.RGB16) calibrate.Example {
 	return e
 }
 
-// middle is a square from the middle of a picture, or as much as there is, in multiples of 32 pixels.
+// multiple is one of what networks divide sides by.
+const multiple = 32
+
+// middle is a square from the middle of a picture, or as much as there is, in multiples of that.
 func middle(p *imgio.RGB16, side int) *imgio.RGB16 {
-	const multiple = 32 // of what networks divide sides by
 	h, w := min(side, p.Height/multiple*multiple), min(side, p.Width/multiple*multiple)
 	out := &imgio.RGB16{Width: w, Height: h, Bits: p.Bits, Gray: p.Gray}
 	y0, x0 := (p.Height-h)/2, (p.Width-w)/2

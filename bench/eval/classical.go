@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"fmt"
 
 	"enhance/internal/colour"
 	"enhance/raw/demosaic"
@@ -27,6 +28,9 @@ func (c *classical) close() error { return nil }
 // package pipeline does it.
 func (c *classical) restore(_ context.Context, s *shot) (*picture, error) {
 	w, h := s.truth.Width, s.truth.Height
+	if p := s.mosaic.CFA; h < p.Rows() || w < p.Cols() {
+		return nil, &OptionError{fmt.Sprintf("a mosaic of %dx%d samples is smaller than its filter array", w, h)}
+	}
 	m := &demosaic.Strip{Width: w, Height: h, Samples: s.samples}
 	if sensor := s.mosaic.Sensor; sensor != nil {
 		m.Samples = make([]float32, w*h)

@@ -41,29 +41,30 @@ func ParseSensor(text string) (*Sensor, error) {
 	s := &Sensor{Gains: [3]float64{1, 1, 1}}
 	fields := strings.Split(text, ",")
 	if len(fields) != 2 && len(fields) != 5 {
-		return nil, fmt.Errorf("sensor %q: want S,O or S,O,R,G,B, such as 1e-3,1e-5,2,1,1.5", text)
+		return nil, fmt.Errorf("%q: want S,O or S,O,R,G,B, such as 1e-3,1e-5,2,1,1.5", text)
 	}
 	for i, to := range []*float64{&s.S, &s.O, &s.Gains[0], &s.Gains[1], &s.Gains[2]}[:len(fields)] {
 		v, err := strconv.ParseFloat(strings.TrimSpace(fields[i]), 64)
 		if err != nil {
-			return nil, fmt.Errorf("sensor %q: %q is not a number", text, fields[i])
+			return nil, fmt.Errorf("%q: %q is not a number", text, fields[i])
 		}
 		*to = v
 	}
-	least := min(s.Gains[0], s.Gains[1], s.Gains[2])
-	for c := range s.Gains {
-		s.Gains[c] /= least
+	if least := min(s.Gains[0], s.Gains[1], s.Gains[2]); least > 0 {
+		for c := range s.Gains {
+			s.Gains[c] /= least
+		}
 	}
 	return s, s.check()
 }
 
 func (s *Sensor) check() error {
 	if !(s.S >= 0 && s.S <= 1 && s.O >= 0 && s.O <= 1) {
-		return fmt.Errorf("sensor noise %g, %g: want numbers from 0 to 1", s.S, s.O)
+		return fmt.Errorf("noise %g, %g: want numbers from 0 to 1", s.S, s.O)
 	}
 	for _, g := range s.Gains {
 		if !(g >= 1 && g <= 100) {
-			return fmt.Errorf("sensor gains %v: want positive numbers, the largest at most 100 times the smallest", s.Gains)
+			return fmt.Errorf("gains %v: want positive numbers, the largest at most 100 times the smallest", s.Gains)
 		}
 	}
 	return nil

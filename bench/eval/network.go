@@ -43,13 +43,13 @@ func (n *network) check(o *Options) error {
 		return &OptionError{fmt.Sprintf("model %s renders pictures in a way of its own or in another size: there is nothing to compare them with", name)}
 	}
 	if o.Mosaic.FullColour && !c.Takes(model.FullColour) {
-		return &OptionError{fmt.Sprintf("model %s is for %v, not demosaiced photos", name, c.Sensors)}
+		return &OptionError{fmt.Sprintf("model %s is for %v, not demosaiced photos: choose one that is", name, c.Sensors)}
 	}
 	if p := o.Mosaic.CFA; !o.Mosaic.FullColour && p.Valid() && !c.Takes(model.SensorOf(p)) {
-		return &OptionError{fmt.Sprintf("model %s is for %v, not %s ones: leave it out, and what suits them is measured", name, c.Sensors, p.Kind())}
+		return &OptionError{fmt.Sprintf("model %s is for %v, not %s ones: choose one that is", name, c.Sensors, p.Kind())}
 	}
 	if c.NoisePlanes == 0 && (o.Denoise != nil || o.Noise.Mode != look.NoiseDefault) {
-		return &OptionError{fmt.Sprintf("model %s does not take the noise level: leave denoise and noise out", name)}
+		return &OptionError{fmt.Sprintf("model %s does not take the noise level: leave --denoise and --noise out", name)}
 	}
 	return nil
 }

@@ -171,6 +171,8 @@ func (o *Options) check() error {
 		return &OptionError{"no photos to measure"}
 	case len(o.Models) == 0 && !o.Classical && !o.LibRaw && !o.RawTherapee:
 		return &OptionError{"neither a model nor another demosaicer is to be measured"}
+	case len(o.Models) == 0 && (o.Denoise != nil && *o.Denoise > 0 || o.Noise.Mode != look.NoiseDefault):
+		return &OptionError{"no network is measured, and demosaicers leave noise as it is: leave --denoise and --noise out"}
 	case o.Border < 0:
 		return &OptionError{fmt.Sprintf("border %d: want 0 or more pixels", o.Border)}
 	case o.Noise.Mode != look.NoiseDefault && o.Mosaic.Sensor == nil:
@@ -212,12 +214,12 @@ func (o *Options) measure(ctx context.Context, m method) (*MethodResult, error) 
 
 // photo restores one photo and compares.
 func (o *Options) photo(ctx context.Context, m method, path string) (*PhotoResult, error) {
-	truth, err := imgio.ReadRGB16(path)
-	if err == nil && truth.Gray && truth.Bits == 16 {
-		err = fmt.Errorf("%s: %w: 16-bit gray, as mosaics are; eval makes mosaics of finished photos itself", path, imgio.ErrUnsupported)
-	}
-	if err = pipeline.PictureError(path, err); err != nil {
+	truth, err := readTruth(path)
+	if err != nil {
 		return nil, err
+	}
+	if w, h := truth.Width, truth.Height; min(w, h) <= 2*o.Border {
+		return nil, &OptionError{fmt.Sprintf("a border of %d leaves nothing of %dx%d pixels", o.Border, w, h)}
 	}
 	name := filepath.Base(path)
 	got, err := m.restore(ctx, o.Mosaic.take(name, truth))
@@ -230,6 +232,18 @@ func (o *Options) photo(ctx context.Context, m method, path string) (*PhotoResul
 		}
 	}
 	return compare(name, got, truth, o.Border)
+}
+
+// readTruth reads a finished picture.
+func readTruth(path string) (*imgio.RGB16, error) {
+	truth, err := imgio.ReadRGB16(path)
+	if err == nil && truth.Gray && truth.Bits == 16 {
+		err = fmt.Errorf("%s: %w: 16-bit gray, as mosaics are: give a finished photo", path, imgio.ErrUnsupported)
+	}
+	if err = pipeline.PictureError(path, err); err != nil {
+		return nil, err
+	}
+	return truth, nil
 }
 
 func compare(name string, got *picture, truth *imgio.RGB16, border int) (*PhotoResult, error) {

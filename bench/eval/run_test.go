@@ -86,6 +86,7 @@ func TestRefusals(t *testing.T) {
 		"X-Trans":       {Photos: []string{"a"}, Models: host, Mosaic: Mosaic{CFA: mosaic.XTrans}},
 		"noise in sRGB": {Photos: []string{"a"}, Models: host, Noise: look.Noise{Mode: look.NoiseEstimate}},
 		"denoise":       {Photos: []string{"a"}, Models: host, Denoise: &one},
+		"no network":    {Photos: []string{"a"}, Classical: true, Denoise: &one},
 		"own rendering": {Photos: []string{"a"}, Models: []pipeline.Settings{{Model: "pynet-random:a,width=2", Device: pipeline.HostDevice}}},
 	} {
 		_, err := Run(context.Background(), o)

@@ -154,7 +154,7 @@ var studyFlags = []flag{
 		more: "rawtherapee runs AMaZE, RCD, DCB, LMMSE and IGV; Bayer mosaics only.",
 		to:   func(o *options) any { return &o.compare }},
 	{name: "save", arg: "DIR", group: groupOutput, commands: []string{"eval"}, files: true,
-		help: "write every result to an existing DIR, as PHOTO.METHOD.png",
+		help: "write every result to an existing DIR, as PHOTO.METHOD.png, in place of earlier ones",
 		to:   func(o *options) any { return &o.saveDir }},
 }
 

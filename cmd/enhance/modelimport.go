@@ -43,6 +43,12 @@ func runModelImport(c *call) error {
 			return usagef("model import: %s: want a PyTorch state dict, a file ending in .pth or .pt, or an ONNX file", in)
 		}
 	}
+	var all fileUses
+	all.readsModel(&pipeline.Settings{Model: c.args[0]})
+	all.makes(c.output, "the network (-o)")
+	if err := all.check(); err != nil {
+		return err
+	}
 	m, err := pipeline.LoadWeights(c.args[0], c.levelOrAny())
 	if err != nil {
 		return err

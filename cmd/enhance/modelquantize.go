@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"enhance/bench/eval"
+	"enhance/internal/atomicfile"
 	"enhance/internal/printable"
 	"enhance/model"
+	"enhance/pipeline"
 )
 
 var modelQuantizeCommand = &command{name: "model quantize", summary: "make a network of 8-bit codes of one of ours",
@@ -46,6 +48,18 @@ func runModelQuantize(c *call) error {
 	c.compileApart()
 	photos, err := eval.Files(c.args[1:])
 	if err != nil {
+		return err
+	}
+	var all fileUses
+	all.readsModel(&pipeline.Settings{Model: c.args[0]})
+	for _, path := range photos {
+		all.reads(path, "the picture")
+	}
+	all.makes(c.output, "the network (-o)")
+	if err := all.check(); err != nil {
+		return err
+	}
+	if err := atomicfile.Check(c.output, atomicfile.Options{Overwrite: c.overwrite}); err != nil {
 		return err
 	}
 	ctx, stop := interruptible(c.env, func() {})

@@ -6,6 +6,7 @@ package calibrate
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"enhance/model"
@@ -28,6 +29,16 @@ type histogram struct {
 	count           [bins]float64
 }
 
+// NotFiniteError says that a value has a sample that is infinite or not a number.
+type NotFiniteError struct {
+	Value       string
+	Row, Column int
+}
+
+func (e *NotFiniteError) Error() string {
+	return fmt.Sprintf("value %q is not finite at row %d, column %d", e.Value, e.Row, e.Column)
+}
+
 // New is a calibrator of what the quantizable convolutions of m read.
 func New(m *model.Model) *Calibrator {
 	c := &Calibrator{m: m, values: map[string]*histogram{}}
@@ -37,18 +48,31 @@ func New(m *model.Model) *Calibrator {
 	return c
 }
 
-// Add runs an input of h×w samples and counts.
+// Add runs an input of h×w samples and counts. It refuses values that are not finite with a NotFiniteError.
 func (c *Calibrator) Add(ctx context.Context, in []float32, h, w int) error {
-	_, _, err := ref.Run(ctx, c.m, in, h, w, ref.Options{Dump: func(node string, _ model.Shape, data []float32) {
-		if hist := c.values[node]; hist != nil {
-			hist.add(data)
+	var bad *NotFiniteError
+	_, _, err := ref.Run(ctx, c.m, in, h, w, ref.Options{Dump: func(node string, shape model.Shape, data []float32) {
+		hist := c.values[node]
+		if hist == nil || bad != nil {
+			return
+		}
+		if at := hist.add(data); at >= 0 {
+			at %= shape.H * shape.W
+			bad = &NotFiniteError{Value: node, Row: at / shape.W, Column: at % shape.W}
 		}
 	}})
+	if err == nil && bad != nil {
+		return bad
+	}
 	return err
 }
 
-func (h *histogram) add(data []float32) {
-	for _, v := range data {
+// add counts samples. If one is not finite it counts none, and gives its place; else −1.
+func (h *histogram) add(data []float32) int {
+	for i, v := range data {
+		if v-v != 0 {
+			return i
+		}
 		h.least, h.greatest = min(h.least, v), max(h.greatest, v)
 	}
 	largest := max(float64(h.greatest), -float64(h.least))
@@ -63,11 +87,12 @@ func (h *histogram) add(data []float32) {
 		h.count = wider
 	}
 	if h.width == 0 {
-		return
+		return -1
 	}
 	for _, v := range data {
 		h.count[min(int((float64(v)/h.width+1)*(bins/2)), bins-1)]++
 	}
+	return -1
 }
 
 // shares are the parts of a range that are tried: codes may be finer where the few largest samples are cut off.
