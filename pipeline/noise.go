@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"slices"
 
 	"enhance/model"
 	"enhance/pipeline/facts"
@@ -43,6 +44,9 @@ func (r *run) decideNoise() (*facts.Noise, error) {
 	case f.Denoise == 0:
 	case j.Noise.Mode == look.NoiseGiven:
 		f.Source, f.Levels = noiseGiven, j.Noise.Levels
+		if err := r.doubtNoise(f); err != nil {
+			return nil, err
+		}
 	default:
 		if err := r.measureNoise(); err != nil {
 			return nil, err
@@ -54,7 +58,29 @@ func (r *run) decideNoise() (*facts.Noise, error) {
 			return nil, optionErrorf("noise", "levels %g, %g: want numbers from 0 to 1", l.S, l.O)
 		}
 	}
+	if f.Levels.Bound() {
+		r.report.Warn("noise of more than %g·v + %g is taken for that: no network knows more", noise.MaxS, noise.MaxO)
+	}
 	return f, nil
+}
+
+// Levels above these are those of very high sensitivities. Told of them without cause, a network takes colours for noise.
+const highS, highO = 2e-3, 1e-4
+
+// doubtNoise says if given levels are high, and the photo shows far less.
+func (r *run) doubtNoise(f *facts.Noise) error {
+	if !slices.ContainsFunc(f.Levels[:], func(l noise.Line) bool { return l.S > highS || l.O > highO }) {
+		return nil
+	}
+	if err := r.measureNoise(); err != nil {
+		return err
+	}
+	if e := r.decisions.estimate; e != nil {
+		if times := e.Compare(&f.Levels); times > profileTolerance {
+			r.report.Warn("--noise has %.3g times the variance that the photo shows: the network takes detail and colours for noise; --noise estimate takes the photo's", times)
+		}
+	}
+	return nil
 }
 
 // decideStrength settles how much of the noise the network is told of, so that it removes the share
@@ -70,6 +96,9 @@ func (r *run) decideStrength() {
 	deviation, gains := 0.0, r.decisions.balance.networkGains()
 	for c, l := range f.Levels {
 		deviation += r.session.model.Convention.NoiseAtGrey(gains[c], l.S, l.O) / float64(len(f.Levels))
+	}
+	if deviation == 0 { // whatever noise there is, it is not told
+		return
 	}
 	f.Told = n.ToldFor(deviation, f.Denoise)
 	left := n.Share(deviation, f.Told)

@@ -168,6 +168,21 @@ func TestChooseNoise(t *testing.T) {
 	}
 }
 
+// TestNoiseBound: no level is above what is believed, and one that is not is left as it is.
+func TestNoiseBound(t *testing.T) {
+	for _, c := range []struct{ given, want noise.Levels }{
+		{noiseLevels(0.05, 0.01), noiseLevels(0.05, 0.01)},
+		{noiseLevels(0, 0), noiseLevels(0, 0)},
+		{noiseLevels(1, 0.5), noiseLevels(0.05, 0.01)},
+		{noiseLevels(1e-3, 1e-5, 1e-3, 1, 0.06, 1e-5), noiseLevels(1e-3, 1e-5, 1e-3, 0.01, 0.05, 1e-5)},
+	} {
+		got := c.given
+		if changed := got.Bound(); got != c.want || changed != (c.given != c.want) {
+			t.Errorf("%v becomes %v, changed %v: want %v", c.given, got, changed, c.want)
+		}
+	}
+}
+
 // TestNoisePlanes follows samples of a photo with levels, gains and phase of its
 // own to the planes and holds them against docs/pynet-m.md, written out here.
 func TestNoisePlanes(t *testing.T) {

@@ -235,7 +235,10 @@ func colourLine(c *facts.Colour) string {
 // noiseLine is the noise level and its source.
 func noiseLine(n *facts.Noise) string {
 	s := map[string]string{"none": "taken as 0", "given": "given", "file": "from the file", "estimated": "estimated from the photo"}[n.Source]
-	if n.Source == "none" {
+	switch {
+	case n.Source == "none" && n.Denoise == 0:
+		return "strength 0: the network is told of none"
+	case n.Source == "none":
 		return s
 	}
 	var levels []string
@@ -244,7 +247,7 @@ func noiseLine(n *facts.Noise) string {
 	}
 	left := ""
 	if n.Left != nil {
-		left = fmt.Sprintf(", which leaves %.2g of the deviation on smooth surfaces", *n.Left)
+		left = fmt.Sprintf(", which leaves %.2g of the deviation on smooth grey surfaces", *n.Left)
 	}
 	return fmt.Sprintf("%s: variance %s; strength %s%s", s, strings.Join(levels, ", "), number(n.Denoise), left)
 }

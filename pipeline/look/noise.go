@@ -44,7 +44,7 @@ func parseNoise(s string) (Noise, error) {
 	for _, f := range fields {
 		x, err := strconv.ParseFloat(strings.TrimSpace(f), 64)
 		if err != nil || !(x >= 0 && x <= 1) {
-			return n, optionErrorf("noise", "%q: want numbers from 0 to 1", f)
+			return n, optionErrorf("noise", "%q: want numbers from 0 to 1", s)
 		}
 		v = append(v, x)
 	}

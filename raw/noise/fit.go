@@ -77,7 +77,7 @@ func (e *Estimation) fit() (l Levels) {
 	gain, read := fitLine(ps)
 	for c := range l {
 		k := span / e.spans[c]
-		l[c] = Line{S: min(gain*k, maxS), O: min(read*k*k, maxO)}
+		l[c] = Line{S: min(gain*k, MaxS), O: min(read*k*k, MaxO)}
 	}
 	return l
 }
@@ -203,7 +203,7 @@ func fitLine(ps []point) (gain, read float64) {
 		}
 	}
 	const step = 0.5
-	for s := math.Log(1e-7); s < math.Log(maxS); s += step {
+	for s := math.Log(1e-7); s < math.Log(MaxS); s += step {
 		for e := -3.0; e < 20; e += step {
 			try(line{s, e})
 		}

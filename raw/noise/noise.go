@@ -38,6 +38,15 @@ func (l Line) At(v float64) float64 { return l.S*max(v, 0) + l.O }
 // calls a NoiseProfile.
 type Levels [3]Line
 
+// Bound brings levels down to what is believed, and reports whether it changed any.
+func (l *Levels) Bound() bool {
+	was := *l
+	for c := range l {
+		l[c] = Line{S: min(l[c].S, MaxS), O: min(l[c].O, MaxO)}
+	}
+	return *l != was
+}
+
 // ErrNoFlatBlocks says that too little of a photo can be measured.
 var ErrNoFlatBlocks = errors.New("too few flat parts that are neither black nor saturated")
 
@@ -49,9 +58,9 @@ type Estimation struct {
 	spans  [3]float64
 }
 
-// maxS and maxO bound what is believed: a sensor that saturates at 20 electrons has S =
+// MaxS and MaxO bound what is believed: a sensor that saturates at 20 electrons has S =
 // 0.05, and one whose read noise is a tenth of its range has O = 0.01.
-const maxS, maxO = 0.05, 0.01
+const MaxS, MaxO = 0.05, 0.01
 
 // spansOf are white − black by colour; black is the mean of the pattern's, with that
 // of the deltas.
