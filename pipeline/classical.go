@@ -6,7 +6,6 @@ import (
 
 	"enhance/internal/workers"
 	"enhance/model"
-	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/demosaic"
 	"enhance/raw/mosaic"
@@ -38,16 +37,11 @@ func (s *Session) planned(m *raw.Meta, look *Look) (*Session, error) {
 
 // colourRows chooses how the photo's colours are had without a network.
 func (r *run) colourRows() (*colourRows, error) {
-	if r.meta.Linear {
-		if r.job.Noise.Mode != look.NoiseDefault || r.job.Denoise != nil && *r.job.Denoise > 0 {
-			r.report.Warn("the photo is demosaiced already: noise is not removed, and --noise and --denoise have no effect")
-		}
-		return r.linearRows(), nil
+	if name := r.job.noiseOption(); name != "" && (!r.meta.Linear || r.job.denoises()) {
+		return nil, optionErrorf(name, "%s: it is developed without a network, and noise stays as it is; leave it out", whatSensor(r.meta))
 	}
-	for name, given := range map[string]bool{"denoise": r.job.Denoise != nil && *r.job.Denoise > 0, "noise": r.job.Noise.Mode != look.NoiseDefault} {
-		if given {
-			return nil, optionErrorf(name, "the photo's sensor is %s: it is developed without a network, and noise stays as it is; leave it out", r.meta.CFA.Kind())
-		}
+	if r.meta.Linear {
+		return r.linearRows(), nil
 	}
 	region, cfa := r.geo.region, r.meta.CFA
 	if region.Width() < cfa.Cols() || region.Height() < cfa.Rows() {
@@ -72,7 +66,7 @@ func (r *run) colourRows() (*colourRows, error) {
 	if r.session.set.Model == Classical {
 		why = "and no network is to be run"
 	}
-	c.note = fmt.Sprintf("the sensor is %s, %s: a classical demosaicer develops the photo, and its noise stays as it is", r.meta.CFA.Kind(), why)
+	c.note = fmt.Sprintf("%s, %s: a classical demosaicer develops the photo, and its noise stays as it is", whatSensor(r.meta), why)
 	c.read = p.colours
 	return c, nil
 }

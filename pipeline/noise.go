@@ -26,10 +26,12 @@ const (
 func (r *run) decideNoise() (*facts.Noise, error) {
 	j := r.job
 	if r.session.model.Convention.NoisePlanes == 0 {
-		for name, given := range map[string]bool{"denoise": j.Denoise != nil, "noise": j.Noise.Mode != look.NoiseDefault} {
-			if given {
-				return nil, optionErrorf(name, "model %s does not take the noise level: choose one that does", r.session.modelName)
-			}
+		name := j.noiseOption()
+		if name == "" && j.Denoise != nil {
+			name = "denoise"
+		}
+		if name != "" {
+			return nil, optionErrorf(name, "model %s does not take the noise level: choose one that does", r.session.modelName)
 		}
 		return nil, nil
 	}

@@ -152,7 +152,7 @@ func (r *run) lookAtPhoto() (err error) {
 		return r.photoError(err)
 	}
 	if r.meta.Linear {
-		r.report.Warn("the photo is demosaiced already: a network takes its noise, which may be coarser than a sensor's; --denoise 0 leaves it, less than 1 keeps some")
+		r.report.Warn("the photo is demosaiced already: a network removes its noise, which may be coarser than a sensor's; --denoise 0 leaves it, less than 1 keeps some")
 	} else {
 		r.decodeAhead()
 	}

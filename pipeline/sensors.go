@@ -43,10 +43,30 @@ func (s *Session) forPhoto(m *raw.Meta, look *Look) (*Session, error) {
 		return s, nil
 	case s.set.Model == "":
 		return s.beside(sensor)
-	case m.Linear:
-		return nil, nil
 	}
-	return nil, optionErrorf("model", "model %s is for %v, and the photo's sensor is %s: leave --model out, and what suits it is used", s.modelName, s.model.Convention.Sensors, m.CFA.Kind())
+	return nil, optionErrorf("model", "model %s is for %v, and %s: leave --model out, and enhance takes what suits the photo", s.modelName, s.model.Convention.Sensors, whatSensor(m))
+}
+
+// whatSensor says which kind of photo one is.
+func whatSensor(m *raw.Meta) string {
+	switch p := m.CFA; {
+	case m.Linear:
+		return "the photo is demosaiced"
+	case !p.Bayer() && !p.XTrans() && !p.Quad() && p != mosaic.Mono:
+		return "the photo's sensor has a " + p.Kind()
+	}
+	return "the photo's sensor is " + m.CFA.Kind()
+}
+
+// noiseOption is the option that asks for noise to be measured or removed, "" if none does.
+func (l *Look) noiseOption() string {
+	switch {
+	case l.Denoise != nil && *l.Denoise > 0:
+		return "denoise"
+	case l.Noise.Mode != look.NoiseDefault:
+		return "noise"
+	}
+	return ""
 }
 
 // denoises reports whether noise is expressly to be removed.
