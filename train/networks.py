@@ -16,7 +16,7 @@ import pynet_m
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scripts", "pytorch"))
 import pynet  # the network that speed is compared with; there are no two definitions of it
 
-CONFIGS = dict(pynet_m.CONFIGS, pynet=dict(width=16, planes=8))
+CONFIGS = dict(pynet_m.CONFIGS, pynet=dict(width=8, planes=8))
 
 
 JOINED = 8  # the width up to which second convolutions of a block's branches are computed as one
@@ -38,6 +38,23 @@ def layer(convs, x):
 class Block(pynet.Block):
     """PyNET's block, computed in fewer and larger convolutions, which takes a GPU less time."""
 
+    def branches(self):
+        return [[getattr(self, f"conv_{k}{half}").conv2d for half in "ab"] for k in self.sides]
+
+    def start_small(self):
+        """Makes the block add little to its input: without norms sums grow from block to block."""
+        for _, second in self.branches():
+            second.weight.mul_(0.1)
+
+    def start_passing(self):
+        """Makes every branch pass as many of the block's inputs on as it has outputs, in order, beside
+        weak random weights. Of random weights alone, what reaches a deep layer says little of the input."""
+        for i, (first, second) in enumerate(self.branches()):
+            n, middle = first.out_channels, first.kernel_size[0] // 2
+            part = i % (first.in_channels // n)
+            for m, at in (first, part * n), (second, 0):
+                m.weight.mul_(0.3)[:, at:at + n, middle, middle] += torch.eye(n)
+
     def forward(self, x):
         first, second = ([getattr(self, f"conv_{k}{half}").conv2d for k in self.sides] for half in "ab")
         y = layer(first, x)
@@ -50,7 +67,7 @@ def enlarge(x):
     """Bilinear x2, align_corners true: F.interpolate's values by products with matrices, whose
     gradients need no scattered additions."""
     def matrix(n):
-        at = torch.arange(2 * n, device=x.device) * (n - 1) / (2 * n - 1)
+        at = torch.arange(2 * n, device=x.device, dtype=torch.float64) * (n - 1) / (2 * n - 1)
         return (1 - (at.unsqueeze(1) - torch.arange(n, device=x.device)).abs()).clamp(min=0).to(x.dtype)
     n, c, h, w = x.shape
     y = matrix(h) @ x.permute(0, 2, 3, 1).reshape(n, h, w * c)
@@ -74,11 +91,14 @@ class PyNET(pynet.PyNET):
     patch are not those of a photo."""
 
     levels = 5
+    RESIDUAL = {1: (7, 8, 9), 2: (5, 6, 7), 3: (3, 4, 5), 4: (4, 5)}  # level: blocks that stand beside a sum
+    # The skip starts as linear demosaicing: at the rate of the rest it loses that before the rest has learnt.
+    pace = dict(spectral=True, skip=0.1)
 
     def __init__(self, config):
         super().__init__(norm=False, norm1=False, end="shuffle", **config)
         self.config = config
-        for name, m in self.named_modules():
+        for m in self.modules():
             if isinstance(m, pynet.Block):
                 m.__class__ = Block
             if isinstance(m, pynet.Up):
@@ -86,9 +106,15 @@ class PyNET(pynet.PyNET):
             if isinstance(m, nn.Conv2d):
                 nn.init.kaiming_normal_(m.weight, a=pynet_m.SLOPE)
                 nn.init.zeros_(m.bias)
-                with torch.no_grad():
-                    # Without norms, sums of blocks and their inputs would grow from block to block.
-                    m.weight.mul_(0.1 if name.startswith("conv_l0") else 0.5 if "b.conv2d" in name else 1)
+        with torch.no_grad():
+            self.conv_l0_d1.conv2d.weight.mul_(0.1)
+            for level, blocks in self.BLOCKS.items():
+                for d, _, _ in blocks:
+                    block = getattr(self, f"conv_l{level}_d{d}")
+                    if d in self.RESIDUAL.get(level, ()):
+                        block.start_small()
+                    elif d > 1:
+                        block.start_passing()
         pynet_m.start_skip(self.skip)
 
     def answer(self, x, kind, skip_kind):

@@ -80,6 +80,8 @@ def blocks(width, n):
 
 
 class PyNETM(nn.Module):
+    pace = {}  # options of optimise.Update
+
     def __init__(self, config):
         super().__init__()
         self.config = config

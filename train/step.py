@@ -81,7 +81,7 @@ class Step:
                 part.copy_(p)
         self.low = self.weight.to(self.type)
         self.model = self.compute_copy(model)
-        self.updates = Update(self.weight, model.named_parameters(), args.muon)
+        self.updates = Update(self.weight, model.named_parameters(), args.muon, **model.pace)
         self.smooth = self.weight.clone()
         self.norm = torch.zeros((), device=device)  # running gradient norm
         self.knobs = torch.zeros(5, device=device)  # rate, share, corrections of Adam, EMA decay

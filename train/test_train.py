@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ import optimise
 import photos
 import synth
 import weights
-from pynet_m import CONFIGS, PyNETM, config_text, cost, enlarge, planes, start_from
+from pynet_m import CONFIGS, PyNETM, config_text, enlarge, planes, start_from
 
 SMALL = dict(widths=[8, 16, 16], encoder=[1, 0, 1], decoder=[1, 0], down_kernel=3, up_kernel=1,
              head_kernel=3, skip_kernel=5)
@@ -44,8 +45,9 @@ def masked_of_bayer(side):
 
 class Network(unittest.TestCase):
     def test_budgets(self):
-        for name, mac_limit, byte_limit in (("fast", 70e3, 2e6), ("best", 350e3, 6e6), ("max", 1700e3, 9e6), ("any", 600e3, 4.1e6)):
-            mac, params = cost(CONFIGS[name])
+        for name, mac_limit, byte_limit in (("fast", 70e3, 2e6), ("best", 350e3, 6e6), ("max", 1700e3, 9e6), ("any", 600e3, 4.1e6),
+                                            ("pynet", 430e3, 6e6)):
+            mac, params = networks.cost(networks.CONFIGS[name])
             self.assertLessEqual(mac, mac_limit, name)
             self.assertLessEqual(2 * params, byte_limit, name)
 
@@ -110,6 +112,28 @@ class Network(unittest.TestCase):
                 self.assertLess(float((model(x) - other(x)).abs().max()), 1e-8)
                 z = model.answer(x.float(), torch.float64, torch.float64)
                 self.assertLess(float((z - other(x.float().double())).abs().max()), 1e-6)
+
+    def test_pynet_starts_by_passing_on(self):
+        # Without the random part of its weights a block adds nothing if it stands beside a sum, or
+        # passes its inputs on, and only inputs.
+        with mock.patch("torch.nn.init.kaiming_normal_", lambda w, a: torch.nn.init.zeros_(w)):
+            model = networks.PyNET(dict(width=2, planes=8))
+        blocks = {(level, d): fan_in * 2 // 32 for level, row in model.BLOCKS.items() for d, fan_in, _ in row if d > 1}
+        beside, residual = [], model.residual
+        model.residual = lambda level, d, *parts: beside.append((level, d)) or residual(level, d, *parts)
+        with torch.no_grad():
+            model(torch.rand(1, 8, 32, 32))
+            for (level, d), n in blocks.items():
+                x = torch.rand(1, n, 9, 9)
+                y = model.block(level, d, x)
+                if (level, d) in beside:
+                    self.assertEqual(float(y.abs().max()), 0, (level, d))
+                    continue
+                w = 2 << level - 1
+                for i, part in enumerate(y.split(w, 1)):
+                    at = w * (i % (n // w))
+                    self.assertTrue(torch.equal(part, x[:, at:at + w]), (level, d, i))
+        self.assertEqual(len(beside), 11)
 
     def test_padding_changes_borders_only(self):
         torch.manual_seed(0)
@@ -393,6 +417,29 @@ class Updates(unittest.TestCase):
                 self.assertFalse(torch.equal(a, m), name)
                 self.assertLess(abs(float(m.square().mean().sqrt()) / 0.2 - 1), 0.5, name)
                 self.assertGreater(float((m * g[at - p.numel():at]).sum()), 0, name)  # downhill
+            else:
+                self.assertTrue(torch.equal(a, m), name)
+
+    def test_spectral_steps_change_outputs_alike(self):
+        # One output of inputs that are the same at every tap changes by as much at any size of the kernel.
+        torch.manual_seed(2)
+        model = networks.PyNET(dict(width=4, planes=8))
+        named = list(model.named_parameters())
+        flat = torch.cat([p.detach().flatten() for _, p in named])
+        g = torch.randn_like(flat)
+        adam, muon = [optimise.Update(flat, named, m, **model.pace).step(g, 0.1, 0.01) for m in (False, True)]
+        plain = optimise.Update(flat, named, False).step(g, 0.1, 0.01)
+        at = 0
+        for name, p in named:
+            a, m, want = [v[at:at + p.numel()] for v in (adam, muon, plain)]
+            at += p.numel()
+            if name.startswith("skip."):
+                self.assertTrue(torch.allclose(a, 0.1 * want), name)
+            else:
+                self.assertTrue(torch.equal(a, want), name)
+            if p.dim() == 4 and not name.startswith(optimise.OUTER):
+                change = float(torch.linalg.svdvals(m.view(len(p), -1))[0]) * (p[0].numel() / len(p)) ** 0.5
+                self.assertLess(abs(change / optimise.SPECTRAL - 1), 0.35, name)
             else:
                 self.assertTrue(torch.equal(a, m), name)
 
