@@ -17,7 +17,7 @@ func Caps(dev *clrt.Device) (conv.Caps, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Matrix, c.Warpgroup, err = exec.ProbeUnits(cl)
+	c.Units, err = exec.ProbeUnits(cl)
 	return c, errors.Join(err, cl.Close())
 }
 

@@ -40,13 +40,17 @@ type Caps struct {
 	// accumulators and unrolled loops, so that only the plain algorithm is for it.
 	Plain bool
 
-	VNNI  bool // a CPU's VPDPBUSD, which its compiler takes: see ProbeVNNI
-	Tiles bool // a CPU's tile registers, which package conv/amx can use
+	Units
+}
 
-	Matrix    bool // matrix units that package conv/mma can use
-	Warpgroup bool // and that package conv/wgmma can use by the warpgroup
-	Pairs     bool // a CPU's VDPBF16PS, which its compiler takes: see ProbePairs
-	Octets    bool // and that package conv/octets can use, so that activations may be octets
+// Units are arithmetic units that some devices have. A device and its compiler are asked for each by trying it.
+type Units struct {
+	Matrix    bool // matrix units of GPUs, for package conv/mma (see mma.Probe)
+	Warpgroup bool // Hopper's, for conv/wgmma (see wgmma.Probe)
+	Octets    bool // the same, for conv/octets: activations may be octets
+	Tiles     bool // tile registers of CPUs, for conv/amx (see amx.Probe)
+	VNNI      bool // a CPU's VPDPBUSD (see ProbeVNNI)
+	Pairs     bool // a CPU's VDPBF16PS (see ProbePairs)
 }
 
 // Arithmetic is how numbers are stored and multiplied, as the user wants it.

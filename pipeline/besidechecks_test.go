@@ -47,7 +47,7 @@ func TestBesideKernels(t *testing.T) {
 		t.Fatal(err)
 	}
 	units := convtest.Emulated(octets.Algo(), octets.Instructions(), string(text))
-	if err := checkSamples(context.Background(), cl, all[0].Info(), exec.Options{Precision: planar.FP16, Octets: true, Warpgroup: true, Algo: func(string, conv.Shape) conv.Algo { return units }}); err != nil {
+	if err := checkSamples(context.Background(), cl, all[0].Info(), exec.Options{Precision: planar.FP16, Units: conv.Units{Octets: true, Warpgroup: true}, Algo: func(string, conv.Shape) conv.Algo { return units }}); err != nil {
 		t.Errorf("samples as octets: %v", err)
 	}
 	if n := cl.Live(); n != 0 {

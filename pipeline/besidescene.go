@@ -50,11 +50,12 @@ func CheckSamples(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, 
 	if err := checkSamples(ctx, cl, info, exec.Options{Precision: p}); err != nil || p != planar.FP16 || info.Type != clrt.GPU {
 		return err
 	}
-	matrix, hopper, err := exec.ProbeUnits(cl)
-	if err != nil || !hopper {
+	units, err := exec.ProbeUnits(cl)
+	if err != nil || !units.Warpgroup {
 		return err
 	}
-	if err := checkSamples(ctx, cl, info, exec.Options{Precision: p, Matrix: matrix, Warpgroup: hopper, Octets: true}); err != nil {
+	units.Octets = true
+	if err := checkSamples(ctx, cl, info, exec.Options{Precision: p, Units: units}); err != nil {
 		return fmt.Errorf("octets: %w", err)
 	}
 	return nil

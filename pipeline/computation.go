@@ -3,7 +3,6 @@ package pipeline
 import (
 	"cmp"
 	"context"
-	"enhance/internal/fuse"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 
 	"enhance/clrt"
 	"enhance/internal/exec"
+	"enhance/internal/fuse"
 	"enhance/internal/trace"
 	"enhance/internal/workers"
 	"enhance/memplan"

@@ -24,11 +24,9 @@ type device struct {
 	info    *clrt.DeviceInfo // what is planned for: the device's own limits, or a profile's; nil: the host executor
 	early   *earlyContext    // nil: none, or taken
 	cl      *clrt.Context    // nil: not open
-	matrix  *bool            // whether the device has matrix units; nil: not asked yet
-	hopper  *bool            // whether those are Hopper's (see wgmma.Probe); nil: not asked yet
-	vnni    *bool            // whether it is a CPU that multiplies bytes (see conv.ProbeVNNI); nil: not asked yet
-	pairs   *bool            // whether it has products of bfloat16 without these (see conv.ProbePairs); nil: not asked yet
-	tiles   *bool            // whether that may use tile registers (see amx.Probe); nil: not asked yet
+	// units are those that the device has, asked those that it was asked for. A CPU with tile registers
+	// is asked for no others, and octets need no question of their own.
+	units, asked conv.Units
 }
 
 // loadProfile reads the profile that the settings name.
@@ -69,6 +67,15 @@ func (d *device) chooseDevice() (err error) {
 	return nil
 }
 
+// askOnce finds out whether the device has one of its units, unless that was asked before.
+func askOnce(has, asked *bool, ask func() (bool, error)) (err error) {
+	if !*asked {
+		*has, err = ask()
+		*asked = err == nil
+	}
+	return err
+}
+
 // probeCPU asks a CPU once for tile registers and, if there are none, for products of codes or of bfloat16 without them.
 func (d *device) probeCPU(codes, bf16 bool) error {
 	if d.info == nil || d.info.Type != clrt.CPU || d.choice.Device == nil || !codes && !bf16 {
@@ -77,68 +84,53 @@ func (d *device) probeCPU(codes, bf16 bool) error {
 	if err := d.openContext(); err != nil {
 		return err
 	}
-	for _, part := range []struct {
-		found **bool
-		need  bool
-		ask   func() (bool, error)
-	}{
-		{&d.tiles, true, func() (bool, error) { return amx.Probe(d.cl) }},
-		{&d.vnni, codes, func() (bool, error) { return conv.ProbeVNNI(d.cl, d.compiler()) }},
-		{&d.pairs, bf16, func() (bool, error) { return conv.ProbePairs(d.cl, d.compiler()) }},
-	} {
-		if *part.found != nil || !part.need || d.tiles != nil && *d.tiles {
-			continue
-		}
-		found, err := part.ask()
-		if err != nil {
-			return err
-		}
-		*part.found = &found
+	err := askOnce(&d.units.Tiles, &d.asked.Tiles, func() (bool, error) { return amx.Probe(d.cl) })
+	if err == nil && codes && !d.units.Tiles {
+		err = askOnce(&d.units.VNNI, &d.asked.VNNI, func() (bool, error) { return conv.ProbeVNNI(d.cl, d.compiler()) })
 	}
-	return nil
+	if err == nil && bf16 && !d.units.Tiles {
+		err = askOnce(&d.units.Pairs, &d.asked.Pairs, func() (bool, error) { return conv.ProbePairs(d.cl, d.compiler()) })
+	}
+	return err
 }
 
 // hasPairs reports whether products of bfloat16 were asked for and found.
-func (d *device) hasPairs() bool {
-	return d.tiles != nil && *d.tiles || d.pairs != nil && *d.pairs
+func (d *device) hasPairs() bool { return d.units.Tiles || d.units.Pairs }
+
+// knowsMatrix reports whether a GPU was asked for its matrix units, and for Hopper's where these may be used.
+func (d *device) knowsMatrix(warpgroups func() bool) bool {
+	return d.asked.Matrix && (!d.units.Matrix || d.asked.Warpgroup || !warpgroups())
 }
 
-// probe asks the device once whether it has matrix units. Only GPUs can, and only
-// they are touched for it; warpgroups says whether to ask for Hopper's, too. CPUs are asked for products of
-// bytes if codes are what the network has, and for those of bfloat16 if that is the precision. ahead, if not nil, is called before
-// Hopper's units are tried, if the device is one that should have them.
+// probe asks the device once for the units that the network can use. A GPU is asked for matrix units and, if
+// warpgroups says so, for Hopper's; a CPU for products of bytes if the network has codes, and for those of
+// bfloat16 if that is the precision. ahead, if not nil, is called before Hopper's units are tried, if the
+// device should have them.
 func (d *device) probe(warpgroups, codes func() bool, bf16 bool, ahead func()) error {
 	if err := d.probeCPU(codes(), bf16); err != nil {
 		return err
 	}
-	if d.info == nil || d.info.Type != clrt.GPU || d.matrix != nil && (!*d.matrix || d.hopper != nil || !warpgroups()) {
+	if d.info == nil || d.info.Type != clrt.GPU || d.knowsMatrix(warpgroups) {
 		return nil
 	}
 	if d.choice.Device == nil {
-		d.matrix, d.hopper = &d.profile.Matrix, &d.profile.Warpgroups
+		d.units.Matrix, d.units.Warpgroup = d.profile.Matrix, d.profile.Warpgroups
+		d.asked.Matrix, d.asked.Warpgroup = true, true
 		return nil
 	}
 	if err := d.openContext(); err != nil {
 		return err
 	}
-	if d.matrix == nil {
-		found, err := mma.Probe(d.cl)
-		if err != nil {
-			return err
-		}
-		d.matrix = &found
+	err := askOnce(&d.units.Matrix, &d.asked.Matrix, func() (bool, error) { return mma.Probe(d.cl) })
+	if err != nil || !d.units.Matrix || !warpgroups() {
+		return err
 	}
-	if *d.matrix && d.hopper == nil && warpgroups() {
+	return askOnce(&d.units.Warpgroup, &d.asked.Warpgroup, func() (bool, error) {
 		if ahead != nil && wgmma.Likely(d.cl) {
 			ahead()
 		}
-		found, err := wgmma.Probe(d.cl)
-		if err != nil {
-			return err
-		}
-		d.hopper = &found
-	}
-	return nil
+		return wgmma.Probe(d.cl)
+	})
 }
 
 // earlyContext is a context that is being opened.

@@ -72,12 +72,14 @@ func (s *Session) engineOptions(budget Budget) exec.Options {
 
 // optionsIn are engineOptions in a precision that need not be the session's.
 func (s *Session) optionsIn(p Precision, budget Budget) exec.Options {
+	units := s.device.units
+	units.Octets = units.Warpgroup
 	return exec.Options{
-		Precision: p.storage(), TF32: p == TF32, BF16: p == BF16, Tuned: s.choices.table, Rates: s.choices.rates, Budget: budget, Algo: s.choices.algo.Algo,
+		Precision: p.storage(), TF32: p == TF32, BF16: p == BF16, Budget: budget,
+		Units: units, Algo: s.choices.algo.Algo, Tuned: s.choices.table, Rates: s.choices.rates,
 		Rows: s.set.StripRows, WholePlanes: s.set.WholePlanes,
-		Matrix: s.device.matrix != nil && *s.device.matrix, Warpgroup: s.device.hopper != nil && *s.device.hopper, Octets: s.device.hopper != nil && *s.device.hopper,
-		VNNI: s.device.vnni != nil && *s.device.vnni, Tiles: s.device.tiles != nil && *s.device.tiles, Pairs: s.device.pairs != nil && *s.device.pairs, Discrete: s.device.discrete(), HostRest: s.device.hostRest(), Profiler: s.profile,
-		SaveHostMemory: s.lowHostMemory(), Samples: s.choices.samples, Picture: s.choices.picture,
+		Discrete: s.device.discrete(), HostRest: s.device.hostRest(), SaveHostMemory: s.lowHostMemory(),
+		Samples: s.choices.samples, Picture: s.choices.picture, Profiler: s.profile,
 	}
 }
 

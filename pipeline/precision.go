@@ -82,7 +82,7 @@ func (s *Session) offered() []Precision {
 	switch {
 	case s.device.info == nil:
 		return []Precision{FP32}
-	case s.device.matrix != nil && *s.device.matrix:
+	case s.device.units.Matrix:
 		return []Precision{FP32, TF32, FP16}
 	}
 	if s.device.hasPairs() {
@@ -141,7 +141,7 @@ func (s *Session) choosePrecision(ctx context.Context) error {
 		return nil
 	}
 	switch p := s.set.Precision; {
-	case p == TF32 && !(s.device.matrix != nil && *s.device.matrix):
+	case p == TF32 && !s.device.units.Matrix:
 		return s.refusePrecision(p)
 	case p == BF16 && !s.device.hasPairs():
 		return s.refusePrecision(p)

@@ -113,7 +113,7 @@ func session(t *testing.T, set Settings) (s *Session, told, debug *[]string) {
 func TestUnknownTF32(t *testing.T) {
 	s, _, _ := session(t, Settings{Precision: TF32})
 	err := s.ready(t.Context(), nil)
-	if s.device.matrix != nil && *s.device.matrix {
+	if s.device.units.Matrix {
 		if err != nil || s.precision() != TF32 {
 			t.Errorf("matrix units, but %v", err)
 		}

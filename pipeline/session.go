@@ -3,7 +3,6 @@ package pipeline
 import (
 	"cmp"
 	"context"
-	"enhance/internal/fuse"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"enhance/internal/buffers"
 	"enhance/internal/colour"
 	"enhance/internal/exec"
+	"enhance/internal/fuse"
 	"enhance/internal/hostmemory"
 	"enhance/internal/tune"
 	"enhance/model"

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/internal/exec"
 	"enhance/internal/fuse"
 	"enhance/model"
@@ -18,19 +19,22 @@ const (
 	unitsWork     = "right"
 )
 
+// hopperUnits are what a GPU may have at most.
+var hopperUnits = conv.Units{Matrix: true, Warpgroup: true, Octets: true}
+
 // probe asks the device what it has, unless that is noted. ahead, if not nil, is called when units of
 // warpgroups are likely and not tried yet.
 func (s *Session) probe(ctx context.Context, ahead func()) error {
 	d := s.device
 	noted := d.info != nil && d.info.Type == clrt.GPU && d.choice.Device != nil && d.profile == nil
-	if noted && d.matrix == nil {
+	if noted && !d.asked.Matrix {
 		s.recallUnits()
 	}
-	matrix, hopper := d.matrix, d.hopper
+	asked := d.asked
 	if err := d.probe(s.mayUseWarpgroups, s.model.Graph.HasCodes, s.set.Precision == BF16, ahead); err != nil {
 		return err
 	}
-	if noted && (d.matrix != matrix || d.hopper != hopper) {
+	if noted && d.asked != asked {
 		s.noteUnits(ctx)
 	}
 	return nil
@@ -42,30 +46,27 @@ func (s *Session) plansAhead() bool {
 	if d.info == nil || d.info.Type != clrt.GPU || d.choice.Device == nil || d.profile != nil || s.set.Precision == AutoPrecision && s.choices.decided == nil {
 		return false
 	}
-	if d.matrix == nil {
+	if !d.asked.Matrix {
 		s.recallUnits()
 	}
-	return d.matrix != nil && (!*d.matrix || d.hopper != nil || !s.mayUseWarpgroups())
+	return d.knowsMatrix(s.mayUseWarpgroups)
 }
 
 // recallUnits takes what was noted of the device's units.
 func (s *Session) recallUnits() {
 	table, _ := s.tuningStore().Load()
-	yes := true
-	if table.Notes[matrixNote] == unitsWork {
-		s.device.matrix = &yes
-		if table.Notes[warpgroupNote] == unitsWork {
-			s.device.hopper = &yes
-		}
-	}
+	var found conv.Units
+	found.Matrix = table.Notes[matrixNote] == unitsWork
+	found.Warpgroup = found.Matrix && table.Notes[warpgroupNote] == unitsWork
+	s.device.units, s.device.asked = found, found // what does not work is found out again
 }
 
 // noteUnits notes the units that work.
 func (s *Session) noteUnits(ctx context.Context) {
-	found := map[string]*bool{matrixNote: s.device.matrix, warpgroupNote: s.device.hopper}
+	found := map[string]bool{matrixNote: s.device.units.Matrix, warpgroupNote: s.device.units.Warpgroup}
 	s.keepNotes(ctx, func(notes map[string]string) {
 		for note, works := range found {
-			if works != nil && *works {
+			if works {
 				notes[note] = unitsWork
 			}
 		}
@@ -96,7 +97,7 @@ func (c *computation) compileAhead() {
 		return
 	}
 	opt := s.engineOptions(c.within)
-	opt.Matrix, opt.Warpgroup, opt.Octets, opt.Profiler = true, true, true, nil
+	opt.Units, opt.Profiler = hopperUnits, nil
 	net, h, w, info, cl := c.net, c.h, c.w, s.device.info, s.device.cl
 	go func() {
 		first, err := exec.Prepare(net, h, w, info, opt)
@@ -121,7 +122,7 @@ func checksAhead(info *clrt.DeviceInfo, opt exec.Options) (jobs []*exec.Job) {
 	}
 	if opt.Samples {
 		m, err := copied(fuse.QuadPlaces)
-		add(m, err, exec.Options{Samples: true, Matrix: true, Warpgroup: true, Octets: true})
+		add(m, err, exec.Options{Samples: true, Units: hopperUnits})
 	}
 	if opt.Picture != nil {
 		m, err := unchanged(3)

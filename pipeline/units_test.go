@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/internal/fuse"
 	"enhance/pipeline/facts"
 )
@@ -29,29 +30,28 @@ func asGPU(t *testing.T, set Settings) *Session {
 // TestUnitsAreNoted: units that work are not tried again, nor is the device opened to plan.
 func TestUnitsAreNoted(t *testing.T) {
 	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
-	yes, no := true, false
-	for _, c := range []struct{ matrix, hopper, wantMatrix, wantHopper *bool }{
-		{&no, nil, nil, nil}, // tried again
-		{&yes, nil, &yes, nil},
-		{&yes, &no, &yes, nil},
-		{&yes, &yes, &yes, &yes},
+	matrix, both := conv.Units{Matrix: true}, conv.Units{Matrix: true, Warpgroup: true}
+	for _, c := range []struct{ units, asked, want conv.Units }{
+		{conv.Units{}, matrix, conv.Units{}}, // tried again
+		{matrix, matrix, matrix},
+		{matrix, both, matrix},
+		{both, both, both},
 	} {
 		first := asGPU(t, Settings{Model: "fast", Precision: FP16})
-		first.device.matrix, first.device.hopper = c.matrix, c.hopper
+		first.device.units, first.device.asked = c.units, c.asked
 		first.noteUnits(t.Context())
 		next := asGPU(t, Settings{Model: "fast", Precision: FP16})
 		next.recallUnits()
-		same := func(a, b *bool) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
-		if d := next.device; !same(d.matrix, c.wantMatrix) || !same(d.hopper, c.wantHopper) {
-			t.Errorf("%v, %v: recalled %v, %v", c.matrix, c.hopper, d.matrix, d.hopper)
+		if d := next.device; d.units != c.want || d.asked != c.want {
+			t.Errorf("%v of %v: recalled %v of %v", c.units, c.asked, d.units, d.asked)
 		}
 	}
 	last := asGPU(t, Settings{Model: "fast", Precision: FP16})
 	if err := last.probe(t.Context(), func() { t.Error("units are tried") }); err != nil {
 		t.Fatal(err)
 	}
-	if last.device.cl != nil || last.device.hopper == nil || !*last.device.hopper {
-		t.Errorf("the device is open: %v, warpgroups %v", last.device.cl != nil, last.device.hopper)
+	if last.device.cl != nil || !last.device.units.Warpgroup {
+		t.Errorf("the device is open: %v, warpgroups %v", last.device.cl != nil, last.device.units.Warpgroup)
 	}
 }
 
@@ -90,8 +90,7 @@ func TestCompileAhead(t *testing.T) {
 	c.within = s.allowed()
 	s.choices.samples, s.choices.picture = true, &fuse.Picture{X1: 64, Y1: 48}
 	c.compileAhead()
-	yes := true
-	s.device.matrix, s.device.hopper = &yes, &yes
+	s.device.units, s.device.asked = hopperUnits, hopperUnits
 	job, err := s.planPrecisely(t.Context(), c.net, c.h, c.w, c.within)
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,10 @@
 package winograd
 
 import (
-	"enhance/internal/planar"
 	"math"
 	"testing"
+
+	"enhance/internal/planar"
 )
 
 // TestErrorClasses pins the size of the error, C = 64. The numbers for points

@@ -140,7 +140,7 @@ func (l Ladder) Run(ctx context.Context, dev *clrt.Device) (*LadderReport, error
 }
 
 func (l Ladder) step(ctx context.Context, dev *clrt.Device, caps conv.Caps, m *model.Model, h, w int, g rung, peak float64) (*facts.Timing, error) {
-	opt := exec.Options{Precision: g.precision, Matrix: caps.Matrix, Warpgroup: caps.Warpgroup, Budget: deviceBudget(dev.Info())}
+	opt := exec.Options{Precision: g.precision, Units: caps.Units, Budget: deviceBudget(dev.Info())}
 	if g.algo != nil {
 		opt.Algo = func(_ string, s conv.Shape) conv.Algo { return g.algo(s) }
 	}

@@ -59,7 +59,7 @@ func TestCodes(t *testing.T) {
 // TestChooseCodes checks that every shape has a variant that local memory holds, that covers all outputs and channels, and whose
 // weights have places of their own in what is packed.
 func TestChooseCodes(t *testing.T) {
-	caps := conv.Caps{MaxWorkGroup: 1024, Matrix: true, Cores: 132}
+	caps := conv.Caps{MaxWorkGroup: 1024, Units: conv.Units{Matrix: true}, Cores: 132}
 	for k := 1; k <= 9; k += 2 {
 		for _, outs := range []int{1, 3, 12, 24, 40, 48, 64, 70, 96, 128, 200, 600} {
 			for _, channels := range []int{1, 4, 8, 20, 24, 48, 64, 65, 96, 128, 300} {
@@ -94,7 +94,7 @@ func TestChooseCodes(t *testing.T) {
 
 // TestCodesRefuse says what the algorithm does not take.
 func TestCodesRefuse(t *testing.T) {
-	caps := conv.Caps{MaxWorkGroup: 1024, Matrix: true}
+	caps := conv.Caps{MaxWorkGroup: 1024, Units: conv.Units{Matrix: true}}
 	good := conv.Shape{K: 3, SrcC: []int{16}, OutC: 16, H: 8, W: 8, Codes: true}
 	for _, c := range []struct {
 		name   string

@@ -74,7 +74,7 @@ func TestProbeHere(t *testing.T) { convtest.ProbeHere(t, Probe) }
 
 // TestRefuses says what New does not take.
 func TestRefuses(t *testing.T) {
-	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Matrix: true}
+	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Units: conv.Units{Matrix: true}}
 	good := conv.Shape{K: 3, SrcC: []int{16}, OutC: 16, H: 8, W: 8}
 	for _, c := range []struct {
 		name   string

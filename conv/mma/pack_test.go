@@ -33,7 +33,7 @@ func TestChannelOrder(t *testing.T) {
 // activations, and compares the sums with those of the plain weights.
 func TestPack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Matrix: true}
+	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Units: conv.Units{Matrix: true}}
 	for range 20 {
 		s := conv.Shape{K: 1 + 2*rng.IntN(3), OutC: 1 + rng.IntN(90), H: 9, W: 9}
 		for range 1 + rng.IntN(3) {

@@ -11,7 +11,7 @@ import (
 // TestCandidates: names of candidates are unique, lead back to them, and all are
 // accepted.
 func TestCandidates(t *testing.T) {
-	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Matrix: true}
+	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Units: conv.Units{Matrix: true}}
 	for _, p := range []Precision{FP16, TF32, FP32} {
 		for _, shapes := range benchShapes {
 			for _, d := range shapes {

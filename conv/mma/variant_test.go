@@ -39,7 +39,7 @@ func TestNames(t *testing.T) {
 	texts := map[string]string{}
 	for _, c := range []int{32, 40, 64, 128, 192} {
 		for _, k := range []int{3, 5} {
-			made, err := Algo(FP16).New(conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Matrix: true}, conv.Shape{K: k, SrcC: []int{c}, OutC: 32, H: 100, W: 100}, planar.FP16)
+			made, err := Algo(FP16).New(conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Units: conv.Units{Matrix: true}}, conv.Shape{K: k, SrcC: []int{c}, OutC: 32, H: 100, W: 100}, planar.FP16)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,7 @@ func Codes() conv.Algo { return codesAlgo{} }
 
 // SuitsCodes reports whether the algorithm does a shape on devices that have its units.
 func SuitsCodes(s conv.Shape) bool {
-	_, err := codesAlgo{}.New(conv.Caps{Warpgroup: true, MaxWorkGroup: maxTeams * team}, s, planar.FP16)
+	_, err := codesAlgo{}.New(conv.Caps{Units: conv.Units{Warpgroup: true}, MaxWorkGroup: maxTeams * team}, s, planar.FP16)
 	return err == nil
 }
 

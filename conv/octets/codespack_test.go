@@ -87,7 +87,7 @@ func TestOutputPlace(t *testing.T) {
 
 // TestChooseCodes checks that shapes of networks fit, and that strips cover the rows without being much longer than they must.
 func TestChooseCodes(t *testing.T) {
-	caps := conv.Caps{Warpgroup: true, MaxWorkGroup: 1024, Cores: 132}
+	caps := conv.Caps{Units: conv.Units{Warpgroup: true}, MaxWorkGroup: 1024, Cores: 132}
 	for _, block := range []bool{false, true} {
 		for _, k := range []int{1, 3} {
 			for _, in := range []int{1, 8, 24, 40, 64, 96, 128} {
@@ -118,7 +118,7 @@ func TestChooseCodes(t *testing.T) {
 
 // TestCodesRefuse says what the algorithm does not take.
 func TestCodesRefuse(t *testing.T) {
-	caps := conv.Caps{MaxWorkGroup: 1024, Warpgroup: true}
+	caps := conv.Caps{MaxWorkGroup: 1024, Units: conv.Units{Warpgroup: true}}
 	good := conv.Shape{K: 3, SrcC: []int{16}, OutC: 16, H: 8, W: 8, Codes: true, Octets: true, OctetsOut: true}
 	for _, c := range []struct {
 		name   string

@@ -102,7 +102,7 @@ func TestFits(t *testing.T) {
 
 // TestRefuses says what New does not take.
 func TestRefuses(t *testing.T) {
-	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Matrix: true, Warpgroup: true}
+	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Units: conv.Units{Matrix: true, Warpgroup: true}}
 	good := conv.Shape{K: 3, SrcC: []int{16, 9}, OutC: 16, H: 8, W: 8, Octets: true, OctetsOut: true}
 	for _, c := range []struct {
 		name   string

@@ -125,7 +125,7 @@ func TestEmulatedProbe(t *testing.T) {
 
 // TestRefuses says what New does not take.
 func TestRefuses(t *testing.T) {
-	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Warpgroup: true}
+	caps := conv.Caps{LocalMem: 48 << 10, MaxWorkGroup: 1024, Units: conv.Units{Warpgroup: true}}
 	good := conv.Shape{K: 5, SrcC: []int{16}, OutC: 16, H: 8, W: 8}
 	for _, c := range []struct {
 		name   string

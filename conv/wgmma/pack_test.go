@@ -19,7 +19,7 @@ func TestPack(t *testing.T) {
 		{K: 5, SrcC: []int{16}, OutC: 20, H: 9, W: 9},
 		{K: 1, SrcC: []int{40}, OutC: 64, H: 9, W: 9},
 	} {
-		made, err := Algo().New(conv.Caps{MaxWorkGroup: 1024, Warpgroup: true}, s, planar.FP16)
+		made, err := Algo().New(conv.Caps{MaxWorkGroup: 1024, Units: conv.Units{Warpgroup: true}}, s, planar.FP16)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
@@ -87,7 +88,7 @@ func BenchmarkPlan12MP(b *testing.B) {
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
 		for _, mib := range []int64{0, 4096, 2048, 1024, 512, 256, 128, 64} {
 			b.Run(fmt.Sprintf("%s/%dM", p, mib), func(b *testing.B) {
-				opt := exec.Options{Precision: p, Budget: budgetOf(mib), Matrix: true, Warpgroup: true, Rates: rates}
+				opt := exec.Options{Precision: p, Budget: budgetOf(mib), Units: conv.Units{Matrix: true, Warpgroup: true}, Rates: rates}
 				for b.Loop() {
 					if _, err := exec.Prepare(m, 1440, 1984, info, opt); err != nil {
 						b.Fatal(err)

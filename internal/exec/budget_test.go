@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
@@ -150,7 +151,7 @@ func TestMinimumIsLeast(t *testing.T) {
 	}
 	info := &clrt.DeviceInfo{Name: "a GPU", Type: clrt.GPU, GlobalMem: 12 << 30, MaxAlloc: 3 << 30, LocalMem: 48 << 10, MaxWorkGroup: 1024, ComputeUnits: 28}
 	for _, p := range []planar.Precision{planar.FP32, planar.FP16} {
-		opt := exec.Options{Precision: p, Matrix: true}
+		opt := exec.Options{Precision: p, Units: conv.Units{Matrix: true}}
 		least, err := exec.Minimum(m, 1440, 1984, info, opt)
 		if err != nil {
 			t.Fatalf("%s: %v", p, err)
@@ -183,7 +184,7 @@ func TestMinimumByHeight(t *testing.T) {
 		}
 		const low = 1440
 		least := func(h int) int64 {
-			n, err := exec.Minimum(m, h, 1984, gpu, exec.Options{Precision: planar.FP16, Matrix: c.matrix})
+			n, err := exec.Minimum(m, h, 1984, gpu, exec.Options{Precision: planar.FP16, Units: conv.Units{Matrix: c.matrix}})
 			if err != nil {
 				t.Fatalf("%s: %v", c.model, err)
 			}
@@ -206,7 +207,7 @@ func BenchmarkPrepare(b *testing.B) {
 		b.Run(fmt.Sprintf("%dM", mib), func(b *testing.B) {
 			start := usage.CPUSeconds()
 			for b.Loop() {
-				if _, err := exec.Prepare(m, 1440, 1984, gpu, exec.Options{Precision: planar.FP16, Matrix: true, Budget: budgetOf(mib)}); err != nil {
+				if _, err := exec.Prepare(m, 1440, 1984, gpu, exec.Options{Precision: planar.FP16, Units: conv.Units{Matrix: true}, Budget: budgetOf(mib)}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -226,7 +227,7 @@ func TestSharedMemoryHoldsWeightsOnce(t *testing.T) {
 	shared := *gpu
 	shared.Unified = true
 	for _, matrix := range []bool{false, true} {
-		opt := exec.Options{Precision: planar.FP16, Matrix: matrix}
+		opt := exec.Options{Precision: planar.FP16, Units: conv.Units{Matrix: matrix}}
 		least, err := exec.Minimum(m, 720, 992, &shared, opt)
 		if err != nil {
 			t.Fatal(err)

@@ -331,8 +331,9 @@ func SuitsWarpgroups(m *model.Model) bool {
 	if err != nil {
 		return false
 	}
-	units := Options{Precision: planar.FP16, Octets: true, Matrix: true, Warpgroup: true}
-	units.storeOctets(p, conv.Caps{Octets: true, Matrix: true, Warpgroup: true, MaxWorkGroup: 1024})
+	all := conv.Units{Matrix: true, Warpgroup: true, Octets: true}
+	opt := Options{Precision: planar.FP16, Units: all}
+	opt.storeOctets(p, conv.Caps{MaxWorkGroup: 1024, Units: all})
 	for i := range p.Steps {
 		if s := &p.Steps[i]; s.Kind == fuse.Conv && wgmma.Suits(ShapeOf(p, s)) {
 			return true

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/conv/amx"
 	"enhance/conv/mma"
 	"enhance/internal/convtest"
@@ -106,7 +107,7 @@ func TestCodes(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d, %dx%d", seed, h, w), func(t *testing.T) {
 			p := &picture{TB: t, name: fmt.Sprintf("seed %d, %dx%d", seed, h, w), m: modeltest.Model("codes", g), info: dev.Info(),
 				in: &tensor{c: c, h: h, w: w, v: model.FormulaTensor("codes", fmt.Sprint(seed), c*h*w)}}
-			p.opt = exec.Options{Poison: true, VNNI: vnni && seed%4 == 0, Matrix: matrix && seed%5 > 0, Tiles: tiles && seed%3 > 0}
+			p.opt = exec.Options{Poison: true, Units: conv.Units{VNNI: vnni && seed%4 == 0, Matrix: matrix && seed%5 > 0, Tiles: tiles && seed%3 > 0}}
 			if seed%2 == 1 {
 				p.info.Type, p.info.Unified = clrt.Accelerator, false
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/internal/fuse"
 	"enhance/model"
 )
@@ -39,7 +40,7 @@ func TestBeforeNorms(t *testing.T) {
 		}
 		// 3xtf32 there, tf32 elsewhere, on a GPU that has both.
 		info := &clrt.DeviceInfo{Type: clrt.GPU, GlobalMem: 1 << 34, MaxAlloc: 1 << 33, LocalMem: 48 << 10, MaxWorkGroup: 1024, BaseAlign: 512, ComputeUnits: 8}
-		job, err := Prepare(m, 128, 160, info, Options{Matrix: true, TF32: true})
+		job, err := Prepare(m, 128, 160, info, Options{Units: conv.Units{Matrix: true}, TF32: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"enhance/conv"
 	"enhance/internal/convtest"
 	"enhance/internal/exec"
 	"enhance/internal/planar"
@@ -58,7 +59,7 @@ func TestFewStripsOnH200(t *testing.T) {
 			t.Fatal(err)
 		}
 		h, w := m.Convention.PaddedSides(1500, 2000)
-		opt := exec.Options{Precision: planar.FP16, Matrix: true, Warpgroup: true, Octets: true}
+		opt := exec.Options{Precision: planar.FP16, Units: conv.Units{Matrix: true, Warpgroup: true, Octets: true}}
 		seconds := func(change func(*exec.Options)) (float64, *memplan.Plan) {
 			o := opt
 			change(&o)
@@ -97,7 +98,7 @@ func BenchmarkPlanH200(b *testing.B) {
 		h, w := m.Convention.PaddedSides(1500, 2000)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := exec.Prepare(m, h, w, p.Info(), exec.Options{Precision: planar.FP16, Matrix: true, Warpgroup: true, Octets: true}); err != nil {
+				if _, err := exec.Prepare(m, h, w, p.Info(), exec.Options{Precision: planar.FP16, Units: conv.Units{Matrix: true, Warpgroup: true, Octets: true}}); err != nil {
 					b.Fatal(err)
 				}
 			}

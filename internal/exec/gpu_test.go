@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/conv/mma"
 	"enhance/conv/wgmma"
 	"enhance/internal/convtest"
@@ -138,7 +139,7 @@ func tableOptions(t *testing.T, ctx *clrt.Context, prec string, mib int64) exec.
 	t.Helper()
 	info := ctx.Device().Info()
 	var err error
-	opt := exec.Options{Budget: budgetOf(mib), Matrix: convtest.Has(t, mma.Probe, ctx)}
+	opt := exec.Options{Budget: budgetOf(mib), Units: conv.Units{Matrix: convtest.Has(t, mma.Probe, ctx)}}
 	switch prec {
 	case "fp16":
 		opt.Precision, opt.Warpgroup = planar.FP16, convtest.Has(t, wgmma.Probe, ctx)

@@ -78,7 +78,7 @@ func TestCodesOfOctetsEmulated(t *testing.T) {
 		}
 		const h, w = 19, 75
 		p := &picture{TB: t, name: "block", m: modeltest.Model("block", blockGraph(pad)), info: convtest.Device(t).Info(), in: &tensor{c: 8, h: h, w: w, v: model.FormulaTensor("block", "in", 8*h*w)}}
-		p.opt = exec.Options{Poison: true, Precision: planar.FP16, Octets: true, Warpgroup: true, Algo: func(string, conv.Shape) conv.Algo { return algo }}
+		p.opt = exec.Options{Poison: true, Precision: planar.FP16, Units: conv.Units{Octets: true, Warpgroup: true}, Algo: func(string, conv.Shape) conv.Algo { return algo }}
 		job, err := exec.Prepare(p.m, h, w, p.info, p.opt)
 		if err != nil {
 			t.Fatal(err)

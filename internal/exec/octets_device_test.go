@@ -49,7 +49,7 @@ func dncnn() *model.Model {
 func octetsNets(t testing.TB) []*picture {
 	var all []*picture
 	for _, name := range strings.Fields(cmp.Or(os.Getenv("ENHANCE_OCTETS_NETS"), "fast best")) {
-		p := &picture{TB: t, name: name, info: convtest.Device(t).Info(), opt: exec.Options{Precision: planar.FP16, Octets: true, Matrix: true, Warpgroup: true}}
+		p := &picture{TB: t, name: name, info: convtest.Device(t).Info(), opt: exec.Options{Precision: planar.FP16, Units: conv.Units{Octets: true, Matrix: true, Warpgroup: true}}}
 		if p.m = dncnn(); name != "dncnn" {
 			var err error
 			if p.m, err = model.Load(name); err != nil {

@@ -127,7 +127,7 @@ func octetsPicture(t *testing.T, seed uint64, least int) (p *picture, rng *rand.
 		h, w := modeltest.Sides(rng, g, 40, 30)
 		p = &picture{TB: t, name: fmt.Sprintf("seed %d (%dx%d)", seed, h, w), m: modeltest.Model("octets", g), info: convtest.Device(t).Info(),
 			in: &tensor{c: g.Nodes[0].C, h: h, w: w, v: model.FormulaTensor("octets", fmt.Sprint(seed), g.Nodes[0].C*h*w)}}
-		p.opt = exec.Options{Poison: true, Precision: planar.FP16, Octets: true, Algo: func(string, conv.Shape) conv.Algo { return plainOctets{naive{granule: 1}} }}
+		p.opt = exec.Options{Poison: true, Precision: planar.FP16, Units: conv.Units{Octets: true}, Algo: func(string, conv.Shape) conv.Algo { return plainOctets{naive{granule: 1}} }}
 		if seed%2 == 1 { // a device with memory of its own, whose plans may spill
 			p.info.Type, p.info.Unified = clrt.Accelerator, false
 		}
@@ -251,7 +251,7 @@ func TestOctetsEmulated(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			in := c.m.Graph.Nodes[0].C
 			p := &picture{TB: t, name: c.name, m: c.m, info: convtest.Device(t).Info(), in: &tensor{c: in, h: c.h, w: c.w, v: model.FormulaTensor("octets", c.name, in*c.h*c.w)}}
-			p.opt = exec.Options{Poison: true, Precision: planar.FP16, Octets: true, Warpgroup: true, Algo: func(string, conv.Shape) conv.Algo { return emulatedOctets{naive{granule: 1}, units} }}
+			p.opt = exec.Options{Poison: true, Precision: planar.FP16, Units: conv.Units{Octets: true, Warpgroup: true}, Algo: func(string, conv.Shape) conv.Algo { return emulatedOctets{naive{granule: 1}, units} }}
 			job, err := exec.Prepare(p.m, c.h, c.w, p.info, p.opt)
 			if err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/conv/amx"
 	"enhance/internal/convtest"
 	"enhance/internal/exec"
@@ -21,7 +22,7 @@ import (
 func pairsOptions(t *testing.T) exec.Options {
 	t.Helper()
 	dev := convtest.Device(t)
-	o := exec.Options{BF16: true, Tiles: hasUnits(t, dev, amx.Probe), Poison: true}
+	o := exec.Options{BF16: true, Units: conv.Units{Tiles: hasUnits(t, dev, amx.Probe)}, Poison: true}
 	if o.Pairs = !o.Tiles && convtest.Pairs(t, dev); !o.Tiles && !o.Pairs {
 		t.Skip("SKIPPED, nothing was tested: no products of bfloat16")
 	}

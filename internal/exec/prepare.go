@@ -27,22 +27,13 @@ type Options struct {
 	// after another over whole planes. Neither changes the result.
 	Rows        int
 	WholePlanes bool
-	// Matrix says that the device has matrix units (see mma.Probe); TF32 that
-	// float32 factors may be rounded to tf32 for them.
-	Matrix, TF32 bool
-	// Warpgroup says that it has Hopper's (see wgmma.Probe).
-	Warpgroup bool
-	// Octets says that it has those that convolutions of octets need (see fuse.StoreOctets).
-	Octets bool
-	// VNNI says that it is a CPU with VPDPBUSD (see conv.ProbeVNNI).
-	VNNI bool
-	// Pairs says that it is a CPU with VDPBF16PS (see conv.ProbePairs).
-	Pairs bool
+	// Units are those that the device has.
+	conv.Units
+	// TF32 says that float32 factors may be rounded to tf32 for matrix units.
+	TF32 bool
 	// BF16 stores and multiplies bfloat16 between the network's first and last convolutions, where the device has products of
 	// it (Tiles or Pairs) and the network allows it (see fuse.StorePairs); planes are of float32.
 	BF16 bool
-	// Tiles says that it is a CPU whose tile registers kernels may use (see amx.Probe).
-	Tiles bool
 	// Discrete plans as for a device with memory of its own even where it shares
 	// the host's: tensors may then be spilled to the host.
 	Discrete bool

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"enhance/conv"
 	"enhance/internal/exec"
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
@@ -33,7 +34,7 @@ func TestFewPrograms(t *testing.T) {
 				var first []string
 				for _, mem := range []int64{0, c.least << 20, 1 << 30} {
 					h, w := m.Convention.PaddedSides(side, side*4/3)
-					opt := exec.Options{Precision: planar.FP16, Matrix: true, Warpgroup: true, Octets: true, Samples: true}
+					opt := exec.Options{Precision: planar.FP16, Units: conv.Units{Matrix: true, Warpgroup: true, Octets: true}, Samples: true}
 					opt.Picture = &fuse.Picture{X1: 2 * w, Y1: 2 * h, Sharpen: true, Bytes: true}
 					if mem > 0 {
 						opt.Budget = memplan.Limit(mem)

@@ -45,7 +45,7 @@ func TuningDevice(i *clrt.DeviceInfo) tune.Device {
 // Caps is what algorithms are told of a device under these options.
 func (o *Options) Caps(i *clrt.DeviceInfo) conv.Caps {
 	c := conv.CapsOf(i)
-	c.Matrix, c.Warpgroup, c.Octets, c.VNNI, c.Tiles, c.Pairs = o.Matrix, o.Warpgroup, o.Octets, o.VNNI, o.Tiles, o.Pairs
+	c.Units = o.Units
 	if o.smallBuffers {
 		c.MaxAlloc = 1
 	}

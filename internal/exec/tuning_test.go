@@ -33,7 +33,8 @@ func TestTuneTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, info := range kinds {
-		for _, opt := range []exec.Options{{}, {Precision: planar.FP16}, {Matrix: kind == "gpu"}, {Matrix: kind == "gpu", TF32: true}, {Precision: planar.FP16, Matrix: kind == "gpu"}} {
+		units := conv.Units{Matrix: kind == "gpu"}
+		for _, opt := range []exec.Options{{}, {Precision: planar.FP16}, {Units: units}, {Units: units, TF32: true}, {Precision: planar.FP16, Units: units}} {
 			name := fmt.Sprintf("%s %+v %v", kind, opt.Precision, opt.Matrix)
 			tasks, err := exec.TuneTasks(m, 736, 992, info, opt)
 			if err != nil {
@@ -260,7 +261,7 @@ func TestNormsKeepTheRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	info := kinds["gpu"]
-	opt := exec.Options{Precision: planar.FP16, Matrix: true}
+	opt := exec.Options{Precision: planar.FP16, Units: conv.Units{Matrix: true}}
 	plain, err := exec.Prepare(m, 64, 64, info, opt)
 	if err != nil {
 		t.Fatal(err)

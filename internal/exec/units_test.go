@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"enhance/clrt"
+	"enhance/conv"
 	"enhance/conv/mma"
 	"enhance/conv/wgmma"
 	"enhance/internal/convtest"
@@ -48,7 +49,7 @@ func TestUnitsGolden(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				opt := exec.Options{Precision: planar.FP16, Matrix: true, Warpgroup: unit == "wgmma", Poison: true}
+				opt := exec.Options{Precision: planar.FP16, Units: conv.Units{Matrix: true, Warpgroup: unit == "wgmma"}, Poison: true}
 				job, err := exec.Prepare(m, c.h, c.w, dev.Info(), opt)
 				if err != nil {
 					t.Fatal(err)

@@ -77,11 +77,10 @@ const (
 )
 
 // convolutions are networks for the convolutions of a model as a device would compute
-// them: one for each algorithm and side of kernel. Units are the options that say what matrix units it has.
-func convolutions(m *model.Model, info *clrt.DeviceInfo, a conv.Arithmetic, units exec.Options) ([]testCase, error) {
+// them: one for each algorithm and side of kernel.
+func convolutions(m *model.Model, info *clrt.DeviceInfo, a conv.Arithmetic, units conv.Units) ([]testCase, error) {
 	h, w := m.Convention.PaddedSides(photoH, photoW)
-	units.Precision, units.TF32 = a.Precision, a.TF32
-	job, err := exec.Prepare(m, h, w, info, units)
+	job, err := exec.Prepare(m, h, w, info, exec.Options{Precision: a.Precision, TF32: a.TF32, Units: units})
 	if err != nil {
 		return nil, err
 	}

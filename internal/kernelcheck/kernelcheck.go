@@ -66,10 +66,10 @@ type Kernel struct {
 
 // tester runs cases on one device.
 type tester struct {
-	info              *clrt.DeviceInfo
-	ctx               *clrt.Context
-	matrix, warpgroup bool
-	octets            conv.Algo // of octets, nil if it has no units for that
+	info   *clrt.DeviceInfo
+	ctx    *clrt.Context
+	units  conv.Units
+	octets conv.Algo // of octets, nil if it has no units for that
 }
 
 // Run tests a device. The error says that the test could not be made; what is wrong with a
@@ -95,7 +95,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			return nil, err
 		}
 		defer t.ctx.Close()
-		rep.Matrix, rep.Warpgroup = t.matrix, t.warpgroup
+		rep.Matrix, rep.Warpgroup = t.units.Matrix, t.units.Warpgroup
 		if cases, err = t.cases(o.Model); err != nil {
 			return rep, err
 		}
@@ -161,10 +161,10 @@ func open(d *clrt.Device) (*tester, error) {
 		return nil, err
 	}
 	t := &tester{info: d.Info(), ctx: c}
-	if t.matrix, t.warpgroup, err = exec.ProbeUnits(c); err != nil {
+	if t.units, err = exec.ProbeUnits(c); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	if t.warpgroup {
+	if t.units.Octets = t.units.Warpgroup; t.units.Octets {
 		t.octets = octets.Algo()
 	}
 	return t, nil
@@ -172,7 +172,7 @@ func open(d *clrt.Device) (*tester, error) {
 
 // cases are all that the device is tested with.
 func (t *tester) cases(m *model.Model) (all []testCase, err error) {
-	for _, a := range arithmetics(t.matrix) {
+	for _, a := range arithmetics(t.units.Matrix) {
 		if !a.TF32 { // which only convolutions have
 			ops, err := operations(a)
 			if err != nil {
@@ -180,7 +180,7 @@ func (t *tester) cases(m *model.Model) (all []testCase, err error) {
 			}
 			all = append(all, ops...)
 		}
-		convs, err := convolutions(m, t.info, a, t.units())
+		convs, err := convolutions(m, t.info, a, t.units)
 		if err != nil {
 			return nil, err
 		}
@@ -191,11 +191,6 @@ func (t *tester) cases(m *model.Model) (all []testCase, err error) {
 	}
 	ops, err := octetOperations(t.octets)
 	return append(all, ops...), err
-}
-
-// units are the options that say what matrix units the device has.
-func (t *tester) units() exec.Options {
-	return exec.Options{Matrix: t.matrix, Warpgroup: t.warpgroup, Octets: t.octets != nil}
 }
 
 // definition is what is right, and how far float32 in plain loops is from it.
@@ -292,8 +287,8 @@ func (t *tester) run(ctx context.Context, c *testCase) Kernel {
 		k.Problem = err.Error()
 		return k
 	}
-	base := t.units()
-	base.Precision, base.TF32, base.Poison, base.Octets = c.arith.Precision, c.arith.TF32, true, c.octets
+	base := exec.Options{Precision: c.arith.Precision, TF32: c.arith.TF32, Units: t.units, Poison: true}
+	base.Octets = c.octets
 	base.Algo = func(_ string, s conv.Shape) conv.Algo { return c.chosen(s) }
 	plans := []struct {
 		name   string

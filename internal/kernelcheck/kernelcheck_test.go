@@ -114,7 +114,7 @@ func TestOctets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer check.ctx.Close()
-	check.warpgroup, check.octets = true, convtest.Emulated(octets.Algo(), octets.Instructions(), string(text))
+	check.units.Warpgroup, check.units.Octets, check.octets = true, true, convtest.Emulated(octets.Algo(), octets.Instructions(), string(text))
 	cases, err := octetOperations(check.octets)
 	if err != nil {
 		t.Fatal(err)
@@ -132,8 +132,7 @@ func TestOctets(t *testing.T) {
 			t.Errorf("%s: %s", k.Name, k.Problem)
 		}
 		m, _ := cases[i].network()
-		o := check.units()
-		o.Precision, o.Algo = planar.FP16, func(_ string, s conv.Shape) conv.Algo { return cases[i].chosen(s) }
+		o := exec.Options{Precision: planar.FP16, Units: check.units, Algo: func(_ string, s conv.Shape) conv.Algo { return cases[i].chosen(s) }}
 		job, err := exec.Prepare(m, cases[i].h, cases[i].w, check.info, o)
 		if err != nil {
 			t.Fatal(err)
