@@ -87,8 +87,8 @@ func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
 
 // newSession makes a session with a model that is loaded already, unless it is nil.
 func newSession(set Settings, loaded *model.Model) (*Session, error) {
-	s := &Session{set: set, loadedModel: loadedModel{model: loaded, modelName: cmp.Or(set.Model, embeddedModel)}, runner: &runner{}, queue: &deviceQueue{},
-		host: &hostMemory{available: hostmemory.Available}, outputs: &outputs{}}
+	s := &Session{set: set, loadedModel: loadedModel{model: loaded, modelName: cmp.Or(set.Model, embeddedModel)},
+		runner: &runner{}, queue: &deviceQueue{}, host: &hostMemory{available: hostmemory.Available}, outputs: &outputs{}}
 	s.device = &device{set: &s.set}
 	if err := s.settle(); err != nil {
 		s.Close()
@@ -168,46 +168,33 @@ func (s *Session) Enhance(ctx context.Context, j Job) (*Report, error) {
 }
 
 // begin opens the photo. The run must be finished.
-func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
+func (s *Session) begin(ctx context.Context, j Job) (r *run, err error) {
 	if err := forRAW(s.model, s.modelName); err != nil {
 		return nil, err
 	}
-	r := &run{session: s, ctx: ctx, job: &j, start: time.Now(), holds: runHolds{batches: outBatches}}
-	if !j.DryRun || j.Output.Path != "" || j.Output.Writer != nil {
-		if err := j.Output.complete(); err != nil {
-			return nil, err
-		}
-		if err := j.refuseDNG(); err != nil {
-			return nil, err
-		}
-		if err := j.refuseFloats(); err != nil {
-			return nil, err
-		}
+	start := time.Now()
+	if err := j.complete(); err != nil {
+		return nil, err
 	}
-	if j.Reference != "" && j.Output.Profile.encoding() != colour.SRGBEncoding {
-		return nil, optionErrorf("reference", "a reference is compared as sRGB, which the output profile %s is not: leave one of them out", j.Output.Profile)
-	}
-	if d, o := j.PlanDrawing, &j.Output; d != "" && o.Writer == nil && o.Path != "" && atomicfile.Locate(d).Same(atomicfile.Locate(o.Path)) {
-		return nil, optionErrorf("plan-svg", "%s is where the picture goes: choose another name", d)
-	}
-	j.Raw.Linear = true
 	photo, err := openPhoto(&j)
 	if err != nil {
 		return nil, &FileError{Path: j.Input, Err: err}
 	}
+	defer func() {
+		if err != nil {
+			photo.Close()
+		}
+	}()
 	with, err := s.forPhoto(photo.Meta(), &j.Look)
 	if err != nil {
-		photo.Close()
 		return nil, err
 	}
-	if with != nil {
-		s, r.session = with, with
-	}
-	r.input = input{photo: photo, meta: photo.Meta(), classical: with == nil}
+	s = cmp.Or(with, s)
+	r = &run{session: s, ctx: ctx, job: &j, start: start, holds: runHolds{batches: outBatches},
+		input: input{photo: photo, meta: photo.Meta(), classical: with == nil}}
 	shown := r.meta
 	if j.Output.Format == DNG {
 		if err = r.refuseModel(); err != nil {
-			photo.Close()
 			return nil, err
 		}
 		shown = r.dngArea()
@@ -220,9 +207,33 @@ func (s *Session) begin(ctx context.Context, j Job) (*run, error) {
 	r.network.picture = r.devicePicture(&s.model.Convention, &j)
 	r.turn.queueEntry = s.queue.join()
 	if !s.set.Began.IsZero() {
-		r.report.Seconds.Start, s.set.Began = r.start.Sub(s.set.Began).Seconds(), time.Time{}
+		r.report.Seconds.Start, s.set.Began = start.Sub(s.set.Began).Seconds(), time.Time{}
 	}
 	return r, nil
+}
+
+// complete decides what follows from the job alone, and refuses what no photo could make right.
+func (j *Job) complete() error {
+	j.Raw.Linear = true
+	o := &j.Output
+	if !j.DryRun || o.Path != "" || o.Writer != nil {
+		if err := o.complete(); err != nil {
+			return err
+		}
+		if err := j.refuseDNG(); err != nil {
+			return err
+		}
+		if err := j.refuseFloats(); err != nil {
+			return err
+		}
+	}
+	if j.Reference != "" && o.Profile.encoding() != colour.SRGBEncoding {
+		return optionErrorf("reference", "a reference is compared as sRGB, which the output profile %s is not: leave one of them out", o.Profile)
+	}
+	if d := j.PlanDrawing; d != "" && o.Writer == nil && o.Path != "" && atomicfile.Locate(d).Same(atomicfile.Locate(o.Path)) {
+		return optionErrorf("plan-svg", "%s is where the picture goes: choose another name", d)
+	}
+	return nil
 }
 
 // finish makes the picture.
@@ -247,18 +258,18 @@ func openPhoto(j *Job) (*raw.Photo, error) {
 
 // newReport starts a report with what is known before anything is decided.
 func (s *Session) newReport(j *Job, m *raw.Meta) *Report {
-	rep := &Report{Input: j.Input, Photo: photoFacts(m), Warnings: m.Warnings, DryRun: j.DryRun}
+	rep := &Report{Input: j.Input, Photo: photoFacts(m), Warnings: slices.Clone(m.Warnings), DryRun: j.DryRun}
 	rep.Model, rep.Device = s.facts()
 	o := j.Output
 	if named, err := parseFormat(filepath.Ext(o.Path)); err == nil && o.Path != "" && named != o.Format {
-		rep.Warnings = append(slices.Clone(rep.Warnings), fmt.Sprintf("%s becomes a %s file, as --format says, whatever its name", o.Path, strings.ToUpper(fmt.Sprint(o.Format))))
+		rep.Warn("%s becomes a %s file, as --format says, whatever its name", o.Path, strings.ToUpper(fmt.Sprint(o.Format)))
 	}
 	rep.Output = facts.Output{Path: o.Path, Format: string(o.Format), Bits: o.Bits, Profile: string(o.Profile)}
 	if o.Format == DNG {
 		rep.Output.Profile = "camera"
 	}
 	if note := o.profileNote(); note != "" {
-		rep.Warnings = append(slices.Clone(rep.Warnings), note)
+		rep.Warn("%s", note)
 	}
 	return rep
 }

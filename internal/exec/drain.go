@@ -26,8 +26,10 @@ type drain struct {
 
 func newDrain(e *Engine, pool *workers.Pool, sink Sink, cancel context.CancelCauseFunc) *drain {
 	out := e.Program.Tensors[e.Program.Output]
-	d := &drain{e: e, pool: pool, sink: sink, rows: planar.Rows{C: out.C, W: out.W, Precision: e.opt.Precision, Pad: e.Program.Pad},
-		rowBytes: planar.RowBytes(out, e.opt.Precision), queue: make(chan *chunk, inFlight), begun: make(chan *chunk, outChunks), row: make([][][]float32, pool.Workers()), ended: make(chan error, 1)}
+	d := &drain{e: e, pool: pool, sink: sink,
+		rows:     planar.Rows{C: out.C, W: out.W, Precision: e.opt.Precision, Pad: e.Program.Pad},
+		rowBytes: planar.RowBytes(out, e.opt.Precision), row: make([][][]float32, pool.Workers()),
+		queue: make(chan *chunk, inFlight), begun: make(chan *chunk, outChunks), ended: make(chan error, 1)}
 	go d.begin()
 	go func() { d.ended <- d.finish(cancel) }()
 	return d
@@ -91,17 +93,17 @@ func (d *drain) finish(cancel context.CancelCauseFunc) (first error) {
 }
 
 // download starts the download of rows [y0,y1) of the output, chunk by chunk.
-func (d *drain) download(ring planar.Ring, rowBytes int64, y0, y1 int) error {
-	return chunks(y0, y1, func(y0, y1 int) error { return d.chunk(ring, rowBytes, y0, y1) })
+func (d *drain) download(ring planar.Ring, y0, y1 int) error {
+	return chunks(y0, y1, func(y0, y1 int) error { return d.chunk(ring, y0, y1) })
 }
 
-func (d *drain) chunk(ring planar.Ring, rowBytes int64, y0, y1 int) error {
+func (d *drain) chunk(ring planar.Ring, y0, y1 int) error {
 	c := &chunk{y0: y0, y1: y1}
 	// The goroutines give back whatever happens: no need to look at a context.
-	c.bytes, _ = d.e.host.out.take(context.Background(), rowBytes*int64(y1-y0))
-	c.err = slots(ring, rowBytes, y0, y1, func(off int64, y, n int) error {
-		at := int64(y-y0) * rowBytes
-		ev, err := d.e.queues.download.ReadAsync(ring.Buf, off, c.bytes[at:at+int64(n)*rowBytes])
+	c.bytes, _ = d.e.host.out.take(context.Background(), d.rowBytes*int64(y1-y0))
+	c.err = slots(ring, d.rowBytes, y0, y1, func(off int64, y, n int) error {
+		at := int64(y-y0) * d.rowBytes
+		ev, err := d.e.queues.download.ReadAsync(ring.Buf, off, c.bytes[at:at+int64(n)*d.rowBytes])
 		if err == nil {
 			c.events = append(c.events, ev)
 		}

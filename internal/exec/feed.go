@@ -31,9 +31,11 @@ type feeder struct {
 
 func newFeeder(ctx context.Context, e *Engine, pool *workers.Pool, src Source) *feeder {
 	in := e.Program.Tensors[e.Program.Input]
-	f := &feeder{pool: pool, begun: make(chan *chunk, inFlight), ready: make(chan *chunk, inFlight), done: make(chan struct{}), ctx: ctx,
-		rows: planar.Rows{C: in.C, W: in.W, Precision: e.opt.Precision, Pad: e.Program.Pad}, row: make([][][]float32, pool.Workers()), memory: e.host.in, stages: e.opt.Profiler.Stages()}
-	if f.rowBytes = planar.RowBytes(in, e.opt.Precision); e.TakesSamples() {
+	f := &feeder{ctx: ctx, pool: pool, memory: e.host.in, stages: e.opt.Profiler.Stages(),
+		rows:     planar.Rows{C: in.C, W: in.W, Precision: e.opt.Precision, Pad: e.Program.Pad},
+		rowBytes: planar.RowBytes(in, e.opt.Precision), row: make([][][]float32, pool.Workers()),
+		begun: make(chan *chunk, inFlight), ready: make(chan *chunk, inFlight), done: make(chan struct{})}
+	if e.TakesSamples() {
 		f.samples = in.W
 	}
 	go f.begin(e.Plan, e.Program.Input, src)

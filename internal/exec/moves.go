@@ -38,14 +38,14 @@ func (r *run) uploadRows(m memplan.Move) error {
 	s := r.uploads.send(func() (*clrt.Event, error) {
 		r.engine.opt.Profiler.tag(uploadQueue, t)
 		if t == r.engine.Program.Input {
-			return nil, r.feedRows(t, m, after)
+			return nil, r.feedRows(m, after)
 		}
 		if local {
 			if err := errors.Join(r.queues.await(r.queues.upload, r.queues.download), r.queues.await(r.queues.upload, r.queues.compute)); err != nil {
 				return nil, err
 			}
 		}
-		return r.reload(t, m, after)
+		return r.copySpilled(t, m, after, r.queues.upload.WriteAsync)
 	})
 	if r.queues.upload == r.queues.compute {
 		_, err := s.wait()
@@ -63,8 +63,8 @@ func (r *run) uploadRows(m memplan.Move) error {
 }
 
 // feedRows copies rows of the input to the device. The feeder needs the events.
-func (r *run) feedRows(t int, m memplan.Move, after []*clrt.Event) error {
-	ring, rowBytes := r.engine.device.rings[m.Index], planar.RowBytes(r.engine.Program.Tensors[t], r.engine.opt.Precision)
+func (r *run) feedRows(m memplan.Move, after []*clrt.Event) error {
+	ring, rowBytes := r.engine.device.rings[m.Index], r.feed.rowBytes
 	return chunks(int(m.Y0), int(m.Y1), func(y0, y1 int) error {
 		chunk, err := r.feed.next(y0, y1)
 		if err != nil {
@@ -83,12 +83,13 @@ func (r *run) feedRows(t int, m memplan.Move, after []*clrt.Event) error {
 	})
 }
 
-// reload copies rows of a spilled tensor back to the device.
-func (r *run) reload(t int, m memplan.Move, after []*clrt.Event) (last *clrt.Event, err error) {
+// copySpilled copies rows of a spilled tensor, by Queue.WriteAsync back to the device or by Queue.ReadAsync to the host.
+func (r *run) copySpilled(t int, m memplan.Move, after []*clrt.Event, copyRows func(*clrt.Buffer, int64, []byte, ...*clrt.Event) (*clrt.Event, error)) (last *clrt.Event, err error) {
 	ring, rowBytes := r.engine.device.rings[m.Index], planar.RowBytes(r.engine.Program.Tensors[t], r.engine.opt.Precision)
 	err = slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
-		return r.engine.host.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
-			ev, err := r.queues.upload.WriteAsync(ring.Buf, off+before, rows, after...)
+		place := r.plan.HostOffset[t] + int64(y)*rowBytes
+		return r.engine.host.spill.each(place, int64(n)*rowBytes, func(before int64, rows []byte) error {
+			ev, err := copyRows(ring.Buf, off+before, rows, after...)
 			if err == nil {
 				after = nil
 				last.Close()
@@ -112,17 +113,10 @@ func (r *run) leave() error {
 	return err
 }
 
-// spilled is the place of row y of tensor t on the host.
-func (r *run) spilled(t, y int, rowBytes int64) int64 {
-	return r.plan.HostOffset[t] + int64(y)*rowBytes
-}
-
 // downloadRows starts a download. It gives the event of its end, or nil if somebody else
 // needs that.
 func (r *run) downloadRows(m memplan.Move, after []*clrt.Event) (last *clrt.Event, err error) {
 	t := r.plan.Rings[m.Index].Tensor
-	ring := r.engine.device.rings[m.Index]
-	rowBytes := planar.RowBytes(r.engine.Program.Tensors[t], r.engine.opt.Precision)
 	r.engine.opt.Profiler.tag(downloadQueue, t)
 	if t == r.engine.Program.Output {
 		if len(after) > 0 {
@@ -130,18 +124,7 @@ func (r *run) downloadRows(m memplan.Move, after []*clrt.Event) (last *clrt.Even
 				return nil, err
 			}
 		}
-		return nil, r.drain.download(ring, rowBytes, int(m.Y0), int(m.Y1))
+		return nil, r.drain.download(r.engine.device.rings[m.Index], int(m.Y0), int(m.Y1))
 	}
-	err = slots(ring, rowBytes, int(m.Y0), int(m.Y1), func(off int64, y, n int) error {
-		return r.engine.host.spill.each(r.spilled(t, y, rowBytes), int64(n)*rowBytes, func(before int64, rows []byte) error {
-			ev, err := r.queues.download.ReadAsync(ring.Buf, off+before, rows, after...)
-			if err == nil {
-				after = nil
-				last.Close()
-				last = ev
-			}
-			return err
-		})
-	})
-	return last, err
+	return r.copySpilled(t, m, after, r.queues.download.ReadAsync)
 }
