@@ -119,7 +119,7 @@ func (c *computation) planHost(rows int) error {
 	return nil
 }
 
-// prepare opens the engine, and meanwhile checks the kernels that the plan has beside the network's:
+// prepare opens the engine, and meanwhile checks the plan's photo kernels:
 // makesPixels says afterwards what the sink must take. replanned is called if the plan had to be made
 // again.
 func (c *computation) prepare(replanned func() error) error {

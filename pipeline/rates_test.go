@@ -36,7 +36,7 @@ func TestRates(t *testing.T) {
 	if got := b.engineOptions(Budget{}).Rates; got != b.choices.rates {
 		t.Errorf("engines are given %v", got)
 	}
-	store := b.tuningStore()
+	store := b.device.tuningStore()
 	table, _ := store.Load()
 	table.Notes[b.ratesNote()] = "launch=soon"
 	if err := store.Save(table); err != nil {

@@ -97,13 +97,13 @@ func decibelText(v float64) string {
 // selfCheck finds the trials among the device's notes, or makes them.
 func (s *Session) selfCheck(ctx context.Context) ([]precisionTrial, error) {
 	key := "exactness " + modelHash(s.model) + " " + s.set.Algo
-	store := s.tuningStore()
+	store := s.device.tuningStore()
 	if tried := s.notedTrials(store, key); tried != nil {
 		return tried, nil
 	}
 	// One process checks, the others wait for what it finds. Without a cache
 	// everyone checks for himself.
-	release, err := store.Lock(ctx, func() { s.tell("waiting for another process that uses the device for the first time") })
+	release, err := store.Lock(ctx, func() { s.set.tell("waiting for another process that uses the device for the first time") })
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -113,9 +113,9 @@ func (s *Session) selfCheck(ctx context.Context) ([]precisionTrial, error) {
 			return tried, nil
 		}
 	default:
-		s.debug(err.Error())
+		s.set.debug(err.Error())
 	}
-	s.tell("comparing precisions on a patch, once for this device and model")
+	s.set.tell("comparing precisions on a patch, once for this device and model")
 	tried, err := s.tryPrecisions(ctx)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (s *Session) selfCheck(ctx context.Context) ([]precisionTrial, error) {
 		table, _ := store.Load()
 		table.Notes[key] = trialsNote(tried)
 		if err := store.Save(table); err != nil {
-			s.debug(err.Error())
+			s.set.debug(err.Error())
 		}
 	}
 	return tried, nil
@@ -134,11 +134,11 @@ func (s *Session) selfCheck(ctx context.Context) ([]precisionTrial, error) {
 func (s *Session) notedTrials(store tune.Store, key string) []precisionTrial {
 	table, dropped := store.Load()
 	if dropped != "" {
-		s.debug("tuning results are not used: " + dropped)
+		s.set.debug("tuning results are not used: " + dropped)
 	}
 	tried, err := parseTrials(table.Notes[key])
 	if err != nil && table.Notes[key] != "" {
-		s.debug(fmt.Sprintf("tuning results: note %q: %v", key, err))
+		s.set.debug(fmt.Sprintf("tuning results: note %q: %v", key, err))
 	}
 	if len(tried) != len(s.offered()) {
 		return nil

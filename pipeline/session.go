@@ -40,8 +40,7 @@ type Session struct {
 	outputs *outputs
 	other   *Session      // for photos of other sensors, see sensors.go; nil: none yet
 	profile *exec.Profile // where the time goes; nil: not asked
-	// tryBeside replaces the check of kernels beside the network's in tests.
-	tryBeside func(besideKernel) error
+	kernels photoKernels
 }
 
 // choices are how a session computes: each is made once, before the first plan that
@@ -55,9 +54,6 @@ type choices struct {
 	rates           *exec.Rates   // for the prices of plans; nil: not measured
 	picture         *fuse.Picture // that the device makes of it (see exec.Options.Picture); nil: none
 	samples         bool          // what is planned takes a photo's stored samples, not planes (see exec.Options.Samples)
-	// wrong says what is wrong with kernels beside the network's, "" for nothing, by besideKey;
-	// what is not there was not checked yet.
-	wrong map[string]string
 }
 
 // hostMemory is what a session knows and keeps of the host's memory.
@@ -90,6 +86,7 @@ func newSession(set Settings, loaded *model.Model) (*Session, error) {
 	s := &Session{set: set, loadedModel: loadedModel{model: loaded, modelName: cmp.Or(set.Model, embeddedModel)},
 		runner: &runner{}, queue: &deviceQueue{}, host: &hostMemory{available: hostmemory.Available}, outputs: &outputs{}}
 	s.device = &device{set: &s.set}
+	s.kernels.device = s.device
 	if err := s.settle(); err != nil {
 		s.Close()
 		return nil, err

@@ -12,21 +12,37 @@ import (
 	"enhance/pipeline/facts"
 )
 
-func (s *Session) tell(text string) {
-	if s.set.Tell != nil {
-		s.set.Tell(text)
+func (s *Settings) tell(text string) {
+	if s.Tell != nil {
+		s.Tell(text)
 	}
 }
 
-func (s *Session) debug(text string) {
-	if s.set.Debug != nil {
-		s.set.Debug(text)
+func (s *Settings) debug(text string) {
+	if s.Debug != nil {
+		s.Debug(text)
 	}
 }
 
 // tuningStore is where the device's measurements are kept.
-func (s *Session) tuningStore() tune.Store {
-	return tune.In(clrt.CacheDir("tuning"), exec.TuningDevice(s.device.info))
+func (d *device) tuningStore() tune.Store {
+	return tune.In(clrt.CacheDir("tuning"), exec.TuningDevice(d.info))
+}
+
+// keepNotes changes the notes among the device's tuning results, if there is a place for them.
+func (d *device) keepNotes(ctx context.Context, change func(notes map[string]string)) {
+	store := d.tuningStore()
+	release, err := store.Lock(ctx, nil)
+	if err != nil {
+		d.set.debug(err.Error())
+		return
+	}
+	defer release()
+	table, _ := store.Load()
+	change(table.Notes)
+	if err := store.Save(table); err != nil {
+		d.set.debug(err.Error())
+	}
 }
 
 // useTuning takes what [Session.Tune] has measured on the device: algorithms, and rates
@@ -36,15 +52,15 @@ func (s *Session) useTuning() error {
 	if s.set.NoTune || s.device.profile != nil || s.device.info == nil || s.device.choice.Device == nil || s.choices.table != nil {
 		return nil
 	}
-	table, dropped := s.tuningStore().Load()
+	table, dropped := s.device.tuningStore().Load()
 	if dropped != "" {
-		s.debug("tuning results are not used: " + dropped)
+		s.set.debug("tuning results are not used: " + dropped)
 	}
 	s.choices.table = table
 	if text := table.Notes[s.ratesNote()]; text != "" {
 		var err error
 		if s.choices.rates, err = exec.ParseRates(text); err != nil {
-			s.debug(err.Error())
+			s.set.debug(err.Error())
 		}
 	}
 	return nil
@@ -57,8 +73,8 @@ func (s *Session) measureInto(ctx context.Context, tasks []tune.Task, opt exec.O
 	if err := s.runner.closeEngine(); err != nil { // its memory counts too
 		return nil, nil, err
 	}
-	store := s.tuningStore()
-	release, err := store.Lock(ctx, func() { s.tell("waiting for another process that measures the device") })
+	store := s.device.tuningStore()
+	release, err := store.Lock(ctx, func() { s.set.tell("waiting for another process that measures the device") })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,7 +89,7 @@ func (s *Session) measureInto(ctx context.Context, tasks []tune.Task, opt exec.O
 	if err != nil {
 		return found, nil, err
 	}
-	s.tell(fmt.Sprintf("%s, %.1f s; kept in %s", tuningSummary(found), time.Since(start).Seconds(), store.Path()))
+	s.set.tell(fmt.Sprintf("%s, %.1f s; kept in %s", tuningSummary(found), time.Since(start).Seconds(), store.Path()))
 	return found, saver.table, nil
 }
 
@@ -117,11 +133,11 @@ func (s *Session) measureTasks(ctx context.Context, tasks []tune.Task, opt exec.
 		return nil, err
 	}
 	defer m.Close()
-	defer saver.guard(ctx, len(tasks), s.tell)()
+	defer saver.guard(ctx, len(tasks), s.set.tell)()
 	done := 0
 	o := tune.Options{Until: until, Groups: tune.Groups, Done: func(out *tune.Outcome) {
 		done++
-		s.debug(outcomeText(out))
+		s.set.debug(outcomeText(out))
 		saver.add(out)
 		if s.set.Tuning != nil {
 			s.set.Tuning(done, len(tasks))
@@ -159,7 +175,7 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 		return nil, err
 	}
 	h, w := s.model.Convention.PaddedSides((rows+1)/2, (cols+1)/2)
-	r := &facts.TuneReport{Packed: [2]int{h, w}, File: s.tuningStore().Path()}
+	r := &facts.TuneReport{Packed: [2]int{h, w}, File: s.device.tuningStore().Path()}
 	r.Model, r.Device = s.facts()
 	precisions := s.offered()
 	if s.set.Precision != AutoPrecision {
@@ -180,7 +196,7 @@ func (s *Session) Tune(ctx context.Context, rows, cols int, within time.Duration
 		if within > 0 {
 			until = time.Now().Add(within)
 		}
-		s.tell(fmt.Sprintf("%s: %d kinds of convolution", p, len(tasks)))
+		s.set.tell(fmt.Sprintf("%s: %d kinds of convolution", p, len(tasks)))
 		var found []tune.Outcome
 		if found, table, err = s.measureInto(ctx, tasks, opt, until); err != nil {
 			return r, err
@@ -219,7 +235,7 @@ func (s *Session) measureRates(ctx context.Context) error {
 		return err
 	}
 	s.choices.rates = r
-	store := s.tuningStore()
+	store := s.device.tuningStore()
 	release, err := store.Lock(ctx, nil)
 	if err != nil {
 		return err

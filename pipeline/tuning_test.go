@@ -154,7 +154,7 @@ func TestTuneInterrupted(t *testing.T) {
 
 // keptChoices reads the device's file.
 func (s *Session) keptChoices() map[string]facts.Choice {
-	table, _ := s.tuningStore().Load()
+	table, _ := s.device.tuningStore().Load()
 	return table.Choices
 }
 

@@ -28,14 +28,14 @@ func (s *Session) probe(ctx context.Context, ahead func()) error {
 	d := s.device
 	noted := d.info != nil && d.info.Type == clrt.GPU && d.choice.Device != nil && d.profile == nil
 	if noted && !d.asked.Matrix {
-		s.recallUnits()
+		d.recallUnits()
 	}
 	asked := d.asked
 	if err := d.probe(s.mayUseWarpgroups, s.model.Graph.HasCodes, s.set.Precision == BF16, ahead); err != nil {
 		return err
 	}
 	if noted && d.asked != asked {
-		s.noteUnits(ctx)
+		d.noteUnits(ctx)
 	}
 	return nil
 }
@@ -47,24 +47,24 @@ func (s *Session) plansAhead() bool {
 		return false
 	}
 	if !d.asked.Matrix {
-		s.recallUnits()
+		d.recallUnits()
 	}
 	return d.knowsMatrix(s.mayUseWarpgroups)
 }
 
 // recallUnits takes what was noted of the device's units.
-func (s *Session) recallUnits() {
-	table, _ := s.tuningStore().Load()
+func (d *device) recallUnits() {
+	table, _ := d.tuningStore().Load()
 	var found conv.Units
 	found.Matrix = table.Notes[matrixNote] == unitsWork
 	found.Warpgroup = found.Matrix && table.Notes[warpgroupNote] == unitsWork
-	s.device.units, s.device.asked = found, found // what does not work is found out again
+	d.units, d.asked = found, found // what does not work is found out again
 }
 
 // noteUnits notes the units that work.
-func (s *Session) noteUnits(ctx context.Context) {
-	found := map[string]bool{matrixNote: s.device.units.Matrix, warpgroupNote: s.device.units.Warpgroup}
-	s.keepNotes(ctx, func(notes map[string]string) {
+func (d *device) noteUnits(ctx context.Context) {
+	found := map[string]bool{matrixNote: d.units.Matrix, warpgroupNote: d.units.Warpgroup}
+	d.keepNotes(ctx, func(notes map[string]string) {
 		for note, works := range found {
 			if works {
 				notes[note] = unitsWork
@@ -73,24 +73,8 @@ func (s *Session) noteUnits(ctx context.Context) {
 	})
 }
 
-// keepNotes changes the notes among the device's tuning results, if there is a place for them.
-func (s *Session) keepNotes(ctx context.Context, change func(notes map[string]string)) {
-	store := s.tuningStore()
-	release, err := store.Lock(ctx, nil)
-	if err != nil {
-		s.debug(err.Error())
-		return
-	}
-	defer release()
-	table, _ := store.Load()
-	change(table.Notes)
-	if err := store.Save(table); err != nil {
-		s.debug(err.Error())
-	}
-}
-
 // compileAhead compiles, while the device's units are tried, what a plan will need if it has them all: kernels of
-// the network and of the checks beside it. What comes of it is in the cache; errors meet the plan again.
+// the network and of the checks of photo kernels. What comes of it is in the cache; errors meet the plan again.
 func (c *computation) compileAhead() {
 	s := c.session
 	if s.device.compiler() == nil || s.set.Precision == AutoPrecision || clrt.CacheDir("programs") == "" {

@@ -39,9 +39,9 @@ func TestUnitsAreNoted(t *testing.T) {
 	} {
 		first := asGPU(t, Settings{Model: "fast", Precision: FP16})
 		first.device.units, first.device.asked = c.units, c.asked
-		first.noteUnits(t.Context())
+		first.device.noteUnits(t.Context())
 		next := asGPU(t, Settings{Model: "fast", Precision: FP16})
-		next.recallUnits()
+		next.device.recallUnits()
 		if d := next.device; d.units != c.want || d.asked != c.want {
 			t.Errorf("%v of %v: recalled %v of %v", c.units, c.asked, d.units, d.asked)
 		}

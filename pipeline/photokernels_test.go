@@ -20,8 +20,8 @@ import (
 	"enhance/raw/mosaic"
 )
 
-// TestBesideKernels: the device's kernels beside a network's pass their checks.
-func TestBesideKernels(t *testing.T) {
+// TestPhotoKernels: the device's kernels beside a network's pass their checks.
+func TestPhotoKernels(t *testing.T) {
 	needDevice(t)
 	all, err := clrt.Devices()
 	if err != nil {
@@ -57,9 +57,9 @@ func TestBesideKernels(t *testing.T) {
 
 // TestWrongSamples: where one of the kernels that take samples is wrong, the host prepares them.
 func TestWrongSamples(t *testing.T) {
-	for _, k := range []besideKernel{sampleKernel, octetKernel} {
+	for _, k := range []photoKernel{sampleKernel, octetKernel} {
 		s := &Session{}
-		s.choices.wrong = map[string]string{besideKey(k, planar.FP16): "wrong", besideKey(pictureKernels, planar.FP16): ""}
+		s.kernels.wrong = map[string]string{k.in(planar.FP16): "wrong", pictureKernels.in(planar.FP16): ""}
 		var warnings []string
 		c := &computation{session: s, samples: true, warn: func(text string) { warnings = append(warnings, text) }}
 		if !c.avoidWrong(planar.FP16) || c.samples || len(warnings) != 1 || !strings.Contains(warnings[0], "(wrong): the host prepares them") {
@@ -75,9 +75,9 @@ func TestWrongSamples(t *testing.T) {
 	}
 }
 
-// TestWrongBesideKernels: what a driver makes wrong of the kernels beside the network is done by
+// TestWrongPhotoKernels: what a driver makes wrong of the kernels beside the network is done by
 // the host, with a note; it is tried once in a session.
-func TestWrongBesideKernels(t *testing.T) {
+func TestWrongPhotoKernels(t *testing.T) {
 	needDevice(t)
 	const w, h = 97, 65
 	for _, c := range []struct{ samples, picture error }{
@@ -93,9 +93,9 @@ func TestWrongBesideKernels(t *testing.T) {
 			t.Fatal(err)
 		}
 		tries := 0
-		s.tryBeside = func(k besideKernel) error {
+		s.kernels.try = func(k photoKernel) error {
 			tries++
-			return map[besideKernel]error{sampleKernel: c.samples, sharpKernels: c.picture}[k]
+			return map[photoKernel]error{sampleKernel: c.samples, sharpKernels: c.picture}[k]
 		}
 		for range 2 {
 			b, cfa, black, white := bright(w, h, w*h), mosaic.GBRG, 512.0, 60000.0
@@ -131,9 +131,9 @@ func TestWrongBesideKernels(t *testing.T) {
 				t.Errorf("%v, %v: other codes than without checks", c.samples, c.picture)
 			}
 		}
-		kept, _ := s.tuningStore().Load()
-		for k, wrong := range map[besideKernel]error{sampleKernel: c.samples, sharpKernels: c.picture} {
-			if note := kept.Notes[besideKey(k, planar.FP32)+" "+k.sourceHash()]; (note == "right") != (wrong == nil) {
+		kept, _ := s.device.tuningStore().Load()
+		for k, wrong := range map[photoKernel]error{sampleKernel: c.samples, sharpKernels: c.picture} {
+			if note := kept.Notes[k.in(planar.FP32)+" "+k.sourceHash()]; (note == "right") != (wrong == nil) {
 				t.Errorf("%v, %v: the note of %s is %q", c.samples, c.picture, k, note)
 			}
 		}
