@@ -22,8 +22,7 @@ NET is an ONNX file, or NET.param of ncnn with NET.bin beside it.`}
 // applyResult is what --json prints.
 type applyResult struct {
 	*facts.ApplyReport
-	Status int    `json:"status"`
-	Error  string `json:"error,omitempty"`
+	outcome
 }
 
 func runApply(c *call) error {
@@ -32,9 +31,7 @@ func runApply(c *call) error {
 		return err
 	}
 	c.set.PlanOnly = c.dryRun && c.set.Profile != "" && c.device == ""
-	c.tellNotices(false)
-	c.compileApart()
-	s, err := pipeline.NewSession(c.set)
+	s, err := c.newSession(false)
 	if err != nil {
 		return err
 	}
@@ -42,7 +39,7 @@ func runApply(c *call) error {
 	ctx, stop := interruptible(c.env, s.Abandon)
 	defer stop()
 	r, err := c.apply(ctx, s, j)
-	r.Error, r.Status = c.tell(err)
+	r.outcome = c.tell(err)
 	return c.finish(r, r.Status)
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"enhance/bench"
 	"enhance/internal/tensorfile"
-	"enhance/pipeline"
 	"enhance/pipeline/facts"
 )
 
@@ -45,10 +44,8 @@ func (b *benchRun) net(times *timeProfile) (r *facts.Timing, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, times.close(err == nil)) }()
-	b.tellNotices(false)
-	b.compileApart()
 	b.set.Profiler = times.profiler
-	s, err := pipeline.NewSession(b.set)
+	s, err := b.newSession(false)
 	if err != nil {
 		return nil, err
 	}

@@ -20,8 +20,7 @@ otherwise: its section "classify" has resize, crop, input, mean, std and labels.
 // classifyResult is what --json prints.
 type classifyResult struct {
 	*facts.ClassifyReport
-	Status int    `json:"status"`
-	Error  string `json:"error,omitempty"`
+	outcome
 }
 
 func runClassify(c *call) error {
@@ -29,9 +28,7 @@ func runClassify(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.tellNotices(false)
-	c.compileApart()
-	s, err := pipeline.NewSession(c.set)
+	s, err := c.newSession(false)
 	if err != nil {
 		return err
 	}
@@ -39,8 +36,7 @@ func runClassify(c *call) error {
 	ctx, stop := interruptible(c.env, s.Abandon)
 	defer stop()
 	rep, err := s.Classify(ctx, j)
-	r := classifyResult{ClassifyReport: rep}
-	r.Error, r.Status = c.tell(err)
+	r := classifyResult{rep, c.tell(err)}
 	if err == nil && !c.json {
 		writeClasses(c.stdout, rep)
 	}

@@ -26,8 +26,7 @@ draws the colour difference of every pixel, black for 0 and white for 10 and mor
 type compareResult struct {
 	*facts.Comparison
 	Output string `json:"output,omitempty"`
-	Status int    `json:"status"`
-	Error  string `json:"error,omitempty"`
+	outcome
 }
 
 func runCompare(c *call) error {
@@ -59,7 +58,7 @@ func runCompare(c *call) error {
 		}
 		c.tellCompared(r.Comparison)
 	}
-	r.Error, r.Status = c.tell(err)
+	r.outcome = c.tell(err)
 	return c.finish(r, r.Status)
 }
 

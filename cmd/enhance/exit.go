@@ -198,6 +198,35 @@ func (e *env) exit(err error) int {
 	return status(err)
 }
 
+// outcome is what became of a command. It ends the object that --json prints.
+type outcome struct {
+	Status int    `json:"status"`
+	Error  string `json:"error,omitempty"`
+}
+
+// tell prints an error, if there is one, and gives what a report says of it.
+func (c *call) tell(err error) outcome {
+	if err == nil {
+		return outcome{}
+	}
+	text := message(err, "")
+	fmt.Fprintln(c.stderr, text)
+	return outcome{status(err), strings.TrimPrefix(text, "enhance: ")}
+}
+
+// finish writes a report, if one is asked for, and ends with its status.
+func (c *call) finish(report any, code int) error {
+	if c.json {
+		if err := c.writeJSON(report); err != nil {
+			return err
+		}
+	}
+	if code != exitOK {
+		return ended(code)
+	}
+	return nil
+}
+
 // report prints a command's result: one JSON object with --json, or text.
 func (c *call) report(v any, text func(io.Writer) error) error {
 	if !c.json {

@@ -7,7 +7,6 @@ import (
 
 	"enhance/internal/bytesize"
 	"enhance/internal/printable"
-	"enhance/pipeline"
 	"enhance/pipeline/facts"
 )
 
@@ -24,9 +23,7 @@ func runExplain(c *call) error {
 	}
 	defer done()
 	c.set.PlanOnly = c.set.Profile != "" && c.device == ""
-	c.tellNotices(false)
-	c.compileApart()
-	s, err := pipeline.NewSession(c.set)
+	s, err := c.newSession(false)
 	if err != nil {
 		return err
 	}

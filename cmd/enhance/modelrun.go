@@ -33,8 +33,7 @@ type tensorResult struct {
 	File       string            `json:"file,omitempty"`
 	Comparison *tensorComparison `json:"comparison,omitempty"`
 	Dumps      []tensorResult    `json:"dumps,omitempty"`
-	Status     int               `json:"status"`
-	Error      string            `json:"error,omitempty"`
+	outcome
 }
 
 // tensorComparison is the distance to --reference.
@@ -51,9 +50,7 @@ func runModelRun(c *call) error {
 	}
 	c.set.PlanOnly = c.dryRun && c.set.Profile != "" && c.device == ""
 	c.set.Early = !c.dryRun
-	c.tellNotices(false)
-	c.compileApart()
-	s, err := pipeline.NewSession(c.set)
+	s, err := c.newSession(false)
 	if err != nil {
 		return err
 	}
@@ -64,31 +61,8 @@ func runModelRun(c *call) error {
 	ctx, stop := interruptible(c.env, s.Abandon)
 	defer stop()
 	r, err := o.run(ctx, s)
-	r.Error, r.Status = c.tell(err)
+	r.outcome = c.tell(err)
 	return c.finish(r, r.Status)
-}
-
-// tell prints an error, if there is one, and gives what a report says of it.
-func (c *call) tell(err error) (text string, code int) {
-	if err == nil {
-		return "", exitOK
-	}
-	text = message(err, "")
-	fmt.Fprintln(c.stderr, text)
-	return strings.TrimPrefix(text, "enhance: "), status(err)
-}
-
-// finish writes a report, if one is asked for, and ends with its status.
-func (c *call) finish(report any, code int) error {
-	if c.json {
-		if err := c.report(report, nil); err != nil {
-			return err
-		}
-	}
-	if code != exitOK {
-		return ended(code)
-	}
-	return nil
 }
 
 // lists reports whether only the names of nodes are asked for.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"enhance/internal/printable"
+	"enhance/pipeline"
 )
 
 // tellNotices has a session print what it does once for a device, unless -q, and with
@@ -24,6 +25,14 @@ func (c *call) tellNotices(details bool) {
 	if details {
 		c.set.Debug = func(text string) { n.line("tune", text) }
 	}
+}
+
+// newSession loads the model and chooses the device. The session prints what it does once for a device,
+// and compiles in other processes.
+func (c *call) newSession(details bool) (*pipeline.Session, error) {
+	c.tellNotices(details)
+	c.compileApart()
+	return pipeline.NewSession(c.set)
 }
 
 // notices prints lines and, on a terminal, how many of some measurements are done, in a

@@ -8,7 +8,6 @@ import (
 
 	"enhance/internal/printable"
 	"enhance/memplan"
-	"enhance/pipeline"
 	"enhance/pipeline/facts"
 )
 
@@ -32,9 +31,7 @@ func runPlanTable(c *call) error {
 	}
 	defer done()
 	c.set.PlanOnly = c.set.Profile != "" && c.device == "" && !c.measure
-	c.tellNotices(false)
-	c.compileApart()
-	s, err := pipeline.NewSession(c.set)
+	s, err := c.newSession(false)
 	if err != nil {
 		return err
 	}

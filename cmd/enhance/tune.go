@@ -8,7 +8,6 @@ import (
 
 	"enhance/internal/printable"
 	"enhance/internal/tensorfile"
-	"enhance/pipeline"
 	"enhance/pipeline/facts"
 )
 
@@ -31,9 +30,7 @@ func runTune(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.tellNotices(true)
-	c.compileApart()
-	s, err := pipeline.NewSession(c.set)
+	s, err := c.newSession(true)
 	if err != nil {
 		return err
 	}
