@@ -94,65 +94,78 @@ var completeCommand = &command{name: "__complete", run: func(c *call) error {
 }}
 
 // complete lists what the last word, which may be empty, could become.
-func complete(words []string) (answers []string) {
+func complete(words []string) []string {
 	words = joinEquals(words)
 	if len(words) == 0 {
 		words = []string{""}
 	}
 	current, before := words[len(words)-1], words[:len(words)-1]
 	cmd, _ := lookup(before)
-	add := func(prefix, word, about string) {
-		if strings.HasPrefix(word, current[len(prefix):]) {
-			answers = append(answers, prefix+word+"\t"+about)
-		}
-	}
-	values := func(prefix string, f *flag) []string {
-		if f.words != nil {
-			for _, w := range f.words() {
-				add(prefix, w, "")
-			}
-		}
-		if f.files && prefix == "" {
-			answers = append(answers, ":files")
-		}
-		return trimTabs(answers)
-	}
 	if f := awaiting(cmd, before); f != nil {
-		return values("", f)
+		return valuesOf(f, "", current)
 	}
-	if name, _, ok := strings.Cut(current, "="); ok && strings.HasPrefix(name, "--") {
+	if name, value, ok := strings.Cut(current, "="); ok && strings.HasPrefix(name, "--") {
 		for _, f := range flagsOf(cmd.name) {
 			if "--"+f.name == name && f.arg != "" {
-				return values(name+"=", f)
+				return valuesOf(f, name+"=", value)
 			}
 		}
 		return nil
 	}
+	a := answers{typed: current}
 	if strings.HasPrefix(current, "-") {
 		for _, f := range flagsOf(cmd.name) {
-			add("", "--"+f.name, f.help)
+			a.add("--"+f.name, f.help)
 		}
-		return answers
+		return a.all
 	}
 	for _, m := range family(cmd.name) {
-		add("", strings.TrimPrefix(m.name, cmd.name+" "), m.summary)
+		a.add(strings.TrimPrefix(m.name, cmd.name+" "), m.summary)
 	}
 	if len(before) == 0 {
 		for _, m := range commands {
 			if m.name != develop && !m.hidden() && !strings.Contains(m.name, " ") {
-				add("", m.name, m.summary)
+				a.add(m.name, m.summary)
 			}
 		}
 	}
 	if cmd.words != nil {
-		for _, w := range cmd.words() {
-			add("", w, "")
-		}
+		a.addAll(cmd.words())
 	}
 	if cmd.files {
-		answers = append(answers, ":files")
+		a.all = append(a.all, ":files")
 	}
-	return trimTabs(answers)
+	return a.all
+}
+
+// valuesOf lists what the value of a flag could become behind a prefix.
+func valuesOf(f *flag, prefix, typed string) []string {
+	a := answers{prefix: prefix, typed: typed}
+	if f.words != nil {
+		a.addAll(f.words())
+	}
+	if f.files && prefix == "" {
+		a.all = append(a.all, ":files")
+	}
+	return a.all
+}
+
+// answers are words that begin with what is typed, with a tab before what they mean.
+type answers struct {
+	prefix, typed string
+	all           []string
+}
+
+func (a *answers) add(word, about string) {
+	if strings.HasPrefix(word, a.typed) {
+		a.all = append(a.all, strings.TrimSuffix(a.prefix+word+"\t"+about, "\t"))
+	}
+}
+
+func (a *answers) addAll(words []string) {
+	for _, w := range words {
+		a.add(w, "")
+	}
 }
 
 // awaiting is the flag whose value the next word is, nil if it is none.
@@ -180,12 +193,4 @@ func joinEquals(words []string) (out []string) {
 		}
 	}
 	return out
-}
-
-// trimTabs takes the tab from candidates without a description.
-func trimTabs(answers []string) []string {
-	for i, a := range answers {
-		answers[i] = strings.TrimSuffix(a, "\t")
-	}
-	return answers
 }

@@ -218,30 +218,10 @@ func (v *verifier) verify(ctx context.Context, r *farm.Receipt) verified {
 		one.Wrong = err.Error()
 		return one
 	}
-	p, err := v.photos.Fetch(ctx, &farm.Task{Photo: r.Source})
-	if errors.Is(err, fs.ErrNotExist) { // a submitter sent it
-		p, err = v.photos.Fetch(ctx, &farm.Task{Photo: r.Source, Content: r.Photo})
-	}
-	if err == nil && p.SHA256 != r.Photo {
-		err = errors.New("the photo is another than the one that the result was made of")
-	}
-	if err != nil {
-		one.Passed = err.Error()
-		return one
-	}
-	defer p.Done()
-	flags, err := work.Flags(&r.Order, checkSetting, v.settingFile)
-	var a *work.Ability
-	if err == nil {
-		a, err = v.options.Maker.Open(ctx, flags)
-	}
-	if err != nil {
-		one.Passed = err.Error()
-		return one
-	}
 	again := filepath.Join(v.options.Files, "again"+r.Extension)
 	defer os.Remove(again)
-	if _, err := v.options.Maker.Make(ctx, &work.Request{Flags: flags, Root: p.Root, Photo: p.Name, Picture: again}); err != nil {
+	a, err := v.makeAgain(ctx, r, again)
+	if err != nil {
 		one.Passed = err.Error()
 		return one
 	}
@@ -263,6 +243,30 @@ func (v *verifier) verify(ctx context.Context, r *farm.Receipt) verified {
 		}
 	}
 	return one
+}
+
+// makeAgain makes the picture of a receipt from its photo, and says what it was made with.
+func (v *verifier) makeAgain(ctx context.Context, r *farm.Receipt, picture string) (*work.Ability, error) {
+	p, err := v.photos.Fetch(ctx, &farm.Task{Photo: r.Source})
+	if errors.Is(err, fs.ErrNotExist) { // a submitter sent it
+		p, err = v.photos.Fetch(ctx, &farm.Task{Photo: r.Source, Content: r.Photo})
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer p.Done()
+	if p.SHA256 != r.Photo {
+		return nil, errors.New("the photo is another than the one that the result was made of")
+	}
+	flags, err := work.Flags(&r.Order, checkSetting, v.settingFile)
+	if err != nil {
+		return nil, err
+	}
+	a, err := v.options.Maker.Open(ctx, flags)
+	if err == nil {
+		_, err = v.options.Maker.Make(ctx, &work.Request{Flags: flags, Root: p.Root, Photo: p.Name, Picture: picture})
+	}
+	return a, err
 }
 
 func (v *verified) line() string {

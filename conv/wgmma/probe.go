@@ -67,7 +67,7 @@ func forHopper(ctx *clrt.Context) (bool, error) {
 	return err == nil && bytes.Contains(text, []byte(".target sm_90")), err
 }
 
-// probe runs the convolution and gives its outputs, row by row.
+// probe runs the convolution and gives its outputs, row by row, and what they have to be.
 func probe(ctx *clrt.Context, a conv.Algo) (got, want []float32, err error) {
 	caps := conv.CapsOf(ctx.Device().Info())
 	caps.Warpgroup = true // or so it will show
@@ -92,13 +92,19 @@ func probe(ctx *clrt.Context, a conv.Algo) (got, want []float32, err error) {
 	defer q.Close()
 
 	input, weights, bias := probeData()
+	got, err = probeRun(ctx, q, made, kern, input, made.Pack(weights, bias))
+	return got, probeSums(input, weights, bias), err
+}
+
+// probeRun launches the convolution and gives its outputs, row by row.
+func probeRun(ctx *clrt.Context, q *clrt.Queue, made conv.Impl, kern *clrt.Kernel, input func(c, y, x int) float32, weights []float32) (got []float32, err error) {
 	args := &conv.Args{Y1: probed.H}
 	first := 0
 	for _, c := range probed.SrcC {
 		from := first
 		src, err := probeRing(ctx, q, c, func(i, y, x int) float32 { return input(from+i, y, x) })
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		defer src.Buf.Close()
 		args.Src = append(args.Src, src)
@@ -106,21 +112,21 @@ func probe(ctx *clrt.Context, a conv.Algo) (got, want []float32, err error) {
 	}
 	dst, err := probeRing(ctx, q, probed.OutC, func(int, int, int) float32 { return 0 })
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer dst.Buf.Close()
-	packed, err := floats(ctx, q, made.Pack(weights, bias))
+	packed, err := floats(ctx, q, weights)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer packed.Close()
 	args.Dst = dst
 	if err := made.Launch(q, []*clrt.Kernel{kern}, packed, args); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	raw := make([]byte, dst.Buf.Size())
 	if err := q.Read(dst.Buf, 0, raw); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for y := range probed.H {
 		for o := range probed.OutC {
@@ -130,7 +136,7 @@ func probe(ctx *clrt.Context, a conv.Algo) (got, want []float32, err error) {
 			}
 		}
 	}
-	return got, probeSums(input, weights, bias), nil
+	return got, nil
 }
 
 // probeData gives whole numbers, few and small, so that every sum is a binary16.

@@ -116,22 +116,8 @@ func (k Single) operands(ctx *clrt.Context, q *clrt.Queue) (*clrt.Buffer, *conv.
 	a.Scratch = random(max(k.Impl.Scratch(s.H), 4), planar.FP32, "statistics")
 	scales := fuse.Tensor{Storage: fuse.Scales, Shape: model.Shape{C: s.InC(), H: 1, W: 1}}
 	a.Scales = planar.NewRing(random(int64(4*2*s.InC()), planar.FP32, "scales"), 0, scales, 1)
-	rng := rand.New(rand.NewPCG(1, 2))
-	var packed []float32
-	if c, ok := k.Impl.(conv.Integer); ok {
-		var w *conv.IntegerWeights
-		if in := s.Inner; in != nil {
-			w = integers(rng, s.OutC, in.OutC*s.K*s.K, 128)
-			w.Inner = integers(rng, in.OutC, s.InC()*in.K*in.K, 128)
-		} else {
-			w = integers(rng, s.OutC, s.InC()*s.K*s.K, 128)
-		}
-		packed = c.PackCodes(w)
-	} else {
-		packed = k.Impl.Pack(Randoms(rng, s.OutC*s.InC()*s.K*s.K), Randoms(rng, s.OutC))
-	}
-	raw := make([]byte, 0, 4*len(packed))
-	for _, v := range packed {
+	var raw []byte
+	for _, v := range k.packed() {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
 	}
 	weights, err := ctx.NewBuffer(int64(len(raw)), "weights")
@@ -142,6 +128,21 @@ func (k Single) operands(ctx *clrt.Context, q *clrt.Queue) (*clrt.Buffer, *conv.
 		failed = err
 	}
 	return weights, a, failed
+}
+
+// packed are random parameters, as the kernel takes them.
+func (k Single) packed() []float32 {
+	s, rng := k.Shape, rand.New(rand.NewPCG(1, 2))
+	c, ok := k.Impl.(conv.Integer)
+	if !ok {
+		return k.Impl.Pack(Randoms(rng, s.OutC*s.InC()*s.K*s.K), Randoms(rng, s.OutC))
+	}
+	if in := s.Inner; in != nil {
+		w := integers(rng, s.OutC, in.OutC*s.K*s.K, 128)
+		w.Inner = integers(rng, in.OutC, s.InC()*in.K*in.K, 128)
+		return c.PackCodes(w)
+	}
+	return c.PackCodes(integers(rng, s.OutC, s.InC()*s.K*s.K, 128))
 }
 
 // NoSpills is [NoSpills] of the kernel.

@@ -65,16 +65,20 @@ func (c *call) resize() error {
 	if r.NumH == r.DenH && r.NumW == r.DenW && r.Coordinates != model.CoordCrop {
 		return c.set(0, v)
 	}
-	n := model.Node{Op: model.OpResize, Resize: r, In: []int{v.node}}
+	return c.result(c.emit(resizeNode(r, v.node), "", v))
+}
+
+// resizeNode is OpUpsample where that does the same.
+func resizeNode(r model.Resize, in int) model.Node {
 	if r.Mode == model.ResizeLinear && !r.Round && !r.Antialias && r.NumH == 2*r.DenH && r.NumW == 2*r.DenW {
-		switch {
-		case r.Coordinates == model.CoordHalfPixel, r.Coordinates == model.CoordPytorchHalfPixel, r.Coordinates == model.CoordHalfPixelSymmetric:
-			n = model.Node{Op: model.OpUpsample, In: n.In}
-		case r.Coordinates == model.CoordAlignCorners:
-			n = model.Node{Op: model.OpUpsample, In: n.In, AlignCorners: true}
+		switch r.Coordinates {
+		case model.CoordHalfPixel, model.CoordPytorchHalfPixel, model.CoordHalfPixelSymmetric:
+			return model.Node{Op: model.OpUpsample, In: []int{in}}
+		case model.CoordAlignCorners:
+			return model.Node{Op: model.OpUpsample, In: []int{in}, AlignCorners: true}
 		}
 	}
-	return c.result(c.emit(n, "", v))
+	return model.Node{Op: model.OpResize, Resize: r, In: []int{in}}
 }
 
 func at0[T any](list []T, i int) *T {

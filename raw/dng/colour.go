@@ -94,8 +94,24 @@ func (s *source) colour(im *Image, _ *layout) error {
 	} else if v != nil {
 		m.AnalogBalance = *v
 	}
-	// XYZ sides of a matrix stay in their order.
-	xyz := [3]int{0, 1, 2}
+	if err := s.calibrations(m, planes); err != nil {
+		return err
+	}
+	if err := s.profile(m); err != nil {
+		return err
+	}
+	if err := s.brightness(m); err != nil {
+		return err
+	}
+	if m.NoiseProfile, err = s.noiseProfile(planes); err != nil {
+		return err
+	}
+	return s.asShot(im, planes)
+}
+
+// calibrations reads the matrices, and the light that each is for.
+func (s *source) calibrations(m *mosaic.Meta, planes [3]int) (err error) {
+	xyz := [3]int{0, 1, 2} // these sides of a matrix stay in their order
 	for _, c := range []struct {
 		tag        uint16
 		rows, cols [3]int
@@ -115,9 +131,6 @@ func (s *source) colour(im *Image, _ *layout) error {
 	if s.owner(tagColorMatrix3).Has(tagColorMatrix3) {
 		s.warn("the third calibration (ColorMatrix3) is not used: colours are interpolated between the first two")
 	}
-	if err := s.profile(m); err != nil {
-		return err
-	}
 	if m.IlluminantXY, err = dcp.IlluminantXY(s.first); err != nil {
 		return err
 	}
@@ -129,13 +142,7 @@ func (s *source) colour(im *Image, _ *layout) error {
 		}
 		*dst = int(min(v, math.MaxUint16))
 	}
-	if err := s.brightness(m); err != nil {
-		return err
-	}
-	if m.NoiseProfile, err = s.noiseProfile(planes); err != nil {
-		return err
-	}
-	return s.asShot(im, planes)
+	return nil
 }
 
 // profile reads the file's camera profile beyond its matrices, and leaves out calibrations

@@ -55,22 +55,30 @@ type rowReader interface {
 // Open reads the directories of the file in the first size bytes of r. Samples
 // stay in the file. Meta.CFA is not valid for a plain TIFF, which does not say.
 func Open(r io.ReaderAt, size int64) (*Image, error) {
-	f, err := tiff.Parse(r, size)
+	src, dirs, err := parse(r, size)
 	if err != nil {
 		return nil, err
 	}
-	dirs, err := f.Walk()
-	if err != nil {
-		return nil, err
-	}
-	if len(dirs) == 0 {
-		return nil, rawerr.Formatf("tiff", "no directory: the file is cut short or damaged")
-	}
-	src := &source{file: f, first: dirs[0]}
 	if err := src.choose(dirs); err != nil {
 		return nil, err
 	}
 	return src.open()
+}
+
+// parse reads the directories of a TIFF-structured file.
+func parse(r io.ReaderAt, size int64) (*source, []*tiff.IFD, error) {
+	f, err := tiff.Parse(r, size)
+	if err != nil {
+		return nil, nil, err
+	}
+	dirs, err := f.Walk()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(dirs) == 0 {
+		return nil, nil, rawerr.Formatf("tiff", "no directory: the file is cut short or damaged")
+	}
+	return &source{file: f, first: dirs[0]}, dirs, nil
 }
 
 // source is a file whose image is being opened.

@@ -46,26 +46,10 @@ const (
 	maxExif      = 60 << 10
 )
 
-// sourceOf parses a TIFF-structured file whose image is not asked for.
-func sourceOf(r io.ReaderAt, size int64) (*source, error) {
-	f, err := tiff.Parse(r, size)
-	if err != nil {
-		return nil, err
-	}
-	dirs, err := f.Walk()
-	if err != nil {
-		return nil, err
-	}
-	if len(dirs) == 0 {
-		return nil, rawerr.Formatf("tiff", "no directory")
-	}
-	return &source{file: f, first: dirs[0]}, nil
-}
-
 // Maker is the camera's maker that a TIFF-structured file names which is no DNG file, ""
 // if it names none or is one.
 func Maker(r io.ReaderAt, size int64) (string, error) {
-	s, err := sourceOf(r, size)
+	s, _, err := parse(r, size)
 	if err != nil || s.first.Has(tagDNGVersion) {
 		return "", err
 	}
@@ -75,7 +59,7 @@ func Maker(r io.ReaderAt, size int64) (string, error) {
 // Exif reads the Exif block, as Meta.Exif has it, and the time of a TIFF-structured file
 // whose image another decoder reads.
 func Exif(r io.ReaderAt, size int64) (block []byte, dateTime string, warnings []string, err error) {
-	s, err := sourceOf(r, size)
+	s, _, err := parse(r, size)
 	if err != nil {
 		return nil, "", nil, err
 	}
@@ -90,7 +74,7 @@ func Exif(r io.ReaderAt, size int64) (block []byte, dateTime string, warnings []
 // XMP reads the XMP packet, as Meta.XMP has it, of a TIFF-structured file whose image another
 // decoder reads. One that cannot be read is none.
 func XMP(r io.ReaderAt, size int64) []byte {
-	s, err := sourceOf(r, size)
+	s, _, err := parse(r, size)
 	if err != nil {
 		return nil
 	}

@@ -119,6 +119,17 @@ func (s *source) levels(im *Image, l *layout) error {
 		}
 		m.SetWhite(float32(v[0]))
 	}
+	if err := s.blackLevels(m, l); err != nil {
+		return err
+	}
+	if f, ok := im.rows.(*floatRows); ok {
+		f.setLevels(m)
+	}
+	return nil
+}
+
+// blackLevels reads the pattern of black levels, and what rows and columns add to it.
+func (s *source) blackLevels(m *mosaic.Meta, l *layout) error {
 	if s.raw.Has(tagBlackLevelRepeatDim) {
 		v, err := s.raw.Uints(tagBlackLevelRepeatDim, 2)
 		if err != nil {
@@ -156,9 +167,6 @@ func (s *source) levels(im *Image, l *layout) error {
 	}
 	if len(m.Black) != m.BlackRows*m.BlackCols { // no BlackLevel: zeros
 		m.BlackRows, m.BlackCols = 1, 1
-	}
-	if f, ok := im.rows.(*floatRows); ok {
-		f.setLevels(m)
 	}
 	return nil
 }
