@@ -69,7 +69,7 @@ func (c *curves) find(key curveKey, make func() *curve) func() *curve {
 // newCurve makes the curve of a black level and a colour.
 func (l *levels) newCurve(black float32, col raw.Colour) *curve {
 	c := &curve{light: make([]float32, math.MaxUint16+1), end: math.MaxUint16}
-	for ; c.end > 0 && l.place(float32(c.end-1), black, col) == l.place(math.MaxUint16, black, col); c.end-- {
+	for ; c.end > 0 && l.clipped(float32(c.end-1), black, col) == l.clipped(math.MaxUint16, black, col); c.end-- {
 	}
 	if l.noise != nil {
 		c.slope = make([]float64, c.end+1)
@@ -79,8 +79,8 @@ func (l *levels) newCurve(black float32, col raw.Colour) *curve {
 			c.light[v] = c.light[c.end]
 			continue
 		}
-		x := l.place(float32(v), black, col)
-		c.light[v] = l.atPlace(x)
+		x := l.clipped(float32(v), black, col)
+		c.light[v] = l.encoded(x)
 		if c.slope != nil {
 			c.slope[v] = l.conv.Slope(x)
 		}

@@ -79,7 +79,7 @@ func (l *levels) newTable(black float32, col raw.Colour, kept *curves) table {
 		return t
 	}
 	for v := range t.noise[:c.end+1] {
-		t.noise[v] = l.strengthAt(c.slope[v], l.place(float32(v), black, col), col)
+		t.noise[v] = l.strengthAt(c.slope[v], l.clipped(float32(v), black, col), col)
 	}
 	for v := c.end; v < len(t.noise); v++ {
 		t.noise[v] = t.noise[c.end]
@@ -100,15 +100,16 @@ func commonPeriod(a, b int) int {
 // sample is the definition: one stored sample to one network sample and that of
 // its noise plane, 0 if there is none.
 func (l *levels) sample(v, black float32, col raw.Colour) (light, noise float32) {
-	x := l.place(v, black, col)
+	x := l.clipped(v, black, col)
 	if l.conv.SubtractBlack && l.noise != nil {
 		noise = l.strength(x, col)
 	}
-	return l.atPlace(x), noise
+	return l.encoded(x), noise
 }
 
-// place is the light that decides what the samples are.
-func (l *levels) place(v, black float32, col raw.Colour) float64 {
+// clipped is a sample's light, which decides what the network's samples are; a convention that keeps
+// black has the stored number.
+func (l *levels) clipped(v, black float32, col raw.Colour) float64 {
 	if !l.conv.SubtractBlack {
 		return float64(v)
 	}
@@ -117,8 +118,8 @@ func (l *levels) place(v, black float32, col raw.Colour) float64 {
 	return l.conv.Limit(float64((v - black) / (l.meta.White[col] - black) * float32(l.gains[col])))
 }
 
-// atPlace is the sample of a place.
-func (l *levels) atPlace(x float64) float32 {
+// encoded is the network's sample of such light.
+func (l *levels) encoded(x float64) float32 {
 	if !l.conv.SubtractBlack {
 		return float32(x) * float32(1023/fullScale(l.meta)/l.conv.Divisor)
 	}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -270,7 +271,7 @@ func (d *developer) toWindow(i, first, n int) error {
 		rows[k] = next.room()
 		errs[k] = w.make(first+k, rows[k], next.width)
 	})
-	if err := firstError(errs); err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		return err
 	}
 	return d.advance(i+1, rows)
@@ -286,7 +287,7 @@ func (d *developer) toEncoder(w *windowed, first, n int) error {
 			d.code(components(row, d.w), codes[d.stride*k:][:d.stride])
 		}
 	})
-	if err := firstError(errs); err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		d.giveBack(batchOfRows{codes: codes})
 		return err
 	}
@@ -302,15 +303,6 @@ func (w *windowed) make(y int, row []float32, width int) error {
 	}
 	for _, change := range w.changes {
 		change(y, row, light)
-	}
-	return nil
-}
-
-func firstError(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package onnximport
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -278,16 +279,7 @@ func (c *call) dynamicQuantize() error {
 		return failed
 	}
 	point := func(node int) *value { return &value{node: node, dims: []int64{}, axes: [3]int{-1, -1, -1}} }
-	return firstError(c.set(0, &value{node: codes, dims: v.dims, axes: v.axes, mixed: v.mixed}), c.set(1, point(step)), c.set(2, point(zero)))
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(c.set(0, &value{node: codes, dims: v.dims, axes: v.axes, mixed: v.mixed}), c.set(1, point(step)), c.set(2, point(zero)))
 }
 
 // integral reports whether a node's samples are known to be integers; what would be found deeper than depth nodes before it is not
