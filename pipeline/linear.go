@@ -67,24 +67,7 @@ func (r *run) withoutNetwork(out *target, w, h int) error {
 	if err := r.hostNeeds(); err != nil {
 		return err
 	}
-	if r.job.Reference != "" {
-		_, _, uw, uh := r.writtenSize()
-		if r.decisions.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
-			return err
-		}
-	}
-	r.noteWhite(func(text string) { r.report.Warn("%s", text) })
-	if r.job.Planned != nil {
-		r.job.Planned(r.report)
-	}
-	if r.job.DryRun {
-		return nil
-	}
-	if err = r.developColours(c, out, w, h); err == nil {
-		r.noteWhite(r.say)
-	}
-	noteHostPeak(r.report, r.photo)
-	return err
+	return r.carryOut(func() error { return r.developColours(c, out, w, h) })
 }
 
 // developColours makes the picture of a photo's camera colours.

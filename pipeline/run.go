@@ -92,8 +92,14 @@ func (r *run) do() error {
 	if err := r.decide(); err != nil {
 		return err
 	}
+	return r.carryOut(func() error { return r.make(out, w, h) })
+}
+
+// carryOut tells what was decided and, except in a dry run, makes the picture.
+func (r *run) carryOut(makePicture func() error) (err error) {
 	if r.job.Reference != "" {
-		if r.decisions.compare, err = openReference(r.job.Reference, uw, uh, r.job.Output.Bits); err != nil {
+		_, _, w, h := r.writtenSize()
+		if r.decisions.compare, err = openReference(r.job.Reference, w, h, r.job.Output.Bits); err != nil {
 			return err
 		}
 	}
@@ -104,7 +110,7 @@ func (r *run) do() error {
 	if r.job.DryRun {
 		return nil
 	}
-	if err = r.make(out, w, h); err == nil {
+	if err = makePicture(); err == nil {
 		r.noteWhite(r.say)
 	}
 	noteHostPeak(r.report, r.photo)

@@ -3,10 +3,10 @@ package mma
 import (
 	_ "embed"
 	"fmt"
-	"strings"
 
 	"enhance/clrt"
 	"enhance/conv"
+	"enhance/internal/kerneltext"
 	"enhance/internal/planar"
 )
 
@@ -152,15 +152,9 @@ func (m *codesImpl) name() string {
 func (m *codesImpl) Kernels() []conv.Kernel {
 	v := m.variant
 	flag := map[bool]int{true: 1}
-	var defs strings.Builder
-	for _, d := range []struct {
-		name  string
-		value any
-	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"MT", v.mt}, {"WO", v.wo}, {"WR", v.wr}, {"ROWS", v.rows}, {"WORDS", v.words},
-		{"RESIDENT", m.resident()}, {"REUSE", v.reuse}, {"TILES", maxTiles}, {"ACT", int(m.shape.Act)}, {"STORE", flag[m.shape.Store]}} {
-		fmt.Fprintf(&defs, "#define %s %v\n", d.name, d.value)
-	}
-	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + planar.CodesSource() + commonCL + defs.String() + codesCL + undefs(defs.String()+codesCL)}}
+	text := kerneltext.Define(codesCL, "NAME", m.name(), "KS", m.shape.K, "MT", v.mt, "WO", v.wo, "WR", v.wr, "ROWS", v.rows, "WORDS", v.words,
+		"RESIDENT", m.resident(), "REUSE", v.reuse, "TILES", maxTiles, "ACT", int(m.shape.Act), "STORE", flag[m.shape.Store])
+	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + planar.CodesSource() + commonCL + text + undefs(codesCL)}}
 }
 
 func (m *codesImpl) Granule() int      { return 1 }

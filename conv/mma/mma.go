@@ -14,7 +14,6 @@ package mma
 import (
 	_ "embed"
 	"fmt"
-	"strings"
 	"sync"
 
 	"enhance/clrt"
@@ -205,15 +204,9 @@ func tableOf(n int) int {
 func (m *impl) Kernels() []conv.Kernel {
 	v := m.variant
 	flag := map[bool]int{true: 1}
-	var defs strings.Builder
-	for _, d := range []struct {
-		name  string
-		value any
-	}{{"NAME", m.name()}, {"KS", m.shape.K}, {"MODE", int(m.precision)}, {"MT", v.mt}, {"WO", v.wo}, {"WR", v.wr}, {"ROWS", v.rows},
-		{"PIECE", v.piece}, {"SLOTS", v.slots}, {"AHEAD", v.ahead}, {"ACT", int(m.shape.Act)}, {"SUMS", flag[m.sums]}, {"SCALED", flag[m.scaled]}, {"PRE", int(m.pre)}, {"CHANNELS", m.table()}} {
-		fmt.Fprintf(&defs, "#define %s %v\n", d.name, d.value)
-	}
-	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + commonCL + defs.String() + kernelCL + undefs(defs.String()) + kernelUndefs()}}
+	text := kerneltext.Define(kernelCL, "NAME", m.name(), "KS", m.shape.K, "MODE", int(m.precision), "MT", v.mt, "WO", v.wo, "WR", v.wr, "ROWS", v.rows,
+		"PIECE", v.piece, "SLOTS", v.slots, "AHEAD", v.ahead, "ACT", int(m.shape.Act), "SUMS", flag[m.sums], "SCALED", flag[m.scaled], "PRE", int(m.pre), "CHANNELS", m.table())
+	return []conv.Kernel{{Name: m.name(), Source: instructionsCL + commonCL + text + kernelUndefs()}}
 }
 
 // kernelCL is what is compiled anew for every kernel of a program.

@@ -1,6 +1,7 @@
 package dng
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -122,12 +123,7 @@ func (j *jpegRows) decodeWhole(s *slot, k int) error {
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 func (j *jpegRows) decodeChunk(s *slot, k, t, rows int) error {
