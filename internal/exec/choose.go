@@ -76,70 +76,57 @@ var families = []family{
 	}},
 }
 
-// windowFamilies are those of convolutions by a conv.Window, which tuning leaves alone: they have
-// one algorithm each.
-var windowFamilies = []family{
-	{why: "every sample is read for few outputs", choose: func(_ conv.Caps, s conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
-		if s.Window.Groups < s.InC() {
+// Families of convolutions that read or write something else than planes of samples have one algorithm each,
+// which tuning leaves alone.
+var (
+	windowFamilies = []family{ // by a conv.Window
+		sole("every sample is read for few outputs", conv.Depthwise{}, func(_ conv.Caps, s conv.Shape) bool { return s.Window.Groups >= s.InC() }),
+		sole("the kernel's window is its own", conv.Windowed{}, always),
+	}
+	codesFamilies = []family{
+		sole("codes of 8 bits, on matrix units", mma.Codes(), func(c conv.Caps, s conv.Shape) bool { return c.Matrix && mma.SuitsCodes(s) }),
+		sole("codes of 8 bits, by tiles", amx.Codes(), func(c conv.Caps, _ conv.Shape) bool { return c.Tiles }),
+		sole("codes of 8 bits", conv.DirectCodes{}, always),
+	}
+	pairFamilies = []family{ // of bfloat16
+		sole("pairs of bfloat16, by tiles", amx.Pairs(), func(c conv.Caps, _ conv.Shape) bool { return c.Tiles }),
+		sole("pairs of bfloat16", conv.DirectPairs{}, always),
+	}
+	octetFamilies = []family{
+		sole("matrix units, of octets", octets.Algo(), func(c conv.Caps, s conv.Shape) bool { return c.Octets && octets.Suits(s) }),
+	}
+	octetCodesFamilies = []family{ // of codes made of octets
+		sole("codes of 8 bits, of octets, on matrix units", octets.Codes(), func(c conv.Caps, s conv.Shape) bool { return c.Octets && octets.SuitsCodes(s) }),
+	}
+)
+
+// sole is a family of one algorithm.
+func sole(why string, algo conv.Algo, suits func(c conv.Caps, s conv.Shape) bool) family {
+	return family{why: why, choose: func(c conv.Caps, s conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
+		if !suits(c, s) {
 			return nil, nil
 		}
-		return conv.Depthwise{}, nil
-	}},
-	{why: "the kernel's window is its own", choose: func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
-		return conv.Windowed{}, nil
-	}},
+		return algo, nil
+	}}
 }
 
-// codesFamilies are those of convolutions of codes, which tuning leaves alone too.
-var codesFamilies = []family{
-	{why: "codes of 8 bits, on matrix units", choose: func(c conv.Caps, s conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
-		if !c.Matrix || !mma.SuitsCodes(s) {
-			return nil, nil
-		}
-		return mma.Codes(), nil
-	}},
-	{why: "codes of 8 bits, by tiles", choose: func(c conv.Caps, _ conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
-		if !c.Tiles {
-			return nil, nil
-		}
-		return amx.Codes(), nil
-	}},
-	{why: "codes of 8 bits", choose: func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
-		return conv.DirectCodes{}, nil
-	}},
-}
+func always(conv.Caps, conv.Shape) bool { return true }
 
-// pairFamilies are those of convolutions of pairs of bfloat16, which tuning leaves alone too.
-var pairFamilies = []family{
-	{why: "pairs of bfloat16, by tiles", choose: func(c conv.Caps, _ conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
-		if !c.Tiles {
-			return nil, nil
-		}
-		return amx.Pairs(), nil
-	}},
-	{why: "pairs of bfloat16", choose: func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
-		return conv.DirectPairs{}, nil
-	}},
-}
-
-// octetFamilies are those of convolutions of octets, which tuning leaves alone too.
-var octetFamilies = []family{
-	{why: "matrix units, of octets", choose: func(c conv.Caps, s conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
-		if !c.Octets || !octets.Suits(s) {
-			return nil, nil
-		}
-		return octets.Algo(), nil
-	}},
-}
-
-// octetCodesFamilies are those of convolutions of codes made of octets.
-var octetCodesFamilies = []family{
-	{why: "codes of 8 bits, of octets, on matrix units", choose: func(c conv.Caps, s conv.Shape, _ conv.Arithmetic) (conv.Algo, conv.Impl) {
-		if !c.Octets || !octets.SuitsCodes(s) {
-			return nil, nil
-		}
-		return octets.Codes(), nil
-	}},
+// familiesFor are those for a shape, and the algorithm that does every such shape, or comes nearest to that.
+func familiesFor(c conv.Caps, s conv.Shape) ([]family, conv.Algo) {
+	switch {
+	case s.Window != nil:
+		return windowFamilies, conv.Windowed{}
+	case s.Octets && s.Codes:
+		return octetCodesFamilies, conv.DirectCodes{}
+	case s.Octets:
+		return octetFamilies, conv.Simple{}
+	case s.Pairs:
+		return pairFamilies, conv.DirectPairs{}
+	case s.Codes:
+		return codesFamilies, conv.DirectCodes{}
+	}
+	return families, conv.Direct(c)
 }
 
 // alone is a choice that makes nothing.
@@ -179,23 +166,10 @@ func matrixPrecision(a conv.Arithmetic) mma.Precision {
 // none does, that with the smallest buffers. If no algorithm does the shape, the error is that
 // of the device's direct algorithm, which the choice names.
 func AutoAlgo(c conv.Caps, s conv.Shape, a conv.Arithmetic) (Choice, error) {
-	direct := conv.Direct(c)
+	families, direct := familiesFor(c, s)
 	var refused error
 	var smallest Choice
 	least, large := int64(math.MaxInt64), ""
-	families := families
-	switch {
-	case s.Window != nil:
-		families, direct = windowFamilies, conv.Windowed{}
-	case s.Octets && s.Codes:
-		families, direct = octetCodesFamilies, conv.DirectCodes{}
-	case s.Octets:
-		families, direct = octetFamilies, conv.Simple{}
-	case s.Pairs:
-		families, direct = pairFamilies, conv.DirectPairs{}
-	case s.Codes:
-		families, direct = codesFamilies, conv.DirectCodes{}
-	}
 	for _, f := range families {
 		algo, impl := f.choose(c, s, a)
 		if algo == nil {
