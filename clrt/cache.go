@@ -70,8 +70,9 @@ func (d *Device) Cached(source, options string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Preload begins to read programs from the cache into memory, where [Context.Build] finds them: while a context opens, drivers
-// keep the process from getting memory, and reading takes long then. A program stays there until it is built.
+// Preload begins to read programs from the cache into memory, where [Context.Build] finds them: while a context
+// opens, drivers keep the process from getting memory, and reading takes long then. A program stays there until
+// it is built.
 func (d *Device) Preload(sources []string, options string) {
 	full := fullOptions(options)
 	for _, source := range sources {

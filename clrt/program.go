@@ -46,11 +46,10 @@ const (
 	argInfoOption = "-cl-kernel-arg-info"
 )
 
-// Build compiles an OpenCL C program for the context's device, or takes it
-// from the cache on disk. The source must be complete: a file that it includes
-// is not seen by the cache. What is not there, the context's [Compiler] may compile. Lines of inline assembly that begin with "//@sm_90a "
-// are for Hopper GPUs (see ptx.go). The error of a failed compilation is a
-// *BuildError.
+// Build compiles an OpenCL C program for the context's device, or takes it from the cache on disk. The source
+// must be complete: a file that it includes is not seen by the cache. What is not there, the context's
+// [Compiler] may compile. Lines of inline assembly that begin with "//@sm_90a " are for Hopper GPUs (see
+// ptx.go). The error of a failed compilation is a *BuildError.
 func (c *Context) Build(source, options string) (*Program, error) {
 	if err := c.use(); err != nil {
 		return nil, err

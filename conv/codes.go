@@ -24,8 +24,9 @@ type Integer interface {
 	PackCodes(*IntegerWeights) []float32
 }
 
-// IntegerWeights are the parameters of a convolution of codes: OutC×InC×K×K integers of 8 bits, a factor and a bias for each
-// output, and the byte that stands for zero in the source. Inner is those of a Shape's inner convolution; Zero is then of the codes between.
+// IntegerWeights are the parameters of a convolution of codes: OutC×InC×K×K integers of 8 bits, a factor and a
+// bias for each output, and the byte that stands for zero in the source. Inner is those of a Shape's inner
+// convolution; Zero is then of the codes between.
 type IntegerWeights struct {
 	Weights       []float32
 	Factors, Bias []float32

@@ -110,8 +110,8 @@ type Shape struct {
 	// Pairs says that the source is pairs of bfloat16, or Split samples (see planar), and PairsOut that destination
 	// and residual are pairs; elsewhere they are planes of float32.
 	Pairs, PairsOut, Split bool
-	// Inner, if not nil, is a convolution of codes before this one, which reads its codes. These are never stored. The sources
-	// are the inner one's.
+	// Inner, if not nil, is a convolution of codes before this one, which reads its codes. These are never
+	// stored. The sources are the inner one's.
 	Inner *Inner
 }
 

@@ -16,9 +16,10 @@ import (
 //go:embed codes_probe.cl
 var codesProbeCL string
 
-// ProbeVNNI reports whether a CPU device multiplies bytes by VPDPBUSD as [DirectCodes] has it: whether the processor
-// has it, PoCL's compiler takes it in inline assembly, and the sums are right. A compiler that does not know an instruction may end its
-// process: so one of compiler's processes tries it first, and without a compiler the answer is no. (Results are the same with and without it.)
+// ProbeVNNI reports whether a CPU device multiplies bytes by VPDPBUSD as [DirectCodes] has it: whether the
+// processor has it, PoCL's compiler takes it in inline assembly, and the sums are right. A compiler that does
+// not know an instruction may end its process: so one of compiler's processes tries it first, and without a
+// compiler the answer is no. (Results are the same with and without it.)
 func ProbeVNNI(ctx *clrt.Context, compiler clrt.Compiler) (bool, error) {
 	i := ctx.Device().Info()
 	vector, has := vectorOf(CapsOf(i)), cpu.X86.HasAVX512VNNI

@@ -16,10 +16,10 @@ var pairsText string
 
 var pairsTemplate = kerneltext.NewTemplate("pairs", pairsText, kerneltext.Funcs)
 
-// DirectPairs is direct convolution of pairs of bfloat16 (fuse.Pairs) and of split samples (fuse.Split) on CPUs with VDPBF16PS,
-// which multiplies two pairs and adds both products to a sum of float32. Weights are rounded to bfloat16; those
-// of split samples are split too, so that three of the four products of parts are summed and the result is nearly that of
-// float32 (Henry, Tang and Heinecke 2019, section III).
+// DirectPairs is direct convolution of pairs of bfloat16 (fuse.Pairs) and of split samples (fuse.Split) on CPUs
+// with VDPBF16PS, which multiplies two pairs and adds both products to a sum of float32. Weights are rounded to
+// bfloat16; those of split samples are split too, so that three of the four products of parts are summed and
+// the result is nearly that of float32 (Henry, Tang and Heinecke 2019, section III).
 type DirectPairs struct{}
 
 // Name is "direct-pairs".
@@ -59,8 +59,8 @@ func (s Shape) PairLines() int {
 	return planar.Pairs(s.InC())
 }
 
-// PairWeights calls put for what a weight adds to words of weights for its channel: one of pairs, of split samples three: its first part for
-// both parts of the sample, and its second part for the sample's first.
+// PairWeights calls put for what a weight adds to words of weights for its channel: one of pairs, of split
+// samples three: its first part for both parts of the sample, and its second part for the sample's first.
 func (s Shape) PairWeights(c int, w float32, put func(line int, word uint32)) {
 	g, shift := c/fuse.ChannelsInPair, 16*(c%fuse.ChannelsInPair)
 	high := planar.BFloat(w)

@@ -39,9 +39,9 @@ func scalesOf(weight string) string {
 	return ""
 }
 
-// Quantizable lists the convolutions of a graph that Quantize can turn into convolutions of codes, in order: square ones of stride 1 whose
-// weight no other node has, but neither those that read the network's input nor the last ones before its result, which lose
-// most and are little work.
+// Quantizable lists the convolutions of a graph that Quantize can turn into convolutions of codes, in order:
+// square ones of stride 1 whose weight no other node has, but neither those that read the network's input nor
+// the last ones before its result, which lose most and are little work.
 func (g *Graph) Quantizable() (convs []int) {
 	uses := map[string]int{}
 	read := make([]bool, len(g.Nodes)) // by a convolution, or what leads to one

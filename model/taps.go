@@ -89,7 +89,8 @@ func cubicWeight(x, a float64) float64 {
 
 func atEdge(i, n int) int { return min(max(i, 0), n-1) }
 
-// sourceOf is the source coordinate of output x. A ratio of whole numbers makes it exact where that decides which sample is nearest.
+// sourceOf is the source coordinate of output x. A ratio of whole numbers makes it exact where that decides
+// which sample is nearest.
 func sourceOf(x, n, m, num, den int, c Coordinates) float64 {
 	s := float64(num) / float64(den)
 	half := (float64(2*x+1)*float64(den) - float64(num)) / float64(2*num)

@@ -22,8 +22,8 @@ func (f *pictureFit) columns(n int) int { return n * f.out.W / f.W }
 // multiples are the ones of which padded sides are tried: what poolings and strides halve.
 var multiples = [...]int{1, 2, 4, 8, 16, 32, 64, 128}
 
-// fit finds the smallest multiple to which the sides of a picture must be padded so that the network can run and its result is the
-// picture's size times a fixed factor.
+// fit finds the smallest multiple to which the sides of a picture must be padded so that the network can run
+// and its result is the picture's size times a fixed factor.
 func (n *Imported) fit(h, w int) (*pictureFit, error) {
 	largest, err := n.fitted(h, w, multiples[len(multiples)-1])
 	if err != nil {

@@ -139,9 +139,9 @@ func (s *Session) compiles(plan *exec.Job) bool {
 	return s.host.asked.compiles
 }
 
-// hostAvailable refuses what the host cannot have enough memory for, unless a budget
-// was asked for, or none, or the plan is for a device that is not here: a system that runs out of it ends the process without a
-// word, or Go does with many.
+// hostAvailable refuses what the host cannot have enough memory for, unless a budget was asked for, or none, or
+// the plan is for a device that is not here: a system that runs out of it ends the process without a word, or
+// Go does with many.
 func (r *run) hostAvailable() error {
 	f := &r.report.Host
 	f.Available = 0

@@ -58,8 +58,8 @@ func (s *Session) Model() *model.Model { return s.model }
 // ModelName is what the session's network was asked for by.
 func (s *Session) ModelName() string { return s.modelName }
 
-// Imported is a network from an ONNX file, or an ncnn one. It makes a model for each size of its input, for what a node computes may depend
-// on the size.
+// Imported is a network from an ONNX file, or an ncnn one. It makes a model for each size of its input, for
+// what a node computes may depend on the size.
 type Imported struct {
 	path string
 	file *onnx.File
@@ -167,8 +167,8 @@ func (n *Imported) Beside() bool { return n.file.Beside() }
 // Network is the network at a size that works.
 func (n *Imported) Network() *onnximport.Network { return n.any }
 
-// At is the network for an input of so many rows and columns. Sizes in a file are often only those that it was exported at: another one is
-// taken if no node depends on it, and otherwise refused by that node's name.
+// At is the network for an input of so many rows and columns. Sizes in a file are often only those that it was
+// exported at: another one is taken if no node depends on it, and otherwise refused by that node's name.
 func (n *Imported) At(h, w int) (*onnximport.Network, error) {
 	if n.last != nil && n.was.H == h && n.was.W == w {
 		return n.last, nil
@@ -217,8 +217,8 @@ func (n *Imported) fixed() (fixed bool, h, w int) {
 	return fixed, side(1), side(2)
 }
 
-// Inputs are the inputs of the session's network, which comes from an ONNX file, for so many rows and columns. Their channels follow
-// each other in a [TensorJob]'s input.
+// Inputs are the inputs of the session's network, which comes from an ONNX file, for so many rows and columns.
+// Their channels follow each other in a [TensorJob]'s input.
 func (s *Session) Inputs(h, w int) ([]onnximport.Port, error) {
 	if s.imported == nil {
 		return nil, &model.SpecError{Spec: s.modelName, Problem: "only networks of ONNX files have inputs with names"}

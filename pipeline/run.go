@@ -148,7 +148,8 @@ func (r *run) lookAtPhoto() (err error) {
 		}
 		return r.planWithin()
 	}
-	// What no budget allows is refused before the photo is read. A plan that needs no device costs nothing while rows are decoded.
+	// What no budget allows is refused before the photo is read. A plan that needs no device costs nothing
+	// while rows are decoded.
 	if r.session.lowHostMemory() || r.ahead != nil && r.turn.free() && r.session.plansAhead() {
 		if err = plan(); err != nil {
 			return err

@@ -13,8 +13,8 @@ import (
 // maxSidecar is far above what a description can need.
 const maxSidecar = 1 << 16
 
-// describe reads the file beside a network, NET.onnx.json, that says how a photo becomes the input of a RAW network, or a picture that
-// of a classifier. Without one the network is for pictures.
+// describe reads the file beside a network, NET.onnx.json, that says how a photo becomes the input of a RAW
+// network, or a picture that of a classifier. Without one the network is for pictures.
 func (n *Imported) describe() error {
 	path := n.path + ".json"
 	text, err := regularfile.Read(path, maxSidecar)
@@ -42,8 +42,8 @@ func (n *Imported) describe() error {
 	return nil
 }
 
-// fits checks that the network's planes, result and sides are those of the convention, and that it is the same network at all
-// sizes, for photos have many.
+// fits checks that the network's planes, result and sides are those of the convention, and that it is the same
+// network at all sizes, for photos have many.
 func (n *Imported) fits(c *model.Convention) error {
 	g := n.any.Model.Graph
 	if have, want := g.Nodes[0].C, c.Planes(); have != want {

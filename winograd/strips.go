@@ -70,7 +70,8 @@ func lanes(v int, at func(lane int) (vector, component int)) string {
 	return fmt.Sprintf("(float%d)(%s)", v, strings.Join(s, ", "))
 }
 
-// strips computes U from the filters (see strips_filter.cl.tmpl) and then, for a work-item's block of tiles (columns t) of one tile row,
+// strips computes U from the filters (see strips_filter.cl.tmpl) and then, for a work-item's block of tiles
+// (columns t) of one tile row,
 //
 //	for c, column x:      I[a][c][x] = Σ_r BT[a][r] · src[c][reflect(y0+r)][x]
 //	for each row a of products:

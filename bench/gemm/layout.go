@@ -1,11 +1,11 @@
 // Package gemm multiplies matrices on OpenCL devices: C = A·B plus a bias, for
 // any M×K by K×N, in float32.
 //
-// [Layout] says where the elements of a matrix lie: by rows, by columns, or in
-// blocks that follow each other along a Morton curve, by rows or by columns. [Variants] lists the kernels, from one work-item an element to the tiles
-// that convolutions use: [Local] multiplies through local memory, for GPUs, and
-// [Panel] through packed panels, for CPUs. Those two take [Hooks], so that
-// [enhance/bench/im2col] puts a convolution's bias, activation and store around the same product.
+// [Layout] says where the elements of a matrix lie: by rows, by columns, or in blocks that follow each other
+// along a Morton curve, by rows or by columns. [Variants] lists the kernels, from one work-item an element to
+// the tiles that convolutions use: [Local] multiplies through local memory, for GPUs, and [Panel] through
+// packed panels, for CPUs. Those two take [Hooks], so that [enhance/bench/im2col] puts a convolution's bias,
+// activation and store around the same product.
 package gemm
 
 import "math/bits"

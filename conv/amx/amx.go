@@ -1,9 +1,10 @@
-// Package amx is convolution by the tile registers of Intel's processors (AMX, since Sapphire Rapids), in OpenCL kernels of PoCL
-// on their cores.
+// Package amx is convolution by the tile registers of Intel's processors (AMX, since Sapphire Rapids), in
+// OpenCL kernels of PoCL on their cores.
 //
-// [Codes] convolves codes of 8 bits by TDPBSUD: 16 outputs by 16 columns by 64 channels an instruction, where VPDPBUSD does
-// 1 by 16 by 4. [Pairs] convolves pairs of bfloat16 by TDPBF16PS, 16 by 16 by 32. tiles.cl is the kernel, instructions.cl has the instructions by their bytes, and [Probe] asks the system for the
-// permission to use them, which a process needs.
+// [Codes] convolves codes of 8 bits by TDPBSUD: 16 outputs by 16 columns by 64 channels an instruction, where
+// VPDPBUSD does 1 by 16 by 4. [Pairs] convolves pairs of bfloat16 by TDPBF16PS, 16 by 16 by 32. tiles.cl is the
+// kernel, instructions.cl has the instructions by their bytes, and [Probe] asks the system for the permission
+// to use them, which a process needs.
 package amx
 
 import (

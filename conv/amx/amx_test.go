@@ -25,8 +25,8 @@ func capsOf(d *clrt.Device) conv.Caps {
 	return c
 }
 
-// TestEmulated holds everything but the instructions to the definition, on any processor: one tile of outputs and two, groups, stages that
-// share lines, outputs that end within a word.
+// TestEmulated holds everything but the instructions to the definition, on any processor: one tile of outputs
+// and two, groups, stages that share lines, outputs that end within a word.
 func TestEmulated(t *testing.T) {
 	dev := convtest.Device(t)
 	if dev.Info().Type != clrt.CPU {

@@ -57,13 +57,13 @@ func single(m *impl) convtest.Single {
 	return convtest.Single{Impl: m, Shape: m.shape, Precision: m.precision.Storage(), Launch: m.launch}
 }
 
-// codesShapes are convolutions of fast and best on a 12 MP photo: channels, rows, columns, kernel side, outputs; 1 if codes are
-// stored; 1 if a residual is added.
+// codesShapes are convolutions of fast and best on a 12 MP photo: channels, rows, columns, kernel side,
+// outputs; 1 if codes are stored; 1 if a residual is added.
 var codesShapes = [][7]int{{48, 1504, 2000, 3, 48, 1, 0}, {48, 1504, 2000, 3, 48, 0, 1}, {24, 1500, 2000, 3, 24, 1, 0}, {24, 1500, 2000, 3, 24, 0, 1},
 	{64, 752, 1000, 3, 64, 1, 0}, {64, 752, 1000, 3, 64, 0, 1}, {48, 752, 1000, 3, 48, 1, 0}, {96, 376, 500, 3, 96, 1, 0}, {128, 188, 250, 3, 128, 1, 0}, {64, 752, 1000, 1, 48, 0, 0}}
 
-// BenchmarkCodesShapes times convolutions of codes by events of the device. ENHANCE_MMA_CODES names variants to try beside the
-// one chosen: "mt,wo,wr,rows,words,tiles,reuse" separated by blanks.
+// BenchmarkCodesShapes times convolutions of codes by events of the device. ENHANCE_MMA_CODES names variants to
+// try beside the one chosen: "mt,wo,wr,rows,words,tiles,reuse" separated by blanks.
 func BenchmarkCodesShapes(b *testing.B) {
 	dev := convtest.Units(b, Probe)
 	var tried []codesVariant

@@ -12,8 +12,9 @@ import (
 	"enhance/model"
 )
 
-// codesTrials are variants and shapes that between them have every form of the kernel: whole and lone m-tiles, several groups
-// of outputs, one stage and more, stages with and without a step of four words, tiles below each other.
+// codesTrials are variants and shapes that between them have every form of the kernel: whole and lone m-tiles,
+// several groups of outputs, one stage and more, stages with and without a step of four words, tiles below each
+// other.
 var codesTrials = []struct {
 	v     codesVariant
 	shape conv.Shape
@@ -56,8 +57,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestChooseCodes checks that every shape has a variant that local memory holds, that covers all outputs and channels, and whose
-// weights have places of their own in what is packed.
+// TestChooseCodes checks that every shape has a variant that local memory holds, that covers all outputs and
+// channels, and whose weights have places of their own in what is packed.
 func TestChooseCodes(t *testing.T) {
 	caps := conv.Caps{MaxWorkGroup: 1024, Units: conv.Units{Matrix: true}, Cores: 132}
 	for k := 1; k <= 9; k += 2 {

@@ -25,9 +25,9 @@ func (m *codesImpl) Pack(_, _ []float32) []float32 { panic("conv: mma-codes pack
 //
 //	[work-group][stage][ky][kx][warp][step][m-tile][lane][4 or 2 words]
 //
-// A step is eight words of the source, with 4 words of weights for a lane, or, at the end of a stage of an odd number of fours, four
-// with 2. Lane 4q+t holds words t and t+4 of the step for rows q and q+8 of the m-tile, in the order (q, t), (q+8, t), (q, t+4),
-// (q+8, t+4). Which output a row is, codes.cl says.
+// A step is eight words of the source, with 4 words of weights for a lane, or, at the end of a stage of an odd
+// number of fours, four with 2. Lane 4q+t holds words t and t+4 of the step for rows q and q+8 of the m-tile,
+// in the order (q, t), (q+8, t), (q, t+4), (q+8, t+4). Which output a row is, codes.cl says.
 func (m *codesImpl) PackCodes(w *conv.IntegerWeights) []float32 {
 	out := make([]uint32, m.PackedLen())
 	inC, taps, first, outs := m.shape.InC(), m.shape.K*m.shape.K, m.firstAt(), m.outputs()

@@ -14,8 +14,8 @@ import (
 	"enhance/model"
 )
 
-// Codes is the convolution of shapes with Codes and Octets ([conv.Integer]). Its sums are of integers, so that results are those of
-// the definition to the bit, but for samples stored as binary16.
+// Codes is the convolution of shapes with Codes and Octets ([conv.Integer]). Its sums are of integers, so that
+// results are those of the definition to the bit, but for samples stored as binary16.
 func Codes() conv.Algo { return codesAlgo{} }
 
 // SuitsCodes reports whether the algorithm does a shape on devices that have its units.

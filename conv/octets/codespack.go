@@ -16,7 +16,8 @@ func (m *codesImpl) Pack(_, _ []float32) []float32 { panic("conv: octets-codes p
 //
 //	[kernel row][step][half][output][16 channels]
 //
-// of 8 bits. A half of a step is a group of channels at a column of the kernel. A first sum is what the code of zero adds to an output, negated.
+// of 8 bits. A half of a step is a group of channels at a column of the kernel. A first sum is what the code of
+// zero adds to an output, negated.
 func (m *codesImpl) PackCodes(w *conv.IntegerWeights) []float32 {
 	image := make([]byte, 4*m.PackedLen())
 	s, v := m.shape, m.variant

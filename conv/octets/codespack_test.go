@@ -85,7 +85,8 @@ func TestOutputPlace(t *testing.T) {
 	}
 }
 
-// TestChooseCodes checks that shapes of networks fit, and that strips cover the rows without being much longer than they must.
+// TestChooseCodes checks that shapes of networks fit, and that strips cover the rows without being much longer
+// than they must.
 func TestChooseCodes(t *testing.T) {
 	caps := conv.Caps{Units: conv.Units{Warpgroup: true}, MaxWorkGroup: 1024, Cores: 132}
 	for _, block := range []bool{false, true} {

@@ -81,8 +81,9 @@ func (m *codesImpl) localBytes() int {
 // groups is the number of work-groups that share a strip.
 func (m *codesImpl) groups() int { return ceilDiv(m.shape.OutC, octetWide*m.variant.outs) }
 
-// choose gives the variant for a shape: as many outputs as registers and local memory hold beside two teams' rows, and as many teams
-// as fit then; none if that is too much. A block's outputs are not divided, as the inner convolution would be done for each part.
+// choose gives the variant for a shape: as many outputs as registers and local memory hold beside two teams'
+// rows, and as many teams as fit then; none if that is too much. A block's outputs are not divided, as the
+// inner convolution would be done for each part.
 func (m *codesImpl) choose(mostTeams int) codesVariant {
 	octets := planar.Octets(m.shape.OutC)
 	for parts := 1; ; parts++ {

@@ -92,7 +92,8 @@ func (a algo) streams(m *impl) *streamForm {
 	return a.form
 }
 
-// localMem is the local memory that a work-group of Hopper GPUs can have, less 128 bytes that the assembler takes, and as much again.
+// localMem is the local memory that a work-group of Hopper GPUs can have, less 128 bytes that the assembler
+// takes, and as much again.
 const localMem = 227<<10 - 256
 
 //go:embed octets.cl
@@ -144,8 +145,8 @@ func (m *impl) act() fuse.Act {
 	return m.shape.Act
 }
 
-// residuals is where kernels add a residual: 1 before everything, 2 after the activation. Where there is none they are those that
-// begin with one.
+// residuals is where kernels add a residual: 1 before everything, 2 after the activation. Where there is none
+// they are those that begin with one.
 func (m *impl) residuals() int {
 	if m.shape.Act == fuse.NoAct || m.shape.ResFirst || m.shape.NoResidual {
 		return 1

@@ -26,8 +26,8 @@ func capsOf(d *clrt.Device) *conv.Caps {
 //go:embed emulated_test.cl
 var emulatedCL string
 
-// TestEmulated holds everything but the order of copies and products to the contract: patches, packed weights, factors, tiles, the
-// epilogue. A CPU's compiler takes seconds for a shape; ENHANCE_LONG=1 has more of them.
+// TestEmulated holds everything but the order of copies and products to the contract: patches, packed weights,
+// factors, tiles, the epilogue. A CPU's compiler takes seconds for a shape; ENHANCE_LONG=1 has more of them.
 func TestEmulated(t *testing.T) {
 	dev := convtest.Device(t)
 	caps := capsOf(dev)
@@ -74,8 +74,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestNoSpills reads the compiler's report on kernels of three teams. Those of four have fewer registers: that of 24 channels
-// spills a word (docs/octets.md).
+// TestNoSpills reads the compiler's report on kernels of three teams. Those of four have fewer registers: that
+// of 24 channels spills a word (docs/octets.md).
 func TestNoSpills(t *testing.T) {
 	dev := convtest.Units(t, wgmma.Probe)
 	ctx := convtest.Uncached(t, dev)

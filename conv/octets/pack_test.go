@@ -82,8 +82,8 @@ func half16(words []float32, i int) float64 {
 	return float64(planar.Float(uint16(math.Float32bits(words[i/2]) >> (16 * (i % 2)))))
 }
 
-// unitPlace is where the instruction finds the factor of output n and channel i of a half among the halves of words of a kernel
-// row: core matrices of 8 by 8, at strides of outputs·16 bytes along K and 128 along N.
+// unitPlace is where the instruction finds the factor of output n and channel i of a half among the halves of
+// words of a kernel row: core matrices of 8 by 8, at strides of outputs·16 bytes along K and 128 along N.
 func (v variant) unitPlace(n, half, i int) int { return half*v.outputs()*8 + n/8*64 + n%8*8 + i }
 
 // TestFits checks that every shape that networks have gets a variant that fits.

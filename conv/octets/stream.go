@@ -47,9 +47,10 @@ func mostStages(stages int) int { return ceilDiv(stages, 32) * 32 }
 // sums is how many sums a lane can have beside what it else needs.
 const sums = 128
 
-// chooseStream gives the form for a shape by what the work-group with most tiles has to do on cores compute units. Each row of a
-// team costs a little more than its products: the fewer rows, the more often pixels and weights are read. Every number of rows is a
-// program of its own, which takes a second to compile, so there are few.
+// chooseStream gives the form for a shape by what the work-group with most tiles has to do on cores compute
+// units. Each row of a team costs a little more than its products: the fewer rows, the more often pixels and
+// weights are read. Every number of rows is a program of its own, which takes a second to compile, so there are
+// few.
 func chooseStream(s conv.Shape, cores int) streamForm {
 	const extra = 0.25 // rows' worth
 	tiles, across := ceilDiv(s.OutC, 8), ceilDiv(s.W, tileW)

@@ -63,7 +63,8 @@ func streamShape(rng *rand.Rand) conv.Shape {
 	return s
 }
 
-// TestStreamFits checks that every shape has a form whose sums, patches and weights fit, and that large planes leave few compute units idle.
+// TestStreamFits checks that every shape has a form whose sums, patches and weights fit, and that large planes
+// leave few compute units idle.
 func TestStreamFits(t *testing.T) {
 	for _, k := range []int{3, 5, 7, 9} {
 		for _, in := range []int{16, 40, 128, 512, 4096} {

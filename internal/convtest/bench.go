@@ -251,8 +251,8 @@ func (r *Ring) Unchanged(what string) {
 	}
 }
 
-// Take reads rows [y0,y1) of the view into p, checks their rims, and that no other byte changed but in the parts of lines that are
-// undefined.
+// Take reads rows [y0,y1) of the view into p, checks their rims, and that no other byte changed but in the
+// parts of lines that are undefined.
 func (r *Ring) Take(p *Plane, y0, y1 int) {
 	r.b.Helper()
 	now := make([]byte, len(r.image))

@@ -25,9 +25,9 @@ type CodesConfig struct {
 	Cases     int
 }
 
-// RunCodes tests that an algorithm computes convolutions of codes to the bit as package model defines them, with residual and
-// activation, of and into rings somewhere in larger buffers, whichever way rows are divided into launches, and that it writes
-// nothing else.
+// RunCodes tests that an algorithm computes convolutions of codes to the bit as package model defines them,
+// with residual and activation, of and into rings somewhere in larger buffers, whichever way rows are divided
+// into launches, and that it writes nothing else.
 func RunCodes(t *testing.T, c CodesConfig) {
 	runIntegers(t, c, c.Precision, newCodesTrial)
 }

@@ -12,9 +12,10 @@ import (
 	"enhance/model"
 )
 
-// RunOctetCodes tests that an algorithm computes convolutions of codes that it makes of octets (Shape.Codes and Octets), alone or
-// behind an inner one, to the bit as package model defines them, with residual and activation, of and into rings somewhere
-// in larger buffers, whichever way rows are divided into launches, and that it writes nothing else.
+// RunOctetCodes tests that an algorithm computes convolutions of codes that it makes of octets (Shape.Codes and
+// Octets), alone or behind an inner one, to the bit as package model defines them, with residual and
+// activation, of and into rings somewhere in larger buffers, whichever way rows are divided into launches, and
+// that it writes nothing else.
 func RunOctetCodes(t *testing.T, c CodesConfig) {
 	runIntegers(t, c, planar.FP16, newOctetCodesTrial)
 }

@@ -111,8 +111,8 @@ func (r *Ring) takeOctets(p *Plane, y0, y1 int, now []byte) {
 	}
 }
 
-// OctetShape draws a convolution of octets, to octets in three of four cases: kernels of side 1, 3 and 5, of one source or several,
-// planes small and larger than a tile.
+// OctetShape draws a convolution of octets, to octets in three of four cases: kernels of side 1, 3 and 5, of
+// one source or several, planes small and larger than a tile.
 func OctetShape(rng *rand.Rand) conv.Shape {
 	s := conv.Shape{K: 1 + 2*rng.IntN(3), Act: fuse.Act(rng.IntN(3)), H: 1 + rng.IntN(40), W: 1 + rng.IntN(100), Octets: true, OctetsOut: rng.IntN(4) > 0}
 	for range 1 + max(0, rng.IntN(5)-2) {

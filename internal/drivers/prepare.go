@@ -96,8 +96,8 @@ func Prepare(o Options) ([]Failure, error) {
 	return failed, pass(all, failed, folders, id)
 }
 
-// connectionsEnv is how many channels NVIDIA's driver gives the queues of a context. With its own choice, 8, it takes twice as
-// long to open a context and to end it as with one.
+// connectionsEnv is how many channels NVIDIA's driver gives the queues of a context. With its own choice, 8, it
+// takes twice as long to open a context and to end it as with one.
 const connectionsEnv = "CUDA_DEVICE_MAX_CONNECTIONS"
 
 // fewConnections has contexts of NVIDIA's driver open soon, unless the user has chosen.

@@ -89,8 +89,9 @@ func hasUnits(t *testing.T, dev *clrt.Device, probe func(*clrt.Context) (bool, e
 	return convtest.Has(t, probe, ctx)
 }
 
-// TestCodes runs random networks of codes under every kind of plan, by the kernels of CPUs and of others. Sums are of integers and
-// everything else is rounded as the definition says, so that in float32 the result is the host's to the bit.
+// TestCodes runs random networks of codes under every kind of plan, by the kernels of CPUs and of others. Sums
+// are of integers and everything else is rounded as the definition says, so that in float32 the result is the
+// host's to the bit.
 func TestCodes(t *testing.T) {
 	dev := convtest.Device(t)
 	vnni, matrix, tiles := convtest.VNNI(t, dev), hasUnits(t, dev, mma.Probe), hasUnits(t, dev, amx.Probe)

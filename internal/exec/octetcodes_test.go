@@ -15,8 +15,8 @@ import (
 	"enhance/model"
 )
 
-// emulatedCodes is plainOctets with the emulated algorithm of codes, by one warpgroup: those of a work-group would have to have as many
-// strips each, as they wait for each other where barriers are emulated.
+// emulatedCodes is plainOctets with the emulated algorithm of codes, by one warpgroup: those of a work-group
+// would have to have as many strips each, as they wait for each other where barriers are emulated.
 type emulatedCodes struct {
 	plainOctets
 	codes conv.Algo
@@ -60,8 +60,8 @@ func blockGraph(pad model.PadMode) *model.Graph {
 	return g
 }
 
-// TestCodesOfOctetsEmulated runs a network of codes that convolutions make of octets themselves under several plans: the bytes are the same
-// under all, and within what fp16 allows of the definition.
+// TestCodesOfOctetsEmulated runs a network of codes that convolutions make of octets themselves under several
+// plans: the bytes are the same under all, and within what fp16 allows of the definition.
 func TestCodesOfOctetsEmulated(t *testing.T) {
 	var texts [2]string
 	for i, name := range []string{"emulated_test.cl", "codesemulated_test.cl"} {

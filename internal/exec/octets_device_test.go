@@ -75,8 +75,8 @@ func (p *picture) sides(small bool) (h, w int) {
 	return p.m.Convention.PaddedSides(1500, 2000)
 }
 
-// TestOctetsPrograms compiles the programs of these networks, those of ENHANCE_OCTETS_SHARE ("0/4": the first of each four), for small
-// pictures with ENHANCE_OCTETS_SMALL=1.
+// TestOctetsPrograms compiles the programs of these networks, those of ENHANCE_OCTETS_SHARE ("0/4": the first
+// of each four), for small pictures with ENHANCE_OCTETS_SMALL=1.
 func TestOctetsPrograms(t *testing.T) {
 	dev := convtest.Units(t, wgmma.Probe)
 	share, shares := 0, 1
@@ -111,7 +111,8 @@ func TestOctetsPrograms(t *testing.T) {
 	}
 }
 
-// TestOctetsUnits runs small pictures through whole networks: the same bytes under every plan, as close to the definition as fp16 is.
+// TestOctetsUnits runs small pictures through whole networks: the same bytes under every plan, as close to the
+// definition as fp16 is.
 func TestOctetsUnits(t *testing.T) {
 	convtest.Units(t, wgmma.Probe)
 	for _, p := range octetsNets(t) {
@@ -135,9 +136,10 @@ func TestOctetsUnits(t *testing.T) {
 	}
 }
 
-// BenchmarkOctets times kernels of 12 MP by the device's clock: those of each step with whole planes, and all under the plan that is
-// the default, or PyNET's for 64 MiB. Their results have the same sums. With ENHANCE_OCTETS=0 these are planes. The first run keeps
-// its result in the file ENHANCE_OCTETS_RESULT, others compare theirs with it.
+// BenchmarkOctets times kernels of 12 MP by the device's clock: those of each step with whole planes, and all
+// under the plan that is the default, or PyNET's for 64 MiB. Their results have the same sums. With
+// ENHANCE_OCTETS=0 these are planes. The first run keeps its result in the file ENHANCE_OCTETS_RESULT, others
+// compare theirs with it.
 func BenchmarkOctets(b *testing.B) {
 	dev := convtest.Units(b, wgmma.Probe)
 	for _, p := range octetsNets(b) {

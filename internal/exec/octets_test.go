@@ -190,7 +190,8 @@ func (m emulatedOctets) New(c conv.Caps, s conv.Shape, p planar.Precision) (conv
 	return m.units.New(c, s, p)
 }
 
-// TestOctetsEmulated runs whole networks by conv/octets with its instructions emulated, under several plans, within what fp16 allows of the definition.
+// TestOctetsEmulated runs whole networks by conv/octets with its instructions emulated, under several plans,
+// within what fp16 allows of the definition.
 func TestOctetsEmulated(t *testing.T) {
 	text, err := os.ReadFile("../../conv/octets/emulated_test.cl")
 	if err != nil {

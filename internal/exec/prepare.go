@@ -31,8 +31,9 @@ type Options struct {
 	conv.Units
 	// TF32 says that float32 factors may be rounded to tf32 for matrix units.
 	TF32 bool
-	// BF16 stores and multiplies bfloat16 between the network's first and last convolutions, where the device has products of
-	// it (Tiles or Pairs) and the network allows it (see fuse.StorePairs); planes are of float32.
+	// BF16 stores and multiplies bfloat16 between the network's first and last convolutions, where the device
+	// has products of it (Tiles or Pairs) and the network allows it (see fuse.StorePairs); planes are of
+	// float32.
 	BF16 bool
 	// Discrete plans as for a device with memory of its own even where it shares
 	// the host's: tensors may then be spilled to the host.

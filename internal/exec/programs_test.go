@@ -13,8 +13,8 @@ import (
 	"enhance/model"
 )
 
-// TestFewPrograms counts what a first run has an H200's compiler compile, about a second each: few programs, and the same ones
-// under every budget.
+// TestFewPrograms counts what a first run has an H200's compiler compile, about a second each: few programs,
+// and the same ones under every budget.
 func TestFewPrograms(t *testing.T) {
 	p, err := profile.Load("h200")
 	if err != nil {

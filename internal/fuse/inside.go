@@ -16,10 +16,10 @@ type Inner struct {
 	Slope                 float32
 }
 
-// CodesInside gives the program in which convolutions of codes make these of samples themselves, so that no codes are stored, and
-// in which two of them behind each other are one step (Step.Inner) where nothing else reads what is between. Can reports
-// whether there is an algorithm for a step. The result is nil where not all convolutions of codes can be so, and where there
-// are none.
+// CodesInside gives the program in which convolutions of codes make these of samples themselves, so that no
+// codes are stored, and in which two of them behind each other are one step (Step.Inner) where nothing else
+// reads what is between. Can reports whether there is an algorithm for a step. The result is nil where not all
+// convolutions of codes can be so, and where there are none.
 func (p *Program) CodesInside(can func(p *Program, step int) bool) *Program {
 	q := p.codesOfSamples()
 	if q == nil {
@@ -74,7 +74,8 @@ func (p *Program) codesOfSamples() *Program {
 	return q
 }
 
-// withInner is p with step i as the inner convolution of the one that reads its result, and the place of that; nil if it cannot be one.
+// withInner is p with step i as the inner convolution of the one that reads its result, and the place of that;
+// nil if it cannot be one.
 func (p *Program) withInner(i int) (*Program, int) {
 	a := &p.Steps[i]
 	t := a.Dst.Tensor

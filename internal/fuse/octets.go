@@ -11,16 +11,17 @@ const (
 	inputChannels = 4 * ChannelsInOctet
 )
 
-// StoreOctets stores activations as octets (see package planar) where all steps that write and read them can do that.
-// It must not have been planned. Can reports whether there is a convolution of octets for a step, to octets or to planes. Convolutions that read a
-// tensor of few planes, as networks' inputs are, get it converted. Where convolutions of octets would do less than half of the
-// work, everything stays planes.
+// StoreOctets stores activations as octets (see package planar) where all steps that write and read them can do
+// that. It must not have been planned. Can reports whether there is a convolution of octets for a step, to
+// octets or to planes. Convolutions that read a tensor of few planes, as networks' inputs are, get it
+// converted. Where convolutions of octets would do less than half of the work, everything stays planes.
 func (p *Program) StoreOctets(can func(step int, out bool) bool) {
 	p.storeTogether(Octets, can)
 }
 
-// StorePairs stores activations as pairs of bfloat16 (see package planar), by the same rules. Here what convolutions read of planes is
-// that of the network's input alone, split, and pixel shuffles make planes of planes, so that the last sums are of float32.
+// StorePairs stores activations as pairs of bfloat16 (see package planar), by the same rules. Here what
+// convolutions read of planes is that of the network's input alone, split, and pixel shuffles make planes of
+// planes, so that the last sums are of float32.
 func (p *Program) StorePairs(can func(step int, out bool) bool) { p.storeTogether(Pairs, can) }
 
 // ChannelsTogether is how many channels a unit of a storage holds.

@@ -74,7 +74,8 @@ func TestStoreOctets(t *testing.T) {
 	}
 }
 
-// TestStorePairs says the same of pairs: what convolutions read of planes is the input alone, split, and what a pixel shuffle reads stays planes.
+// TestStorePairs says the same of pairs: what convolutions read of planes is the input alone, split, and what a
+// pixel shuffle reads stays planes.
 func TestStorePairs(t *testing.T) {
 	b := model.NewBuilder(5)
 	x := b.Conv("first", "first", 0, 7, 3)

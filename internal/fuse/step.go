@@ -107,7 +107,8 @@ const (
 	Octets
 	// Pairs rows hold C channels of W samples of bfloat16, two channels of a column in a word: see package planar.
 	Pairs
-	// Split rows hold C channels of W samples as sums of two of bfloat16, two channels in three lines of words: see package planar.
+	// Split rows hold C channels of W samples as sums of two of bfloat16, two channels in three lines of words:
+	// see package planar.
 	Split
 	// Samples rows hold C lines of W stored samples of a mosaic, unsigned, of 16 bits.
 	Samples

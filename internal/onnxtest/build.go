@@ -30,7 +30,8 @@ type Value struct {
 	Dims []int64
 }
 
-// Tensor is a constant of float32, or of int64 if Ints is set, of bytes if Bits is 8 too: signed ones, or others if Unsigned. External, if not empty, is the name of a file that holds it.
+// Tensor is a constant of float32, or of int64 if Ints is set, of bytes if Bits is 8 too: signed ones, or
+// others if Unsigned. External, if not empty, is the name of a file that holds it.
 type Tensor struct {
 	Bits     int
 	Unsigned bool
@@ -153,8 +154,8 @@ func (t *Tensor) encode() (b []byte) {
 	return bytesField(b, 9, raw)
 }
 
-// Smoother is a network of c channels: a convolution of 3×3 with zeros outside, a leaky ReLU, and a sum with its input. Its weights
-// are simple fractions.
+// Smoother is a network of c channels: a convolution of 3×3 with zeros outside, a leaky ReLU, and a sum with
+// its input. Its weights are simple fractions.
 func Smoother(c int) *Net {
 	w := Tensor{Name: "w", Dims: []int64{int64(c), int64(c), 3, 3}}
 	for i := range c * c * 9 {
@@ -172,9 +173,9 @@ func Smoother(c int) *Net {
 	}}
 }
 
-// Quantized is a network of c channels in ONNX's form of quantised networks: two convolutions of 3×3 with integer weights between
-// QuantizeLinear and DequantizeLinear, a ReLU, and a sum with its input. Steps are such that sums have no fractions that
-// float32 does not hold.
+// Quantized is a network of c channels in ONNX's form of quantised networks: two convolutions of 3×3 with
+// integer weights between QuantizeLinear and DequantizeLinear, a ReLU, and a sum with its input. Steps are such
+// that sums have no fractions that float32 does not hold.
 func Quantized(c int) *Net {
 	picture := []int64{1, int64(c), -1, -1}
 	n := &Net{Opset: 17, Inputs: []Value{{"x", picture}}, Outputs: []Value{{"y", picture}}}

@@ -78,8 +78,8 @@ func (c *Case) inputs(f *onnx.File) (map[string]*onnx.Tensor, error) {
 	return given, nil
 }
 
-// output checks one output. Inputs of the first one's shape are pictures and the others constants, such as weights, which ONNX's tests
-// give as inputs; if that is refused, the first alone is a picture.
+// output checks one output. Inputs of the first one's shape are pictures and the others constants, such as
+// weights, which ONNX's tests give as inputs; if that is refused, the first alone is a picture.
 func (c *Case) output(f *onnx.File, given map[string]*onnx.Tensor, name string, want *onnx.Tensor, execute Executor) error {
 	var first error
 	for _, like := range []bool{true, false} {

@@ -13,8 +13,8 @@ import (
 	"enhance/model"
 )
 
-// TestOctets holds every step of octets to the bit against the same step of planes, which has tests of its own, with every padding, at
-// odd sizes, with channels that end within an octet, anywhere in rings.
+// TestOctets holds every step of octets to the bit against the same step of planes, which has tests of its own,
+// with every padding, at odd sizes, with channels that end within an octet, anywhere in rings.
 func TestOctets(t *testing.T) {
 	dev := convtest.Device(t)
 	caps := conv.CapsOf(dev.Info())

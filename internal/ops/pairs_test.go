@@ -15,8 +15,8 @@ import (
 	"enhance/model"
 )
 
-// TestPairs holds every step of pairs against the same step of planes, rounded once, with every padding, at odd sizes, with an odd number
-// of channels, anywhere in rings.
+// TestPairs holds every step of pairs against the same step of planes, rounded once, with every padding, at odd
+// sizes, with an odd number of channels, anywhere in rings.
 func TestPairs(t *testing.T) {
 	dev := convtest.Device(t)
 	if dev.Info().Type != clrt.CPU {

@@ -24,11 +24,12 @@
 // writes a row writes zeros for channels beyond C, in the rim too, so that they may be multiplied by weights of zero.
 // A view begins at a multiple of eight channels, and ends at one or with its tensor.
 //
-// Pairs (fuse.Pairs) are two samples of bfloat16, the upper halves of float32, in a word of 32 bits: half h of word x of line
-// g is channel 2g+h at column x. The words are as those of codes elsewhere, a tensor of C channels has ⌈C/2⌉ lines, and a channel beyond
-// C is zero. Split samples (fuse.Split) are each the sum of two of bfloat16, the sample
-// rounded and what that leaves, rounded. Of two channels they take three lines of words: twice the pairs of their first parts, for the two parts of weights,
-// and the pairs of their second parts. A tensor of C channels has 3·⌈C/2⌉ lines.
+// Pairs (fuse.Pairs) are two samples of bfloat16, the upper halves of float32, in a word of 32 bits: half h of
+// word x of line g is channel 2g+h at column x. The words are as those of codes elsewhere, a tensor of C
+// channels has ⌈C/2⌉ lines, and a channel beyond C is zero. Split samples (fuse.Split) are each the sum of two
+// of bfloat16, the sample rounded and what that leaves, rounded. Of two channels they take three lines of
+// words: twice the pairs of their first parts, for the two parts of weights, and the pairs of their second
+// parts. A tensor of C channels has 3·⌈C/2⌉ lines.
 //
 // Rows of statistics and scales (see package fuse) hold 2·C float32 without
 // padding, rows of stored samples lines of SamplePitch numbers of 16 bits without a rim,
@@ -183,7 +184,8 @@ func NewRing(buf *clrt.Buffer, base int64, t fuse.Tensor, rows int) Ring {
 	return r
 }
 
-// Slice is the view of the tensor's channels [c0, c0+c); of codes, c0 is a multiple of four, of octets one of eight, of pairs and split samples one of two.
+// Slice is the view of the tensor's channels [c0, c0+c); of codes, c0 is a multiple of four, of octets one of
+// eight, of pairs and split samples one of two.
 func (r Ring) Slice(c0, c int) Ring {
 	switch {
 	case r.Codes:

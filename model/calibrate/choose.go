@@ -16,9 +16,10 @@ type Example struct {
 	H, W      int
 }
 
-// Choose lists the convolutions to be made ones of codes, by what each of them alone costs over examples: all of them but
-// those that cost most for the work that they save, until the squared errors that codes add are so small beside the network's own that
-// the examples lose no more than maxLoss decibels in the mean, by the sum of what each convolution adds and by all together.
+// Choose lists the convolutions to be made ones of codes, by what each of them alone costs over examples: all
+// of them but those that cost most for the work that they save, until the squared errors that codes add are so
+// small beside the network's own that the examples lose no more than maxLoss decibels in the mean, by the sum
+// of what each convolution adds and by all together.
 func Choose(ctx context.Context, m *model.Model, codes map[string]model.CodeStep, examples []Example, maxLoss float64) ([]int, error) {
 	results, own := make([][]float32, len(examples)), make([]float64, len(examples))
 	for k, e := range examples {

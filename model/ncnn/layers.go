@@ -6,8 +6,8 @@ import (
 	"enhance/model/onnx"
 )
 
-// input makes an input of the network. Its sides are defaults, its channels are those of the convolution that reads it where the
-// file does not say them.
+// input makes an input of the network. Its sides are defaults, its channels are those of the convolution that
+// reads it where the file does not say them.
 func (t *translation) input() error {
 	if err := t.sides(0, 1); err != nil {
 		return err
@@ -29,7 +29,8 @@ func (t *translation) input() error {
 	return nil
 }
 
-// inputChannels finds the channels of inputs that do not say them: what the first convolution reads behind layers that keep them.
+// inputChannels finds the channels of inputs that do not say them: what the first convolution reads behind
+// layers that keep them.
 func (t *translation) inputChannels(layers []*layer) {
 	for _, v := range t.g.Inputs {
 		same, point := map[string]bool{v.Name: true}, map[string]bool{} // point: of one sample a channel
@@ -143,8 +144,8 @@ func (t *translation) convolution() error {
 	return t.activated(func(out string) string { return t.node("Conv", w.attrs, out, in...) })
 }
 
-// deconvolution is a transposed convolution. Within a group its weights are by output and then by input, and ONNX's the other
-// way round.
+// deconvolution is a transposed convolution. Within a group its weights are by output and then by input, and
+// ONNX's the other way round.
 func (t *translation) deconvolution() error {
 	w, err := t.window()
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// NewFile is a network that was read from another format, whose files have size bytes together, in ONNX's operations of an opset.
+// NewFile is a network that was read from another format, whose files have size bytes together, in ONNX's
+// operations of an opset.
 func NewFile(g *Graph, format string, opset, size int64) *File {
 	return &File{IR: 8, Opsets: map[string]int64{"": opset}, Producer: format, Meta: map[string]string{}, Graph: g, Format: format, size: size}
 }

@@ -11,8 +11,8 @@ import (
 	"enhance/model/ref"
 )
 
-// TestActivationsWrittenOut: activations that exporters write out become one node behind the convolution, and what only looks like
-// one keeps its nodes; both compute what they say.
+// TestActivationsWrittenOut: activations that exporters write out become one node behind the convolution, and
+// what only looks like one keeps its nodes; both compute what they say.
 func TestActivationsWrittenOut(t *testing.T) {
 	number := func(name string, v float32) onnxtest.Tensor { return onnxtest.Tensor{Name: name, Floats: []float32{v}} }
 	node := func(op, out string, in ...string) onnxtest.Node {

@@ -240,8 +240,8 @@ func (c *call) softmax() error {
 	return c.result(out, err)
 }
 
-// layerNormed recognises the norm over channels as exporters write it out: the difference of x and its mean over the channels,
-// divided by √(the mean of that difference's square + eps).
+// layerNormed recognises the norm over channels as exporters write it out: the difference of x and its mean
+// over the channels, divided by √(the mean of that difference's square + eps).
 func (c *call) layerNormed(difference, root int) (x int, eps float32, ok bool) {
 	node := func(i int, op model.Op) *model.Node {
 		if n := c.grow.Node(i); n.Op == op {

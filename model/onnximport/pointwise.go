@@ -6,7 +6,8 @@ import (
 	"enhance/model"
 )
 
-// function is how the model names a function of one sample: its attributes alpha and beta, and their values where they are left out.
+// function is how the model names a function of one sample: its attributes alpha and beta, and their values
+// where they are left out.
 type function struct {
 	fn          model.Func
 	alpha, beta string

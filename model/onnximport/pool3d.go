@@ -92,7 +92,8 @@ func (c *call) volumePads(v *value, kernel, stride, dilation [3]int64) (before, 
 	return before, after, nil
 }
 
-// pooled emits the node's pooling by a window over v, whose rows and columns are dimensions of those numbers; -1: the columns stay.
+// pooled emits the node's pooling by a window over v, whose rows and columns are dimensions of those numbers;
+// -1: the columns stay.
 func (c *call) pooled(v *value, w model.Window, dims [2]int) (*value, error) {
 	s := c.shapeOf(v)
 	sides := [2]int{s.H, s.W}

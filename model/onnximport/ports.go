@@ -36,7 +36,8 @@ func (p *Port) all(do func(plane, tensor int)) {
 	}
 }
 
-// each calls do for every sample: its place in planes of channels, rows and columns, and its place in a row-major ONNX tensor.
+// each calls do for every sample: its place in planes of channels, rows and columns, and its place in a
+// row-major ONNX tensor.
 func (p *Port) each(do func(plane, tensor int)) {
 	if p.ordered {
 		p.all(do)

@@ -8,7 +8,8 @@ import (
 	"enhance/model/onnx"
 )
 
-// This file imports convolutions and products of matrices of integers: QLinearConv, ConvInteger, QLinearMatMul and MatMulInteger.
+// This file imports convolutions and products of matrices of integers: QLinearConv, ConvInteger, QLinearMatMul
+// and MatMulInteger.
 
 // integers are the weights at input at, less their zero point, which is input zeroAt.
 func (c *call) integers(at, zeroAt, outputs, axis int) (*constant, error) {
@@ -58,7 +59,8 @@ func (c *call) codeConv(codes *value, weight, factors, bias []float32, k int, su
 		Weight: c.param(name, "weight", weight, o, c.shapeOf(codes).C, k, k), Scales: c.param(name, "scales", factors, o), Bias: c.param(name, "bias", bias, o)}, "", codes)
 }
 
-// integerConv emits the convolution of the plane v of integers, whose zero is input zeroAt, by integers; factors and bias follow.
+// integerConv emits the convolution of the plane v of integers, whose zero is input zeroAt, by integers;
+// factors and bias follow.
 func (c *call) integerConv(v *value, zeroAt int, weight, factors, bias []float32, w model.Window, groups int, suffix string) (*value, error) {
 	if z := c.arg(zeroAt); z != nil && z.con == nil { // quantised by its own range
 		v, err := c.emit(model.Node{Op: model.OpBinary, Binary: model.BinarySub, In: []int{v.node, z.node}}, ".distances", v)
@@ -148,8 +150,8 @@ func factors(step float32, weights []float32, outputs int) ([]float32, error) {
 	return out, nil
 }
 
-// qlinear reads the scales and zeros of an operation on codes, of its input from input 1, of its weights from 4 and of its result from 6 on, and
-// what a sum becomes.
+// qlinear reads the scales and zeros of an operation on codes, of its input from input 1, of its weights from 4
+// and of its result from 6 on, and what a sum becomes.
 func (c *call) qlinear(outputs int) (by []float32, result quantParams, err error) {
 	in, err := c.quantParams(1, onnx.Uint8)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 )
 
 // This file imports quantised networks: QuantizeLinear and DequantizeLinear around convolutions ("QDQ"), and
-// the operations on integers themselves ("QLinear"). A convolution runs on codes of 8 bits (model.OpQuantConv) where it is square, of stride 1
-// and without groups and its weights are integers of 8 bits. Any other runs on samples, with the same integers: exactly, as long as
-// sums stay below 2^24.
+// the operations on integers themselves ("QLinear"). A convolution runs on codes of 8 bits (model.OpQuantConv)
+// where it is square, of stride 1 and without groups and its weights are integers of 8 bits. Any other runs on
+// samples, with the same integers: exactly, as long as sums stay below 2^24.
 
-// quantised are the integers that a constant of fractions was made of: (Codes - 0)·Steps, with one step, or one for each index of the
-// first dimension.
+// quantised are the integers that a constant of fractions was made of: (Codes - 0)·Steps, with one step, or one
+// for each index of the first dimension.
 type quantised struct {
 	Codes []int64
 	Steps []float32
@@ -282,8 +282,8 @@ func (c *call) dynamicQuantize() error {
 	return cmp.Or(c.set(0, &value{node: codes, dims: v.dims, axes: v.axes, mixed: v.mixed}), c.set(1, point(step)), c.set(2, point(zero)))
 }
 
-// integral reports whether a node's samples are known to be integers; what would be found deeper than depth nodes before it is not
-// known.
+// integral reports whether a node's samples are known to be integers; what would be found deeper than depth
+// nodes before it is not known.
 func (c *call) integral(node, depth int) bool {
 	n := c.grow.Node(node)
 	whole := func(v float32) bool { return v == float32(math.Trunc(float64(v))) }

@@ -36,8 +36,8 @@ func convolvedCodes(in []float64, c, h, w int, step float64, zero, least, greate
 	return out
 }
 
-// TestQuantizedByHand: a network between QuantizeLinear and DequantizeLinear becomes convolutions of codes, and the result is what
-// ONNX says.
+// TestQuantizedByHand: a network between QuantizeLinear and DequantizeLinear becomes convolutions of codes, and
+// the result is what ONNX says.
 func TestQuantizedByHand(t *testing.T) {
 	const c, h, w = 5, 6, 7
 	net, err := importNet(t, onnxtest.Quantized(c), onnximport.Options{H: h, W: w})

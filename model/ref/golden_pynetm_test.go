@@ -21,7 +21,8 @@ func TestGoldenPyNETM(t *testing.T) {
 	compareGolden(t, m, in, h, w, "pynet_m_tiny.y.f32", 1e-5)
 }
 
-// compareGolden runs a network on an input of packed sides h and w, and compares the picture with PyTorch's, in deviations of that.
+// compareGolden runs a network on an input of packed sides h and w, and compares the picture with PyTorch's, in
+// deviations of that.
 func compareGolden(t *testing.T, m *model.Model, in []float32, h, w int, file string, most float64) {
 	t.Helper()
 	got, shape, err := Run(t.Context(), m, in, h, w, Options{})

@@ -10,8 +10,8 @@ import (
 // order: 2^24/(255·128).
 const exactTerms = 1 << 24 / (255 * 128)
 
-// quantConv is a convolution of codes: of every output the sum over c, i and j of weight[o,c,i,j] times the code's distance from
-// zero, exactly, then times scales[o], plus bias[o].
+// quantConv is a convolution of codes: of every output the sum over c, i and j of weight[o,c,i,j] times the
+// code's distance from zero, exactly, then times scales[o], plus bias[o].
 func (e *executor[T]) quantConv(ctx context.Context, dst, src []T, s model.Shape, n *model.Node) error {
 	area, taps := s.H*s.W, n.K*n.K
 	zero := T(e.m.Graph.Nodes[n.In[0]].Zero)

@@ -7,15 +7,14 @@
 // gain·(sample − b) + read², with one gain and one read noise for the whole sensor,
 // since its filters change the light and not the electronics.
 //
-// The method follows Ponomarenko's, as analysed by M. Colom and A. Buades, "Analysis
-// and Extension of the Ponomarenko et al. Method, Estimating a Noise Curve from a
-// Single Image", Image Processing On Line 3 (2013), section 2: blocks of 8×8 samples
-// are transformed (DCT); among blocks of like brightness those with the least energy
-// at low and middle frequencies are chosen; the mean energy at their high frequencies
-// is the variance. White noise is independent between frequencies, so that the choice
-// does not bias the measurement. Samples behind filters of one
-// colour, evenly spaced, make the blocks (lattice.go), so that nothing is interpolated. Brightnesses where even the chosen blocks
-// have more energy at middle than at high frequencies show texture and are left out.
+// The method follows Ponomarenko's, as analysed by M. Colom and A. Buades, "Analysis and Extension of the
+// Ponomarenko et al. Method, Estimating a Noise Curve from a Single Image", Image Processing On Line 3 (2013),
+// section 2: blocks of 8×8 samples are transformed (DCT); among blocks of like brightness those with the least
+// energy at low and middle frequencies are chosen; the mean energy at their high frequencies is the variance.
+// White noise is independent between frequencies, so that the choice does not bias the measurement. Samples
+// behind filters of one colour, evenly spaced, make the blocks (lattice.go), so that nothing is interpolated.
+// Brightnesses where even the chosen blocks have more energy at middle than at high frequencies show texture
+// and are left out.
 package noise
 
 import (

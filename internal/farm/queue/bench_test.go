@@ -29,7 +29,8 @@ func BenchmarkSubmit(b *testing.B) {
 	}
 }
 
-// BenchmarkPhoto is all that the queue is asked about a photo that goes well. The time is the server's and the worker's together.
+// BenchmarkPhoto is all that the queue is asked about a photo that goes well. The time is the server's and the
+// worker's together.
 func BenchmarkPhoto(b *testing.B) {
 	p := farm.DefaultPolicy()
 	p.Queue = 1 << 30

@@ -121,8 +121,8 @@ type worker struct {
 	changed chan struct{} // something to report
 }
 
-// Run works until ctx ends, or the queue lets the worker in no longer, or as UntilIdle says. What is being made when ctx ends is
-// given back.
+// Run works until ctx ends, or the queue lets the worker in no longer, or as UntilIdle says. What is being made
+// when ctx ends is given back.
 func Run(ctx context.Context, o Options) error {
 	if o.Tell == nil {
 		o.Tell = func(string) {}
