@@ -108,28 +108,27 @@ func writeApplyPlanned(w io.Writer, r *facts.ApplyReport) {
 	if r.Plan.Packed != r.Picture {
 		padded = ", padded to " + sizeOf(r.Plan.Packed)
 	}
-	fmt.Fprintf(w, "%-8s%s: %s%s\n", "picture", printable.Text(r.Input), sizeOf(r.Picture), padded)
-	fmt.Fprintf(w, "%-8s%s", "result", sizeOf(r.Result))
+	item(w, "picture", "%s: %s%s", printable.Text(r.Input), sizeOf(r.Picture), padded)
+	runs := ""
 	if r.Runs > 1 {
-		fmt.Fprintf(w, ", in %d runs: the network takes one channel", r.Runs)
+		runs = fmt.Sprintf(", in %d runs: the network takes one channel", r.Runs)
 	}
-	fmt.Fprintf(w, "\n%-8s%s (%s)\n", "device", deviceName(&r.Device), r.Device.Why)
-	fmt.Fprintf(w, "%-8s%s, %s\n", "model", printable.Text(r.Model.Name), precisionLine(&r.Plan))
-	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&r.Plan))
+	item(w, "result", "%s%s", sizeOf(r.Result), runs)
+	writeNetwork(w, &r.Device, r.Model.Name, &r.Plan)
 }
 
 func writeApplyDone(w io.Writer, r *facts.ApplyReport) {
 	s := &r.Seconds
-	fmt.Fprintf(w, "%-8s%s\n", "output", outputName(&r.Output))
-	fmt.Fprintf(w, "%-8s%.3f s: prepare %.3f, last run %.3f\n", "time", s.Total, s.Prepare, s.Run)
+	item(w, "output", "%s", outputName(&r.Output))
+	item(w, "time", "%.3f s: prepare %.3f, last run %.3f", s.Total, s.Prepare, s.Run)
 	if m := &r.Memory; m.Measured {
 		agree := "as planned"
 		if !m.AsPlanned {
 			agree = fmt.Sprintf("NOT as planned (%d bytes)", r.Plan.Peak)
 		}
-		fmt.Fprintf(w, "%-8speak device memory %s (%d bytes), %s\n", "memory", bytesize.Text(m.Peak), m.Peak, agree)
+		item(w, "memory", "peak device memory %s (%d bytes), %s", bytesize.Text(m.Peak), m.Peak, agree)
 	}
 	for _, text := range r.Warnings {
-		fmt.Fprintf(w, "%-8s%s\n", "note", printable.Line(text))
+		item(w, "note", "%s", printable.Line(text))
 	}
 }

@@ -62,7 +62,7 @@ func (b *benchRun) conv() (*papers.ConvReport, error) {
 	b.compileApart()
 	o := papers.Order{Suite: s, Scale: b.scale, Algos: b.algo, Options: b.opt, Compiler: b.set.Compiler}
 	if !b.quiet {
-		o.Note = func(text string) { fmt.Fprintf(b.stderr, "%-8s%s\n", "note", text) }
+		o.Note = func(text string) { item(b.stderr, "note", "%s", text) }
 		o.Done = func(c papers.Case, m *papers.Measurement) {
 			b.writeRate(fmt.Sprintf("%-12s %-24s %-24s", c.Name, c, m.Algo), m.Refused, m.GFLOPs)
 		}

@@ -74,35 +74,34 @@ func (b *benchRun) net(times *timeProfile) (r *facts.Timing, err error) {
 
 // writeTiming writes it for people.
 func writeTiming(w io.Writer, r *facts.Timing) error {
-	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%-8s%s\n", name, fmt.Sprintf(format, args...)) }
-	line("net", "%s, %s, %s to %s, %.3f TFLOP", r.Model, r.Precision, r.Input, r.Output, float64(r.FLOPs)/1e12)
-	line("device", "%s", r.Device.Name)
-	line("plan", "%s, %d launches", r.Strategy, r.Launches)
+	item(w, "net", "%s, %s, %s to %s, %.3f TFLOP", r.Model, r.Precision, r.Input, r.Output, float64(r.FLOPs)/1e12)
+	item(w, "device", "%s", r.Device.Name)
+	item(w, "plan", "%s, %d launches", r.Strategy, r.Launches)
 	if t := r.Tuning.String(); t != "" {
-		line("", "algorithms: %s", t)
+		item(w, "", "algorithms: %s", t)
 	}
 	for _, a := range r.Algos {
-		line("", "%d convolutions by %s, %.1f %% of the work", a.Steps, a.Algo, 100*a.Share)
+		item(w, "", "%d convolutions by %s, %.1f %% of the work", a.Steps, a.Algo, 100*a.Share)
 	}
 	of := "one run"
 	if n := len(r.Runs); n > 1 {
 		of = fmt.Sprintf("median of %d runs, %.4f to %.4f", n, slices.Min(r.Runs), slices.Max(r.Runs))
 	}
-	line("time", "%.4f s (%s), after %.2f s to prepare", r.Seconds, of, r.Prepare)
+	item(w, "time", "%.4f s (%s), after %.2f s to prepare", r.Seconds, of, r.Prepare)
 	if r.CPUSeconds > 0 {
-		line("", "%.4f processor seconds", r.CPUSeconds)
+		item(w, "", "%.4f processor seconds", r.CPUSeconds)
 	}
 	share := ""
 	if r.PeakShare > 0 {
 		share = fmt.Sprintf(", %.1f %% of the %.0f GFLOP/s FMA peak measured", 100*r.PeakShare, r.PeakFMA/1e9)
 	}
-	line("rate", "%.1f GFLOP/s%s", r.GFLOPs, share)
-	line("memory", "%d bytes of device memory at most (%s), %d planned", r.PeakBytes, bench.FormatBytes(r.PeakBytes), r.PlannedBytes)
+	item(w, "rate", "%.1f GFLOP/s%s", r.GFLOPs, share)
+	item(w, "memory", "%d bytes of device memory at most (%s), %d planned", r.PeakBytes, bench.FormatBytes(r.PeakBytes), r.PlannedBytes)
 	if r.PeakResident > 0 {
-		line("", "%d bytes (%s) resident in the process at most", r.PeakResident, bench.FormatBytes(r.PeakResident))
+		item(w, "", "%d bytes (%s) resident in the process at most", r.PeakResident, bench.FormatBytes(r.PeakResident))
 	}
 	if r.NonFinite > 0 {
-		line("note", "%d samples of the result are NaN or infinite", r.NonFinite)
+		item(w, "note", "%d samples of the result are NaN or infinite", r.NonFinite)
 	}
 	if r.Profile != nil {
 		fmt.Fprintln(w)

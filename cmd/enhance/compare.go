@@ -117,14 +117,14 @@ func (c *call) tellCompared(r *facts.Comparison) {
 }
 
 func writeCompared(w io.Writer, r *facts.Comparison) {
-	fmt.Fprintf(w, "%-8s%dx%d, %s samples\n", "size", r.Width, r.Height, r.Domain)
+	item(w, "size", "%dx%d, %s samples", r.Width, r.Height, r.Domain)
 	if math.IsInf(float64(r.CPSNR), 1) {
-		fmt.Fprintf(w, "%-8sinfinite: equal samples\n", "CPSNR")
+		item(w, "CPSNR", "infinite: equal samples")
 	} else {
-		fmt.Fprintf(w, "%-8s%s dB (R %s, G %s, B %s)\n", "CPSNR", decibels(r.CPSNR), decibels(r.PSNR[0]), decibels(r.PSNR[1]), decibels(r.PSNR[2]))
+		item(w, "CPSNR", "%s dB (R %s, G %s, B %s)", decibels(r.CPSNR), decibels(r.PSNR[0]), decibels(r.PSNR[1]), decibels(r.PSNR[2]))
 	}
-	fmt.Fprintf(w, "%-8s%.4f, luma %.4f\n", "SSIM", r.SSIM, r.SSIMLuma)
-	fmt.Fprintf(w, "%-8smean %.2f, 95 %% up to %.2f, most %.2f\n", "dE2000", r.DeltaE.Mean, r.DeltaE.P95, r.DeltaE.Max)
+	item(w, "SSIM", "%.4f, luma %.4f", r.SSIM, r.SSIMLuma)
+	item(w, "dE2000", "mean %.2f, 95 %% up to %.2f, most %.2f", r.DeltaE.Mean, r.DeltaE.P95, r.DeltaE.Max)
 }
 
 // comparePage makes the page of a comparison.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"runtime"
 	"strconv"
@@ -51,7 +50,7 @@ func (c *call) compileApart() {
 	if text := os.Getenv(compilersEnv); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			fmt.Fprintf(c.stderr, "%-8s%s is %q, which has no effect: want a number of processes, 0 for none\n", "note", compilersEnv, text)
+			item(c.stderr, "note", "%s is %q, which has no effect: want a number of processes, 0 for none", compilersEnv, text)
 		} else {
 			o.Most = n
 		}

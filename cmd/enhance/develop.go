@@ -120,7 +120,7 @@ func (b *batch) run(ctx context.Context) int {
 		b.lines = newPhotoLines()
 	}
 	if text := b.makers.Note(); text != "" && b.many && !b.quiet {
-		fmt.Fprintf(b.stderr, "%-8s%s\n", "note", text)
+		item(b.stderr, "note", "%s", text)
 	}
 	b.makers.Run(ctx, n, b.job, b.done)
 	b.progress.end()
@@ -201,7 +201,7 @@ func (b *batch) job(i int) (pipeline.Job, bool) {
 	job.Say = func(text string) {
 		printed[text] = true
 		if !o.quiet {
-			fmt.Fprintf(b.ordered.of(i, b.stderr), "%-8s%s\n", "note", printable.Line(text))
+			item(b.ordered.of(i, b.stderr), "note", "%s", printable.Line(text))
 		}
 	}
 	return job, true
@@ -224,7 +224,7 @@ func (b *batch) done(i int, rep *pipeline.Report, err error) {
 	if rep == nil && err == nil {
 		r.Skip = true
 		if !o.quiet {
-			fmt.Fprintf(say, "%-8s%s: skipped, %s exists\n", "photo", printable.Text(t.shown()), printable.Text(t.out))
+			item(say, "photo", "%s: skipped, %s exists", printable.Text(t.shown()), printable.Text(t.out))
 		}
 		return
 	}

@@ -63,7 +63,7 @@ func (c *call) tryDrivers() {
 	}
 	o := drivers.Options{Command: command, Retry: c.listDevices, Spills: c.set.Memory.Limited(), Say: func(text string) {
 		if !c.quiet {
-			fmt.Fprintf(c.stderr, "%-8s%s\n", "note", printable.Line(text))
+			item(c.stderr, "note", "%s", printable.Line(text))
 		}
 	}}
 	o.First = func() {
@@ -72,7 +72,7 @@ func (c *call) tryDrivers() {
 		}
 	}
 	if c.verbose {
-		o.Debug = func(text string) { fmt.Fprintf(c.stderr, "%-8s%s\n", "drivers", printable.Line(text)) }
+		o.Debug = func(text string) { item(c.stderr, "drivers", "%s", printable.Line(text)) }
 	}
 	prepare := sync.OnceValues(func() ([]drivers.Failure, error) { return drivers.Prepare(o) })
 	c.passedOver = func() []drivers.Failure {

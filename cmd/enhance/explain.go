@@ -41,11 +41,9 @@ func runExplain(c *call) error {
 }
 
 func writeExplanation(w io.Writer, x *facts.Explanation) error {
-	fmt.Fprintf(w, "%-8s%s, padded to %s packed samples\n", "input", printable.Text(x.Input), sizeOf(x.Plan.Packed))
-	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&x.Device), x.Device.Why)
-	fmt.Fprintf(w, "%-8s%s, %s\n", "model", x.Model.Name, precisionLine(&x.Plan))
-	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&x.Plan))
-	fmt.Fprintf(w, "%-8s%s\n", "tuning", tuningLine(&x.Plan))
+	item(w, "input", "%s, padded to %s packed samples", printable.Text(x.Input), sizeOf(x.Plan.Packed))
+	writeNetwork(w, &x.Device, x.Model.Name, &x.Plan)
+	item(w, "tuning", "%s", tuningLine(&x.Plan))
 	fmt.Fprintf(w, "%-8speak %s of device memory\n\n", "memory", bytesize.Text(x.Plan.Peak))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "step\tkind\tchannels\tk\tplane\tGFLOP\tshare\tscratch\tresult\talgorithm")

@@ -273,7 +273,7 @@ func (r *farmRun) tell(name, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.progress.clear()
-	fmt.Fprintf(r.stderr, "%-8s%s\n", name, printable.Line(text))
+	item(r.stderr, name, "%s", printable.Line(text))
 }
 
 // finish prints what became of the photos.

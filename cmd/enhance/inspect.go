@@ -116,20 +116,17 @@ func failedInspection(name string, err error) inspectFailure {
 }
 
 func writeFacts(w io.Writer, path string, f *raw.Facts) error {
-	item := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-8s%s\n", name, fmt.Sprintf(format, args...))
-	}
-	item("file", "%s", printable.Text(path))
+	item(w, "file", "%s", printable.Text(path))
 	if f.Refused != "" {
-		item("refused", "%s", printable.Text(f.Refused))
+		item(w, "refused", "%s", printable.Text(f.Refused))
 	}
 	if p := f.Photo; p != nil {
-		writePhotoFacts(item, p)
+		writePhotoFacts(w, p)
 	}
 	for _, i := range f.Images {
-		item("image", "%s, %s: %dx%d, %d-bit, %s", i.Kind, i.Content, i.Width, i.Height, i.Bits, i.Compression)
+		item(w, "image", "%s, %s: %dx%d, %d-bit, %s", i.Kind, i.Content, i.Width, i.Height, i.Bits, i.Compression)
 		if len(i.Opcodes) > 0 && f.Refused != "" {
-			item("", "asks for %s", strings.Join(i.Opcodes, ", "))
+			item(w, "", "asks for %s", strings.Join(i.Opcodes, ", "))
 		}
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -143,24 +140,24 @@ func writeFacts(w io.Writer, path string, f *raw.Facts) error {
 	return t.Flush()
 }
 
-func writePhotoFacts(item func(name, format string, args ...any), p *raw.PhotoFacts) {
+func writePhotoFacts(w io.Writer, p *raw.PhotoFacts) {
 	camera := strings.TrimSpace(printable.Text(p.Make) + " " + printable.Text(strings.TrimPrefix(p.Model, p.Make+" ")))
 	if camera == "" {
 		camera = "unknown"
 	}
-	item("camera", "%s", camera)
+	item(w, "camera", "%s", camera)
 	if text := taken(p); text != "" {
-		item("taken", "%s", text)
+		item(w, "taken", "%s", text)
 	}
-	item("format", "%s", p.Format)
+	item(w, "format", "%s", p.Format)
 	filters := filterArray(p.CFA, p.Sensor)
 	if p.Linear {
 		filters = "no filter array"
 	}
-	item("size", "active area %dx%d, crop %dx%d at %d, %d; %s%s", p.Width, p.Height, p.Crop[2]-p.Crop[0], p.Crop[3]-p.Crop[1], p.Crop[0], p.Crop[1],
+	item(w, "size", "active area %dx%d, crop %dx%d at %d, %d; %s%s", p.Width, p.Height, p.Crop[2]-p.Crop[0], p.Crop[3]-p.Crop[1], p.Crop[0], p.Crop[1],
 		filters, orientation(p.Orientation))
 	if p.PixelAspect != 0 {
-		item("pixels", "%.4g times as wide as high; the picture gets square ones", p.PixelAspect)
+		item(w, "pixels", "%.4g times as wide as high; the picture gets square ones", p.PixelAspect)
 	}
 	by := ""
 	if p.BlackByRow {
@@ -169,25 +166,25 @@ func writePhotoFacts(item func(name, format string, args ...any), p *raw.PhotoFa
 	if p.BlackByColumn {
 		by += ", by column"
 	}
-	item("levels", "black %s%s, white %s", levels(p.Black), by, levels(p.White[:]))
+	item(w, "levels", "black %s%s, white %s", levels(p.Black), by, levels(p.White[:]))
 	switch {
 	case p.AsShotNeutral != nil:
 		n := p.AsShotNeutral
-		item("neutral", "%.4g, %.4g, %.4g as shot", n[0], n[1], n[2])
+		item(w, "neutral", "%.4g, %.4g, %.4g as shot", n[0], n[1], n[2])
 	case p.AsShotWhiteXY != nil:
-		item("neutral", "as shot at x %.4g, y %.4g", p.AsShotWhiteXY[0], p.AsShotWhiteXY[1])
+		item(w, "neutral", "as shot at x %.4g, y %.4g", p.AsShotWhiteXY[0], p.AsShotWhiteXY[1])
 	default:
-		item("neutral", "none: the file has no white balance")
+		item(w, "neutral", "none: the file has no white balance")
 	}
-	item("colour", "%s", matrices(p))
+	item(w, "colour", "%s", matrices(p))
 	if f := p.Profile; f != nil {
-		item("profile", "%s", profileParts(f))
+		item(w, "profile", "%s", profileParts(f))
 	}
 	if n := p.NoiseProfile; n != nil {
-		item("noise", "S %.3g, O %.3g in green", n[raw.Green][0], n[raw.Green][1])
+		item(w, "noise", "S %.3g, O %.3g in green", n[raw.Green][0], n[raw.Green][1])
 	}
 	for _, text := range p.Warnings {
-		item("note", "%s", printable.Text(text))
+		item(w, "note", "%s", printable.Text(text))
 	}
 }
 

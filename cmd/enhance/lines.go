@@ -37,7 +37,7 @@ func (b *photoLines) head(w io.Writer, r *pipeline.Report) {
 func (b *photoLines) done(w io.Writer, r *pipeline.Report) {
 	b.head(w, r)
 	s := &r.Seconds
-	fmt.Fprintf(w, "%-8s%s: %.2f s, %s, to %s\n", "photo", printable.Text(r.Input), s.Total-s.Wait, peakLine(r), printable.Text(r.Output.Path))
+	item(w, "photo", "%s: %.2f s, %s, to %s", printable.Text(r.Input), s.Total-s.Wait, peakLine(r), printable.Text(r.Output.Path))
 	b.notes(r)
 }
 
@@ -59,6 +59,6 @@ func (b *photoLines) end(w io.Writer) {
 		if n := len(b.noted[text]); n > 1 {
 			of = fmt.Sprintf("of %d photos", n)
 		}
-		fmt.Fprintf(w, "%-8s%s: %s\n", "note", of, text)
+		item(w, "note", "%s: %s", of, text)
 	}
 }

@@ -253,34 +253,32 @@ func compareTensor(path string, out *pipeline.Tensor) (*tensorComparison, error)
 }
 
 func writeTensorPlanned(w io.Writer, r *facts.TensorReport) {
-	fmt.Fprintf(w, "%-8s%d channels of %dx%d, padded to %s\n", "input", r.Input[0], r.Input[2], r.Input[1], sizeOf(r.Plan.Packed))
-	fmt.Fprintf(w, "%-8s%s: %d channels of %dx%d\n", "value", r.Node, r.Output[0], r.Output[2], r.Output[1])
-	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&r.Device), r.Device.Why)
-	fmt.Fprintf(w, "%-8s%s, %s\n", "model", r.Model.Name, precisionLine(&r.Plan))
-	fmt.Fprintf(w, "%-8s%s\n", "plan", planLine(&r.Plan))
+	item(w, "input", "%d channels of %dx%d, padded to %s", r.Input[0], r.Input[2], r.Input[1], sizeOf(r.Plan.Packed))
+	item(w, "value", "%s: %d channels of %dx%d", r.Node, r.Output[0], r.Output[2], r.Output[1])
+	writeNetwork(w, &r.Device, r.Model.Name, &r.Plan)
 	for _, a := range r.Algos {
-		fmt.Fprintf(w, "%-8s%d %s by %s, %.1f %% of the work\n", "layers", a.Steps, plural(a.Steps, "convolution"), a.Algo, 100*a.Share)
+		item(w, "layers", "%d %s by %s, %.1f %% of the work", a.Steps, plural(a.Steps, "convolution"), a.Algo, 100*a.Share)
 	}
 }
 
 func writeTensorDone(w io.Writer, r *tensorResult) {
 	s, v := &r.Seconds, r.Values
-	fmt.Fprintf(w, "%-8s%.3f s: prepare %.3f, run %.3f (%.1f GFLOP/s)\n", "time", s.Total, s.Prepare, s.Run, float64(r.Plan.FLOPs)/s.Run/1e9)
+	item(w, "time", "%.3f s: prepare %.3f, run %.3f (%.1f GFLOP/s)", s.Total, s.Prepare, s.Run, float64(r.Plan.FLOPs)/s.Run/1e9)
 	if m := &r.Memory; m.Measured {
 		agree := "as planned"
 		if !m.AsPlanned {
 			agree = fmt.Sprintf("NOT as planned (%d bytes)", r.Plan.Peak)
 		}
-		fmt.Fprintf(w, "%-8speak device memory %s (%d bytes), %s\n", "memory", bytesize.Text(m.Peak), m.Peak, agree)
+		item(w, "memory", "peak device memory %s (%d bytes), %s", bytesize.Text(m.Peak), m.Peak, agree)
 	}
-	fmt.Fprintf(w, "%-8smean %.6g, std %.6g, from %.6g to %.6g\n", "values", v.Mean, v.Std, v.Min, v.Max)
+	item(w, "values", "mean %.6g, std %.6g, from %.6g to %.6g", v.Mean, v.Std, v.Min, v.Max)
 	for _, text := range r.Warnings {
-		fmt.Fprintf(w, "%-8s%s\n", "note", printable.Line(text))
+		item(w, "note", "%s", printable.Line(text))
 	}
 	if v.NonFinite > 0 {
-		fmt.Fprintf(w, "%-8s%d samples are NaN or infinite\n", "note", v.NonFinite)
+		item(w, "note", "%d samples are NaN or infinite", v.NonFinite)
 	}
 	if c := r.Comparison; c != nil {
-		fmt.Fprintf(w, "%-8smax abs difference %.3g, PSNR %s dB (peak 1) against %s\n", "quality", c.MaxAbs, decibels(c.PSNR), printable.Text(c.Path))
+		item(w, "quality", "max abs difference %.3g, PSNR %s dB (peak 1) against %s", c.MaxAbs, decibels(c.PSNR), printable.Text(c.Path))
 	}
 }

@@ -48,7 +48,7 @@ func (n *notices) line(name, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.clear()
-	fmt.Fprintf(n.w, "%-8s%s\n", name, printable.Line(text))
+	item(n.w, name, "%s", printable.Line(text))
 }
 
 func (n *notices) clear() {
@@ -74,13 +74,13 @@ func (n *notices) count(done, total int) {
 // note prints what the reader should know about the order, unless -q.
 func (c *call) note(format string, args ...any) {
 	if !c.quiet {
-		fmt.Fprintf(c.stderr, "%-8s%s\n", "note", printable.Line(fmt.Sprintf(format, args...)))
+		item(c.stderr, "note", "%s", printable.Line(fmt.Sprintf(format, args...)))
 	}
 }
 
 // wrote tells of a file that was made beside the picture, unless -q.
 func (c *call) wrote(to io.Writer, path, what string) {
 	if !c.quiet && path != "" && path != "-" {
-		fmt.Fprintf(to, "%-8s%s: %s\n", "wrote", printable.Text(path), what)
+		item(to, "wrote", "%s: %s", printable.Text(path), what)
 	}
 }

@@ -16,9 +16,9 @@ func writeMoves(w io.Writer, r *pipeline.Report) {
 	if !r.DryRun || p.Full == nil {
 		return
 	}
-	fmt.Fprintf(w, "%-8s%s uploaded, %s downloaded, %.1f %% of the work done twice\n", "traffic", bytesize.Text(p.Upload), bytesize.Text(p.Download),
-		100*float64(p.Recomputed)/float64(max(p.FLOPs, 1)))
-	fmt.Fprintf(w, "%-8sabout %s s: kernels %s s, transfers %s s\n", "time", significant(p.Predicted), significant(p.Work), significant(p.Link))
+	item(w, "traffic", "%s uploaded, %s downloaded, %.1f %% of the work done twice",
+		bytesize.Text(p.Upload), bytesize.Text(p.Download), 100*float64(p.Recomputed)/float64(max(p.FLOPs, 1)))
+	item(w, "time", "about %s s: kernels %s s, transfers %s s", significant(p.Predicted), significant(p.Work), significant(p.Link))
 	fmt.Fprintf(w, "%-8sabout %s planned", "host", bytesize.Text(r.Host.Need))
 	for i, u := range r.Host.Planned {
 		fmt.Fprintf(w, "%s %s %s", []string{":", ","}[min(i, 1)], bytesize.Text(u.Bytes), u.Purpose)

@@ -16,21 +16,33 @@ import (
 	"enhance/raw/mosaic"
 )
 
+// item prints a line: what it is about, and what is said of it.
+func item(w io.Writer, name, format string, args ...any) {
+	fmt.Fprintf(w, "%-8s%s\n", name, fmt.Sprintf(format, args...))
+}
+
+// writeNetwork prints on what, by which network and by which plan is computed.
+func writeNetwork(w io.Writer, d *facts.Device, model string, p *facts.Plan) {
+	item(w, "device", "%s (%s)", deviceName(d), d.Why)
+	item(w, "model", "%s, %s", printable.Text(model), precisionLine(p))
+	item(w, "plan", "%s", planLine(p))
+}
+
 // writePlannedShort prints the photo and the device, before the work.
 func writePlannedShort(w io.Writer, r *pipeline.Report) {
-	fmt.Fprintf(w, "%-8s%s: %s, %s\n", "photo", printable.Text(r.Input), cameraName(&r.Photo), photoSize(&r.Photo))
-	fmt.Fprintf(w, "%-8s%s (%s)\n", "device", deviceName(&r.Device), r.Device.Why)
+	item(w, "photo", "%s: %s, %s", printable.Text(r.Input), cameraName(&r.Photo), photoSize(&r.Photo))
+	item(w, "device", "%s (%s)", deviceName(&r.Device), r.Device.Why)
 	for _, text := range r.Warnings {
-		fmt.Fprintf(w, "%-8s%s\n", "note", printable.Line(text))
+		item(w, "note", "%s", printable.Line(text))
 	}
 }
 
 // writeDoneShort prints the output, the time and the peak, after the work, and the
 // warnings that were not printed before.
 func writeDoneShort(w io.Writer, r *pipeline.Report, printed map[string]bool) {
-	fmt.Fprintf(w, "%-8s%s%s\n", "output", outputName(&r.Output), otherSize(r))
-	fmt.Fprintf(w, "%-8s%.2f s%s\n", "time", r.Seconds.Total, started(&r.Seconds))
-	fmt.Fprintf(w, "%-8s%s\n", "memory", peakLine(r))
+	item(w, "output", "%s%s", outputName(&r.Output), otherSize(r))
+	item(w, "time", "%.2f s%s", r.Seconds.Total, started(&r.Seconds))
+	item(w, "memory", "%s", peakLine(r))
 	writeDefects(w, r)
 	writeComparison(w, r)
 	writeWarnings(w, r, printed)
@@ -60,9 +72,9 @@ func writeDefects(w io.Writer, r *pipeline.Report) {
 	switch {
 	case d == nil || d.Count == 0:
 	case d.Count == 1:
-		fmt.Fprintf(w, "%-8s1 defective pixel repaired\n", "defects")
+		item(w, "defects", "1 defective pixel repaired")
 	default:
-		fmt.Fprintf(w, "%-8s%d defective pixels repaired\n", "defects", d.Count)
+		item(w, "defects", "%d defective pixels repaired", d.Count)
 	}
 }
 
@@ -87,33 +99,30 @@ func peakLine(r *pipeline.Report) string {
 
 // writePlanned prints every decision, before the work.
 func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
-	item := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-8s%s\n", name, fmt.Sprintf(format, args...))
-	}
 	p := &r.Photo
-	item("photo", "%s: %s, %s", printable.Text(r.Input), cameraName(p), p.Format)
-	item("sensor", "%s, %s, black %s, white %s%s", photoSize(p), filterArray(p.CFA, p.Sensor), levels(p.Black), levels(p.White[:]), orientation(p.Orientation))
-	item("colour", "%s", colourLine(&r.Colour))
+	item(w, "photo", "%s: %s, %s", printable.Text(r.Input), cameraName(p), p.Format)
+	item(w, "sensor", "%s, %s, black %s, white %s%s", photoSize(p), filterArray(p.CFA, p.Sensor), levels(p.Black), levels(p.White[:]), orientation(p.Orientation))
+	item(w, "colour", "%s", colourLine(&r.Colour))
 	if r.Noise != nil {
-		item("noise", "%s", noiseLine(r.Noise))
+		item(w, "noise", "%s", noiseLine(r.Noise))
 	}
-	item("device", "%s (%s)", deviceName(&r.Device), r.Device.Why)
+	item(w, "device", "%s (%s)", deviceName(&r.Device), r.Device.Why)
 	model := r.Model.Name + ", " + precisionLine(&r.Plan)
 	if r.WithoutNetwork() {
 		model = "none"
 	}
-	item("model", "%s", model)
-	item("plan", "%s", planLine(&r.Plan))
+	item(w, "model", "%s", model)
+	item(w, "plan", "%s", planLine(&r.Plan))
 	if t := tuningLine(&r.Plan); t != "" {
-		item("tuning", "%s", t)
+		item(w, "tuning", "%s", t)
 	}
-	item("budget", "%s", budgetLine(r))
+	item(w, "budget", "%s", budgetLine(r))
 	writeMoves(w, r)
 	if r.Output.Path != "" || !r.DryRun {
-		item("output", "%s: %s, %d bits, %dx%d, %s", outputName(&r.Output), r.Output.Format, r.Output.Bits, r.Output.Width, r.Output.Height, r.Output.Profile)
+		item(w, "output", "%s: %s, %d bits, %dx%d, %s", outputName(&r.Output), r.Output.Format, r.Output.Bits, r.Output.Width, r.Output.Height, r.Output.Profile)
 	}
 	for _, text := range r.Warnings {
-		item("note", "%s", printable.Line(text))
+		item(w, "note", "%s", printable.Line(text))
 	}
 	writeSections(w, r)
 	if verbose {
@@ -159,16 +168,16 @@ func writeVerbose(w io.Writer, r *pipeline.Report) {
 		if i == 0 {
 			name = "matrix"
 		}
-		fmt.Fprintf(w, "%-8s%9.5f %9.5f %9.5f\n", name, row[0], row[1], row[2])
+		item(w, name, "%9.5f %9.5f %9.5f", row[0], row[1], row[2])
 	}
 	if d := r.Device.Info; d != nil {
-		fmt.Fprintf(w, "%-8s%s, %s, %d compute units, %s global, %s a buffer, %s local\n", "driver", d.Version, d.DriverVersion,
-			d.ComputeUnits, bytesize.Text(d.GlobalMem), bytesize.Text(d.MaxAlloc), bytesize.Text(d.LocalMem))
+		item(w, "driver", "%s, %s, %d compute units, %s global, %s a buffer, %s local",
+			d.Version, d.DriverVersion, d.ComputeUnits, bytesize.Text(d.GlobalMem), bytesize.Text(d.MaxAlloc), bytesize.Text(d.LocalMem))
 	}
 	if p := r.Plan.Full; p != nil { // enhance explain prints it step by step
 		buffer := func(n int64, purpose string) {
 			if n > 0 {
-				fmt.Fprintf(w, "%-8s%12d bytes of %s\n", "buffer", n, purpose)
+				item(w, "buffer", "%12d bytes of %s", n, purpose)
 			}
 		}
 		for _, n := range p.Arenas {
@@ -333,8 +342,8 @@ func writeDone(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 	if s.Start >= 0.005 {
 		wait = fmt.Sprintf("start %.2f before, ", s.Start) + wait
 	}
-	fmt.Fprintf(w, "%-8s%.2f s: %splan %.2f, prepare %.2f, run %.2f, finish %.2f (busy inside: decode %.2f, develop %.2f, encode %.2f)\n",
-		"time", s.Total, wait, s.Plan, s.Prepare, s.Run, s.Finish, s.Decode, s.Develop, s.Encode)
+	item(w, "time", "%.2f s: %splan %.2f, prepare %.2f, run %.2f, finish %.2f (busy inside: decode %.2f, develop %.2f, encode %.2f)",
+		s.Total, wait, s.Plan, s.Prepare, s.Run, s.Finish, s.Decode, s.Develop, s.Encode)
 	if m := &r.Memory; m.Measured {
 		kind := "device"
 		if r.Device.Info != nil && r.Device.Info.Type == clrt.GPU {
@@ -348,9 +357,9 @@ func writeDone(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 		if r.Plan.Budget > 0 {
 			of = " of " + bytesize.Text(r.Plan.Budget) + " budget"
 		}
-		fmt.Fprintf(w, "%-8speak %s memory %s%s, %s%s\n", "memory", kind, bytesize.Text(m.Peak), of, agree, hostPeak(&r.Host))
+		item(w, "memory", "peak %s memory %s%s, %s%s", kind, bytesize.Text(m.Peak), of, agree, hostPeak(&r.Host))
 	} else if h := hostPeak(&r.Host); h != "" {
-		fmt.Fprintf(w, "%-8s%s\n", "memory", strings.TrimPrefix(h, "; "))
+		item(w, "memory", "%s", strings.TrimPrefix(h, "; "))
 	}
 	writeDefects(w, r)
 	writeComparison(w, r)
@@ -360,7 +369,7 @@ func writeDone(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 // writeComparison prints the distance to --reference.
 func writeComparison(w io.Writer, r *pipeline.Report) {
 	if q := r.Reference; q != nil {
-		fmt.Fprintf(w, "%-8sCPSNR %s dB (R %s, G %s, B %s), SSIM %.4f, luma %.4f; whole picture, %s, tone %s, against %s\n", "quality",
+		item(w, "quality", "CPSNR %s dB (R %s, G %s, B %s), SSIM %.4f, luma %.4f; whole picture, %s, tone %s, against %s",
 			decibels(q.CPSNR), decibels(q.PSNR[0]), decibels(q.PSNR[1]), decibels(q.PSNR[2]), q.SSIM, q.SSIMLuma, q.Domain, q.Tone, printable.Text(q.Path))
 	}
 }
@@ -369,7 +378,7 @@ func writeComparison(w io.Writer, r *pipeline.Report) {
 func writeWarnings(w io.Writer, r *pipeline.Report, printed map[string]bool) {
 	for _, text := range r.Warnings {
 		if !printed[text] {
-			fmt.Fprintf(w, "%-8s%s\n", "note", printable.Line(text))
+			item(w, "note", "%s", printable.Line(text))
 		}
 	}
 }

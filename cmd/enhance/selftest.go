@@ -70,7 +70,7 @@ func runSelftest(c *call) error {
 		fmt.Fprint(c.terminal, "\r\x1b[K")
 	}
 	if ctx.Err() != nil && begun != "" {
-		fmt.Fprintf(c.stderr, "%-8stesting %s was interrupted\n", "note", begun)
+		item(c.stderr, "note", "testing %s was interrupted", begun)
 	}
 	if err != nil {
 		return err
@@ -103,9 +103,9 @@ func (c *call) modelName() string {
 
 // head says what is tested.
 func (r *selftestReport) head(w io.Writer, d *clrt.Device) error {
-	fmt.Fprintf(w, "%-8s%s, %s\n", "enhance", r.Version, r.Platform)
+	item(w, "enhance", "%s, %s", r.Version, r.Platform)
 	if d == nil {
-		fmt.Fprintf(w, "%-8shost executor\n", "device")
+		item(w, "device", "host executor")
 	} else {
 		i := d.Info()
 		fmt.Fprintf(w, "%-8s%s\n%8s%s, driver %s\n", "device", printable.Text(d.String()), "", printable.Text(i.Version), printable.Text(i.DriverVersion))

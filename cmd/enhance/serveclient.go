@@ -62,7 +62,7 @@ func (o *order) server() *client {
 		return nil
 	}
 	if !o.quiet {
-		fmt.Fprintf(o.stderr, "%-8spid %d develops, at %s\n", "server", conn.Peer(), printable.Text(path))
+		item(o.stderr, "server", "pid %d develops, at %s", conn.Peer(), printable.Text(path))
 	}
 	return &client{order: o, path: path, pid: conn.Peer(), files: map[*unfinished]struct{}{}}
 }

@@ -207,7 +207,7 @@ func (b *batch) writeDevices() {
 		return
 	}
 	for _, s := range shares {
-		fmt.Fprintf(b.stderr, "%-8s%s: %s, busy for %.2f s\n", "device", s.name, photos(s.photos), s.seconds)
+		item(b.stderr, "device", "%s: %s, busy for %.2f s", s.name, photos(s.photos), s.seconds)
 	}
 }
 

@@ -247,7 +247,7 @@ func (w *watch) done(i int, rep *pipeline.Report, err error) {
 	for _, text := range w.lines.order { // nobody waits for the end
 		if !w.told[text] && len(w.told) < mostTold {
 			w.told[text] = true
-			fmt.Fprintf(w.stderr, "%-8s%s: %s\n", "note", printable.Text(rep.Input), text)
+			item(w.stderr, "note", "%s: %s", printable.Text(rep.Input), text)
 		}
 	}
 	w.lines.noted, w.lines.order = map[string][]string{}, nil
