@@ -181,13 +181,12 @@ func (s *Session) planPrecisely(ctx context.Context, m *model.Model, h, w int, b
 	if s.set.Precision != AutoPrecision || !errors.As(err, new(*BudgetError)) {
 		return job, err
 	}
-	first := s.choices.chosen
+	first := s.choices.chosen.precision
 	for _, p := range s.offered() {
-		if p == first.precision {
+		if p == first {
 			continue
 		}
-		s.choices.chosen = &precisionChoice{precision: p}
-		job, perr := s.prepare(m, h, w, s.engineOptions(b))
+		job, perr := s.prepare(m, h, w, s.optionsIn(p, b))
 		if perr != nil {
 			continue
 		}
@@ -196,11 +195,10 @@ func (s *Session) planPrecisely(ctx context.Context, m *model.Model, h, w int, b
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case terr == nil && exactEnough(tried, p):
-			s.choices.chosen = &precisionChoice{p, tried, fmt.Sprintf("%s does not fit the budget", first.precision)}
+			s.choices.chosen = &precisionChoice{p, tried, fmt.Sprintf("%s does not fit the budget", first)}
 			return job, nil
 		}
 	}
-	s.choices.chosen = first
 	return nil, err
 }
 

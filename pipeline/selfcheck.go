@@ -206,8 +206,8 @@ func (s *Session) tryPrecision(ctx context.Context, p Precision) (out []float32,
 		return nil, err
 	}
 	h, w := s.model.Convention.PaddedSides(patchH, patchW)
-	opt := s.engineOptions(s.allowed())
-	opt.Precision, opt.TF32, opt.BF16, opt.Profiler, opt.Samples, opt.Picture = p.storage(), p == TF32, p == BF16, nil, false, nil
+	opt := s.optionsIn(p, s.allowed())
+	opt.Profiler, opt.Samples, opt.Picture = nil, false, nil
 	job, err := exec.Prepare(s.model, h, w, s.device.info, opt)
 	if err != nil {
 		return nil, err
