@@ -53,13 +53,20 @@ func (r *run) repairDefects() {
 	if mode != look.DefectsOff {
 		r.found = r.photo.RepairDefects(d.List)
 	}
+	if mode == look.DefectsListed && r.found.Outside() > 0 {
+		r.report.Warn("the list of defects has %d of %d places outside the photo's %dx%d samples: is it another camera's?", r.found.Outside(), d.List.Len(), r.meta.Width, r.meta.Height)
+	}
 }
 
 // noteDefects completes the report when all rows were read.
 func (r *run) noteDefects() {
 	if r.found != nil {
 		y0, y1 := r.geo.region.Y0, r.geo.region.Y1
-		r.report.Defects.Count, r.report.Defects.Places = r.found.Count(y0, y1), r.found.List(y0, y1)
+		d := r.report.Defects
+		d.Count, d.Places = r.found.Count(y0, y1), r.found.List(y0, y1)
+		if listed := r.found.Listed(y0, y1); listed > 0 {
+			d.Left = listed - d.Count
+		}
 	}
 }
 

@@ -66,16 +66,17 @@ func started(s *facts.Seconds) string {
 	return fmt.Sprintf(", after %.2f s to start", s.Start)
 }
 
-// writeDefects says how many defective pixels were repaired, if any were.
+// writeDefects says how many defective pixels were repaired, and how many of a list were not, if any were.
 func writeDefects(w io.Writer, r *pipeline.Report) {
 	d := r.Defects
-	switch {
-	case d == nil || d.Count == 0:
-	case d.Count == 1:
-		item(w, "defects", "1 defective pixel repaired")
-	default:
-		item(w, "defects", "%d defective pixels repaired", d.Count)
+	if d == nil || d.Count == 0 && d.Left == 0 {
+		return
 	}
+	left := ""
+	if d.Left > 0 {
+		left = fmt.Sprintf("; %d of the list stay: too few good ones are near", d.Left)
+	}
+	item(w, "defects", "%d %s repaired%s", d.Count, plural(int(d.Count), "defective pixel"), left)
 }
 
 // peakLine is a photo's peak, or its plan's where nothing is measured.

@@ -208,6 +208,8 @@ type Noise struct {
 type Defects struct {
 	Mode  string `json:"mode"` // auto, off or list
 	Count int64  `json:"count"`
+	// Left is how many of a list stay as they are, since too few good samples are near them.
+	Left int64 `json:"left,omitempty"`
 	// Places are those repaired, in the active area: the first [defects.MaxListed].
 	Places []defects.Place `json:"places,omitempty"`
 }

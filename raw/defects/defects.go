@@ -67,10 +67,13 @@ func New(m *mosaic.Meta, next Source, list *List) *Rows {
 		for _, p := range list.at(m.DateTime) {
 			if p.Row < m.Height && p.Column < m.Width {
 				r.list = append(r.list, p)
+			} else {
+				r.found.apart++
 			}
 		}
 		slices.SortFunc(r.list, comparePlaces)
 		r.list = slices.Compact(r.list)
+		r.found.list = r.list
 	}
 	return r
 }
@@ -134,12 +137,7 @@ func (r *Rows) read(top, end int) error {
 }
 
 // listed are the places of the list in rows y0 to y1-1.
-func (r *Rows) listed(y0, y1 int) []Place {
-	row := func(p Place, y int) int { return p.Row - y }
-	first, _ := slices.BinarySearchFunc(r.list, y0, row)
-	last, _ := slices.BinarySearchFunc(r.list, y1, row)
-	return r.list[first:last]
-}
+func (r *Rows) listed(y0, y1 int) []Place { return placesIn(r.list, y0, y1) }
 
 // repairListed repairs the samples of row y that are in the list.
 func (r *Rows) repairListed(w *window, y int, out []uint16) (places []int32) {

@@ -1,6 +1,7 @@
 package defects
 
 import (
+	"slices"
 	"sync"
 
 	"enhance/raw/mosaic"
@@ -19,6 +20,22 @@ type Found struct {
 	mu    sync.Mutex
 	count []int32
 	where map[int][]int32 // by row
+	list  []Place         // what was to be repaired, sorted; nil if defects are looked for
+	apart int             // places of the list that the photo has not
+}
+
+// Outside is how many places of the list lie outside the photo.
+func (f *Found) Outside() int { return f.apart }
+
+// Listed is how many places of the list are in rows y0 to y1-1.
+func (f *Found) Listed(y0, y1 int) int64 { return int64(len(placesIn(f.list, y0, y1))) }
+
+// placesIn are the places of a sorted list in rows y0 to y1-1.
+func placesIn(list []Place, y0, y1 int) []Place {
+	row := func(p Place, y int) int { return p.Row - y }
+	first, _ := slices.BinarySearchFunc(list, y0, row)
+	last, _ := slices.BinarySearchFunc(list, y1, row)
+	return list[first:last]
 }
 
 func newFound(m *mosaic.Meta) *Found {
