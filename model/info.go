@@ -25,6 +25,8 @@ type Layer struct {
 type Info struct {
 	Arch       string `json:"arch"`
 	Parameters int64  `json:"parameters"`
+	Photos     string `json:"photos"`      // which it is for, in words
+	NoiseLevel bool   `json:"noise_level"` // is told to it
 
 	PhotoH int `json:"photo_h"` // rows of the mosaic
 	PhotoW int `json:"photo_w"`
@@ -52,7 +54,8 @@ func (m *Model) Info(photoH, photoW int) (*Info, error) {
 		return nil, err
 	}
 	g := m.Graph
-	info := &Info{Arch: m.Arch, Meta: m.Meta, PhotoH: photoH, PhotoW: photoW, Input: shapes[0], Output: shapes[g.Out]}
+	info := &Info{Arch: m.Arch, Photos: m.Convention.Sensors.String(), NoiseLevel: m.Convention.NoisePlanes > 0, Meta: m.Meta,
+		PhotoH: photoH, PhotoW: photoW, Input: shapes[0], Output: shapes[g.Out]}
 	sizes := make(map[string]int64)
 	for _, p := range g.Params() {
 		sizes[p.Name] = elems(p.Shape)
@@ -85,6 +88,13 @@ func (i *Info) WriteText(w io.Writer, layers bool) error {
 	line("architecture", "%s", i.Arch)
 	line("convolutions", "%d", len(i.Layers))
 	line("parameters", "%d (%s fp32, %s fp16)", i.Parameters, binaryBytes(4*i.Parameters), binaryBytes(2*i.Parameters))
+	if i.Photos != "" {
+		told := ""
+		if i.NoiseLevel {
+			told = ", told the noise level"
+		}
+		line("for", "%s%s", i.Photos, told)
+	}
 	line("photo", "%dx%d, %.1f MP", i.PhotoW, i.PhotoH, float64(i.PhotoW)*float64(i.PhotoH)/1e6)
 	line("network input", "%s (channels x rows x columns)", i.Input)
 	line("network output", "%s", i.Output)
@@ -92,7 +102,7 @@ func (i *Info) WriteText(w io.Writer, layers bool) error {
 	line("activations", "%s fp32, %s fp16 at most, at %s", binaryBytes(4*i.PeakActivations), binaryBytes(2*i.PeakActivations), i.PeakNode)
 	for _, key := range slices.Sorted(maps.Keys(i.Meta)) {
 		if strings.HasPrefix(key, "train.") || key == metaConfig {
-			line(key, "%s", i.Meta[key])
+			line(key, "%s", shortened(i.Meta[key]))
 		}
 	}
 	if err := t.Flush(); err != nil || !layers {
@@ -105,6 +115,17 @@ func (i *Info) WriteText(w io.Writer, layers bool) error {
 			float64(l.FLOPs)/1e9, 100*float64(l.FLOPs)/float64(i.FLOPs))
 	}
 	return t.Flush()
+}
+
+// longestFact is how much of a fact in a weights file is printed.
+const longestFact = 500
+
+// shortened is a fact, or its beginning and its length.
+func shortened(fact string) string {
+	if len(fact) <= longestFact {
+		return fact
+	}
+	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(fact[:longestFact], ""), len(fact))
 }
 
 // binaryBytes writes a number of bytes in KiB, MiB or GiB, as budgets are given.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -78,6 +79,39 @@ func TestPyNETSCosts(t *testing.T) {
 	for _, want := range []string{"1138184", "1.01 TFLOP", "conv_l1_d7.conv_3b.conv2d", "3968x2880, 11.4 MP"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the table lacks %q", want)
+		}
+	}
+}
+
+// TestInfoFacts: which photos a network is for is said, and facts of any length take a line that can be read.
+func TestInfoFacts(t *testing.T) {
+	for spec, want := range map[string]string{
+		"fast":    "for                  Bayer mosaics, told the noise level\n",
+		"pynet-s": "for             Bayer mosaics\n",
+		"any":     "for              X-Trans mosaics, quad-Bayer mosaics and demosaiced photos, told the noise level\n",
+	} {
+		m, err := Load(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Meta = maps.Clone(m.Meta)
+		if m.Meta == nil {
+			m.Meta = map[string]string{}
+		}
+		m.Meta["train.zzz"] = strings.Repeat("é", 2000)
+		info, err := m.Info(288, 396)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := info.WriteText(&text, false); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%s: %q is missing in\n%s", spec, want, text.String())
+		}
+		if want := strings.Repeat("é", 250) + "... (4000 bytes)\n"; !strings.HasSuffix(text.String(), " "+want) {
+			t.Errorf("%s: a long fact is %q", spec, text.String())
 		}
 	}
 }
