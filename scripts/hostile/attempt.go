@@ -45,17 +45,20 @@ type attempt struct {
 	bytes       int64           // of them
 	extra       int64           // resident bytes that it may hold beside
 	picture     string          // the output, "" for none
-	signalled   bool            // it may end by a signal
-	mute        bool            // its messages may be lost
-	refused     bool            // it must not succeed
-	must        bool            // it must succeed
-	want        []byte          // the picture's bytes, nil if any will do
-	several     bool            // there may be more photos than one
-	batch       int             // so many of them are good
-	deaf        bool            // its output does not come back
-	startup     bool            // the runtime of Go may find no way to begin
-	leaves      bool            // a killed process may leave a hidden file
-	stdin       []byte          // nil: the null device
+	network     string          // the output, if it is weights
+	keeps       bool            // its files must stay as they are
+	data        map[string][]byte
+	signalled   bool   // it may end by a signal
+	mute        bool   // its messages may be lost
+	refused     bool   // it must not succeed
+	must        bool   // it must succeed
+	want        []byte // the picture's bytes, nil if any will do
+	several     bool   // there may be more photos than one
+	batch       int    // so many of them are good
+	deaf        bool   // its output does not come back
+	startup     bool   // the runtime of Go may find no way to begin
+	leaves      bool   // a killed process may leave a hidden file
+	stdin       []byte // nil: the null device
 	beside      func(p *os.Process)
 	after       []func()
 
@@ -69,7 +72,7 @@ type attempt struct {
 }
 
 func (c *campaign) attempt(r *rand.Rand, name string) *attempt {
-	a := &attempt{Rand: r, binary: c.binary, dir: filepath.Join(c.work, name), own: map[string]bool{}, base: c.base}
+	a := &attempt{Rand: r, binary: c.binary, dir: filepath.Join(c.work, name), own: map[string]bool{}, data: map[string][]byte{}, base: c.base}
 	if err := os.MkdirAll(a.dir, 0o755); err != nil {
 		panic(err)
 	}
@@ -82,7 +85,7 @@ func (a *attempt) file(name string, data []byte) string {
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		panic(fmt.Sprintf("case cannot be made: %v", err))
 	}
-	a.own[name] = true
+	a.own[name], a.data[name] = true, data
 	a.bytes += int64(len(data))
 	return path
 }
@@ -150,7 +153,7 @@ func (a *attempt) run() error {
 
 // check holds a case against what must be.
 func (a *attempt) check() error {
-	for _, part := range []func() error{a.checkEnd, a.checkText, a.checkMemory, a.checkPicture, a.checkBatch, a.checkFiles} {
+	for _, part := range []func() error{a.checkEnd, a.checkText, a.checkMemory, a.checkPicture, a.checkNetwork, a.checkBatch, a.checkKept, a.checkFiles} {
 		if err := part(); err != nil {
 			return err
 		}
@@ -312,7 +315,7 @@ func (a *attempt) checkFiles() error {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if !a.own[name] && name != filepath.Base(a.picture) && !a.leaves {
+		if !a.own[name] && name != filepath.Base(a.picture) && name != filepath.Base(a.network) && !a.leaves {
 			return fmt.Errorf("left %q", name)
 		}
 	}

@@ -16,6 +16,7 @@
 //	onnx.go      networks of other makers, and pictures for them
 //	ncnn.go      the same in ncnn's two files
 //	inputs.go    opcode lists, camera makers' photos, batches, pipes in place of files
+//	networks.go  networks, noise and defects that do not go with the photo
 //	cache.go     files of the program's cache, on an OpenCL device
 //	faults.go    the kinds that are surroundings: kills, system calls, disks, limits
 package main
@@ -46,7 +47,7 @@ type kind struct {
 	make   func(c *campaign, a *attempt) error
 }
 
-var kinds = slices.Concat(fileKinds, inputKinds, onnxKinds, ncnnKinds, bombKinds, faultKinds, cacheKinds)
+var kinds = slices.Concat(fileKinds, inputKinds, networkKinds, onnxKinds, ncnnKinds, bombKinds, faultKinds, cacheKinds)
 
 // campaign is what the cases share.
 type campaign struct {
