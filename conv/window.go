@@ -284,7 +284,8 @@ func (s Shape) checkWindow(algo string) error {
 	switch {
 	case w == nil:
 		return fmt.Errorf("conv: %s does convolutions by a window of their own, not square ones of stride 1", algo)
-	case s.K != 0 || len(s.SrcC) != 1 || s.H < 1 || s.W < 1 || w.Groups < 1 || s.SrcC[0] < 1 || s.SrcC[0]%w.Groups != 0 || s.OutC < 1 || s.OutC%w.Groups != 0 || w.Pad > model.PadEdge:
+	case s.K != 0 || len(s.SrcC) != 1 || s.H < 1 || s.W < 1 || w.Groups < 1 || s.SrcC[0] < 1 || s.SrcC[0]%w.Groups != 0 || s.OutC < 1 ||
+		s.OutC%w.Groups != 0 || w.Pad > model.PadEdge:
 		return fmt.Errorf("conv: %d sources of %d channels to %d channels of %d×%d in %d groups is no convolution", len(s.SrcC), s.InC(), s.OutC, s.H, s.W, w.Groups)
 	}
 	if h, width := w.Out(w.SrcH, w.SrcW); h != s.H || width != s.W {

@@ -29,7 +29,8 @@ type facts struct {
 func (r *Request) gather() *facts {
 	p := r.Program
 	f := &facts{reads: make([][]int, len(p.Steps)), flops: make([]int64, len(p.Steps)), seconds: make([]float64, len(p.Steps)),
-		samples: make([]float64, len(p.Steps)), weights: make([]int64, len(p.Steps)), groups: make([][]int64, len(p.Steps)), less: make([][]int64, len(p.Steps)), levels: 1,
+		samples: make([]float64, len(p.Steps)), weights: make([]int64, len(p.Steps)), groups: make([][]int64,
+			len(p.Steps)), less: make([][]int64, len(p.Steps)), levels: 1,
 		rowBytes: make([]int64, len(p.Tensors)), rimBytes: make([]int64, len(p.Tensors)),
 		writer: make([]int, len(p.Tensors)), granule: make([]int, len(p.Tensors))}
 	for t := range p.Tensors {

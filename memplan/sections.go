@@ -173,7 +173,8 @@ func (s *sectioning) squeezed() *Plan {
 }
 
 func (s *sectioning) draft() *draft {
-	return &draft{req: s.req, simulations: &s.simulations, choice: choice{cuts: s.cuts, paces: make([]pace, s.n), keep: slices.Clone(s.keep), overlaps: slices.Clone(s.overlaps),
+	return &draft{req: s.req, simulations: &s.simulations, choice: choice{cuts: s.cuts, paces: make([]pace, s.n),
+		keep: slices.Clone(s.keep), overlaps: slices.Clone(s.overlaps),
 		streamed: s.streamed, group: s.group, level: s.level}}
 }
 

@@ -190,7 +190,8 @@ func (c *canvas) device() {
 			return
 		}
 		y, h := c.y(base+n), float64(n)/float64(c.most)*svgDevice
-		fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"><title>%s: %d bytes</title></rect>`+"\n", svgLeft, y, c.field, h, fill, html.EscapeString(name), n)
+		fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"><title>%s: %d bytes</title></rect>`+"\n", svgLeft, y,
+			c.field, h, fill, html.EscapeString(name), n)
 		if h >= 5 {
 			c.text(svgLeft+c.field+6, y+h/2+3, `font-size="10"`, name+" "+size(n))
 		}
@@ -206,7 +207,8 @@ func (c *canvas) device() {
 	for a, n := range p.Arenas {
 		bases[a] = base
 		y := c.y(base + n)
-		fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#f6f6f6" stroke="#999" stroke-width="0.5"/>`+"\n", svgLeft, y, c.field, float64(n)/float64(c.most)*svgDevice)
+		fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#f6f6f6" stroke="#999" stroke-width="0.5"/>`+"\n",
+			svgLeft, y, c.field, float64(n)/float64(c.most)*svgDevice)
 		c.text(svgLeft+c.field+6, y+12, `font-size="10"`, fmt.Sprintf("arena %d %s", a, size(n)))
 		base += n
 	}

@@ -152,7 +152,8 @@ func (c *Convention) fromMeta(meta map[string]string) error {
 		names []string
 		to    *uint8
 	}{
-		{metaSamples, samplesNames, (*uint8)(&c.Samples)}, {metaOutput, outputNames, (*uint8)(&c.Output)}, {metaCurve, curveNames, (*uint8)(&c.Curve)}, {metaClip, clipNames, (*uint8)(&c.Clip)},
+		{metaSamples, samplesNames, (*uint8)(&c.Samples)}, {metaOutput, outputNames, (*uint8)(&c.Output)}, {metaCurve, curveNames,
+			(*uint8)(&c.Curve)}, {metaClip, clipNames, (*uint8)(&c.Clip)},
 	} {
 		if s, ok := meta[word.key]; ok {
 			i := slices.Index(word.names, s)

@@ -45,7 +45,8 @@ func (r *run) colourRows() (*colourRows, error) {
 	}
 	region, cfa := r.geo.region, r.meta.CFA
 	if region.Width() < cfa.Cols() || region.Height() < cfa.Rows() {
-		return nil, &raw.FormatError{Where: "raw", Problem: fmt.Sprintf("%dx%d samples are fewer than the filter array has, %dx%d", region.Width(), region.Height(), cfa.Cols(), cfa.Rows())}
+		return nil, &raw.FormatError{Where: "raw", Problem: fmt.Sprintf("%dx%d samples are fewer than the filter array has, %dx%d",
+			region.Width(), region.Height(), cfa.Cols(), cfa.Rows())}
 	}
 	r.decodeAhead()
 	p := &mosaicRows{run: r}

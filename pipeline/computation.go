@@ -29,6 +29,12 @@ type runner struct {
 	openJob func(*exec.Job, *clrt.Context, func() error) (*exec.Engine, error)
 }
 
+// serves reports whether the engine that ran last does the computation.
+func (r *runner) serves(c *computation) bool {
+	e := r.engine
+	return e != nil && e.Model == c.net && r.sides == [2]int{c.h, c.w} && e.Job.Serves(c.samples, c.picture) && precisionOf(e.Job) == c.session.precision()
+}
+
 func (r *runner) closeEngine() error {
 	if r.engine == nil {
 		return nil
@@ -68,34 +74,34 @@ func (s *Session) computation(ctx context.Context, net *model.Model, h, w int, p
 
 // makePlan decides how the network runs; rows are those of its result that are wanted.
 func (c *computation) makePlan(rows int) error {
-	f := c.facts
+	s, f := c.session, c.facts
 	c.prepared = false
 	if !c.within.Decided() {
-		c.within = c.session.allowed()
+		c.within = s.allowed()
 	}
-	c.avoidWrong(c.session.precision().storage())
-	c.session.choices.samples, c.session.choices.picture = c.samples, c.picture
+	c.avoidWrong(s.precision().storage())
+	s.choices.samples, s.choices.picture = c.samples, c.picture
 	noteBudget(f, c.within)
-	f.Precision, f.Packed = c.session.precision().String(), [2]int{c.h, c.w}
-	if c.session.device.info == nil {
+	f.Precision, f.Packed = s.precision().String(), [2]int{c.h, c.w}
+	if s.device.info == nil {
 		return c.planHost(rows)
 	}
-	if err := c.session.ready(c.ctx, c.compileAhead); err != nil {
-		return c.session.patchTooLarge(err, c.net, c.h, c.w)
+	if err := s.ready(c.ctx, c.compileAhead); err != nil {
+		return s.patchTooLarge(err, c.net, c.h, c.w)
 	}
-	if e := c.session.runner.engine; e != nil && e.Model == c.net && c.session.runner.sides == f.Packed && e.Job.Serves(c.samples, c.picture) && precisionOf(e.Job) == c.session.precision() {
-		c.plan = e.Job
+	if s.runner.serves(c) {
+		c.plan = s.runner.engine.Job
 	} else {
-		job, err := c.session.planPrecisely(c.ctx, c.net, c.h, c.w, c.within)
+		job, err := s.planPrecisely(c.ctx, c.net, c.h, c.w, c.within)
 		if err != nil {
 			return err
 		}
-		if c.plan = job; c.session.device.cl == nil && c.session.device.early != nil {
-			job.Preload(c.session.device.choice.Device)
+		if c.plan = job; s.device.cl == nil && s.device.early != nil {
+			job.Preload(s.device.choice.Device)
 		}
 	}
 	notePlan(f, c.plan)
-	f.PrecisionWhy = c.session.precisionWhy()
+	f.PrecisionWhy = s.precisionWhy()
 	return nil
 }
 
@@ -214,27 +220,28 @@ func (c *computation) notePeak(e *exec.Engine) {
 	}
 }
 
-// openEngine makes c.engine the engine of c.plan. Its memory is taken when ready, if not nil, has
+// openEngine opens the engine of c.plan. Its memory is taken when ready, if not nil, has
 // returned.
 func (c *computation) openEngine(replanned, ready func() error) error {
-	if c.session.runner.engine != nil && c.session.runner.engine.Job == c.plan && !c.session.runner.engine.Failed() {
+	s, r := c.session, c.session.runner
+	if r.engine != nil && r.engine.Job == c.plan && !r.engine.Failed() {
 		return nil
 	}
-	if err := c.session.runner.closeEngine(); err != nil {
+	if err := r.closeEngine(); err != nil {
 		return err
 	}
-	defer c.session.tellSlow()()
-	if await := c.session.set.AwaitKernels; await != nil && c.session.compiles(c.plan) {
+	defer s.tellSlow()()
+	if await := s.set.AwaitKernels; await != nil && s.compiles(c.plan) {
 		await(c.ctx)
-		c.session.host.asked.plan = nil // they are there now
+		s.host.asked.plan = nil // they are there now
 	}
-	c.session.host.compiled = c.session.compiles(c.plan)
-	e, plan, err := c.session.openPlan(c.plan, c.net, c.h, c.w, c.warn, ready)
+	s.host.compiled = s.compiles(c.plan)
+	e, plan, err := s.openPlan(c.plan, c.net, c.h, c.w, c.warn, ready)
 	if err != nil {
 		return err
 	}
-	c.session.runner.engine, c.session.runner.sides = e, [2]int{c.h, c.w}
-	c.session.runner.holds.Store(c.session.engineBytes(plan))
+	r.engine, r.sides = e, [2]int{c.h, c.w}
+	r.holds.Store(s.engineBytes(plan))
 	if plan == c.plan {
 		return nil
 	}

@@ -116,7 +116,8 @@ func (r *run) hostNeeds() error {
 	if f.Budget > 0 && f.Need > f.Budget {
 		return &HostMemoryError{Budget: f.Budget, Need: f.Need, Planned: f.Planned}
 	}
-	if p := r.session.device.profile; p != nil && r.session.device.choice.Device == nil && p.HostMem > 0 && r.session.set.HostMemory != Unlimited() && f.Need > p.HostMem {
+	if p := r.session.device.profile; p != nil && r.session.device.choice.Device == nil && p.HostMem > 0 &&
+		r.session.set.HostMemory != Unlimited() && f.Need > p.HostMem {
 		return &HostMemoryError{Budget: p.HostMem, Owner: p.Name, Need: f.Need, Planned: f.Planned}
 	}
 	return r.hostAvailable()

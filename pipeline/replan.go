@@ -52,7 +52,8 @@ func (s *Session) openPlan(job *exec.Job, m *model.Model, h, w int, say func(str
 	case perr != nil:
 		return nil, job, perr
 	}
-	say(fmt.Sprintf("the device has no room for the planned %s (%v); the photo is planned again within %s", bytesize.Text(job.Plan.Peak), err, bytesize.Text(found.Bytes())))
+	say(fmt.Sprintf("the device has no room for the planned %s (%v); the photo is planned again within %s", bytesize.Text(job.Plan.Peak),
+		err, bytesize.Text(found.Bytes())))
 	if e, _, err = s.open(again, nil); err != nil {
 		return nil, again, s.memoryError(err, again, m, h, w)
 	}

@@ -44,7 +44,8 @@ func (s *Session) forPhoto(m *raw.Meta, look *Look) (*Session, error) {
 	case s.set.Model == "":
 		return s.beside(sensor)
 	}
-	return nil, optionErrorf("model", "model %s is for %v, and %s: leave --model out, and enhance takes what suits the photo", s.modelName, s.model.Convention.Sensors, whatSensor(m))
+	return nil, optionErrorf("model", "model %s is for %v, and %s: leave --model out, and enhance takes what suits the photo",
+		s.modelName, s.model.Convention.Sensors, whatSensor(m))
 }
 
 // whatSensor says which kind of photo one is.

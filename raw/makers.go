@@ -58,7 +58,8 @@ func (p *Photo) openMakersTIFF(r io.ReaderAt, size int64, command []string, own 
 	var unusable *libraw.UnusableError
 	switch {
 	case errors.As(err, &unusable) && !damaged:
-		return &UnsupportedError{Feature: unsupported.Feature, Advice: fmt.Sprintf("%s; if it is a camera's RAW, %s (%s)", unsupported.Advice, installAdvice, unusable.Why)}
+		return &UnsupportedError{Feature: unsupported.Feature,
+			Advice: fmt.Sprintf("%s; if it is a camera's RAW, %s (%s)", unsupported.Advice, installAdvice, unusable.Why)}
 	case errors.As(err, &unusable), errors.As(err, new(*libraw.UnknownError)):
 		return own
 	case err != nil:

@@ -76,7 +76,8 @@ func readIHDR(r io.ReaderAt, size int64) (w, h int, err error) {
 }
 
 func notGray16() error {
-	return &UnsupportedError{Feature: "PNG that is not 16-bit gray", Advice: "a PNG mosaic must be 16-bit grayscale without transparency; a developed picture is not a RAW photo"}
+	return &UnsupportedError{Feature: "PNG that is not 16-bit gray",
+		Advice: "a PNG mosaic must be 16-bit grayscale without transparency; a developed picture is not a RAW photo"}
 }
 
 func pngDamaged(err error) error {

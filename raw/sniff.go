@@ -85,5 +85,6 @@ func (p *Photo) sniff(r io.ReaderAt, size int64, command []string) error {
 	case bytes.HasPrefix(head, []byte(pngMagic)):
 		return p.openPNG(r, size)
 	}
-	return &UnsupportedError{Feature: "file of unknown kind", Advice: "DNG, camera makers' formats and 16-bit gray PNG or TIFF mosaics are read; a headerless dump of 16-bit samples needs --raw-size and --cfa, such as --raw-size 4032x3024 --cfa RGGB"}
+	return &UnsupportedError{Feature: "file of unknown kind",
+		Advice: "DNG, camera makers' formats and 16-bit gray PNG or TIFF mosaics are read; a headerless dump of 16-bit samples needs --raw-size and --cfa, such as --raw-size 4032x3024 --cfa RGGB"}
 }

@@ -165,7 +165,8 @@ func costGPU(t *compiled, s conv.Shape, fused bool) float64 {
 			bk = 32
 		}
 		blocks := float64(ceilDiv(s.OutC, bk))
-		pad := float64(ceilDiv(ceilDiv(s.W, t.M), fusedTilesX)*fusedTilesX*ceilDiv(ceilDiv(s.H, t.M), fusedTilesY)*fusedTilesY) * float64(t.M*t.M) / (float64(s.W) * float64(s.H))
+		pad := float64(ceilDiv(ceilDiv(s.W, t.M), fusedTilesX)*fusedTilesX*ceilDiv(ceilDiv(s.H, t.M),
+			fusedTilesY)*fusedTilesY) * float64(t.M*t.M) / (float64(s.W) * float64(s.H))
 		return pad / float64(t.M*t.M) * (n2*c*blocks*float64(bk)*product + 2*blocks*c*in + k*out)
 	}
 	pad := float64(ceilDiv(s.W, t.M)*ceilDiv(s.H, t.M)*t.M*t.M) / (float64(s.W) * float64(s.H))

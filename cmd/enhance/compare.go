@@ -147,7 +147,8 @@ func comparePage(r *facts.Comparison) (*htmlreport.Page, error) {
 			{Name: "ΔE most", Value: fmt.Sprintf("%.2f", r.DeltaE.Max)},
 		},
 		Facts: []htmlreport.Group{
-			{Title: "Pictures", Facts: []htmlreport.Fact{{Name: "First", Value: printable.Text(r.Before)}, {Name: "Second", Value: printable.Text(r.After)}, {Name: "Size", Value: fmt.Sprintf("%d × %d", r.Width, r.Height)}}},
+			{Title: "Pictures", Facts: []htmlreport.Fact{{Name: "First", Value: printable.Text(r.Before)},
+				{Name: "Second", Value: printable.Text(r.After)}, {Name: "Size", Value: fmt.Sprintf("%d × %d", r.Width, r.Height)}}},
 			{Title: "Figures", Facts: []htmlreport.Fact{{Name: "Samples compared", Value: r.Domain},
 				{Name: "PSNR of red, green, blue", Value: fmt.Sprintf("%s, %s, %s dB", decibels(r.PSNR[0]), decibels(r.PSNR[1]), decibels(r.PSNR[2]))},
 				{Name: "SSIM of luma", Value: fmt.Sprintf("%.4f", r.SSIMLuma)}}},

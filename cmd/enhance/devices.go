@@ -59,7 +59,8 @@ func writeDevices(w io.Writer, all []listed) error {
 			fmt.Fprintf(t, "%s\tGo\thost executor: plain Go on all cores, no OpenCL\t\t\t%s\n", l.Select, mark)
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Select, l.Info.Type, printable.Text(l.Info.Name), printable.Text(l.Info.Platform), bytesize.Text(l.Info.GlobalMem), mark)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Select, l.Info.Type, printable.Text(l.Info.Name), printable.Text(l.Info.Platform),
+			bytesize.Text(l.Info.GlobalMem), mark)
 	}
 	return t.Flush()
 }

@@ -12,7 +12,8 @@ import (
 )
 
 var evalCommand = &command{name: "eval", summary: "compare networks and LibRaw on photos: PSNR and SSIM",
-	usage: []string{"eval DIR|PHOTO... [-m MODEL]... [--sigma N] [--compare libraw]", "eval DIR|PHOTO... [-m MODEL]... --sensor S,O[,R,G,B] [--save DIR]"}, run: runEval, files: true,
+	usage: []string{"eval DIR|PHOTO... [-m MODEL]... [--sigma N] [--compare libraw]",
+		"eval DIR|PHOTO... [-m MODEL]... --sensor S,O[,R,G,B] [--save DIR]"}, run: runEval, files: true,
 	about: `Makes mosaics of finished photos (PNG, JPEG or TIFF), restores them, and compares the
 results with the photos in sRGB rounded to 8 bits: CPSNR, PSNR of every channel, SSIM.
 The mosaics hold sRGB codes, as in papers, or with --sensor what a sensor stores. -m classical

@@ -15,7 +15,8 @@ import (
 	"enhance/internal/tempdir"
 )
 
-var farmFetchCommand = &command{name: "farm fetch", summary: "copy results out of a store of objects", usage: []string{"farm fetch -o OUT [--results s3://BUCKET/PREFIX] [--nats URL]"}, run: runFarmFetch,
+var farmFetchCommand = &command{name: "farm fetch", summary: "copy results out of a store of objects",
+	usage: []string{"farm fetch -o OUT [--results s3://BUCKET/PREFIX] [--nats URL]"}, run: runFarmFetch,
 	about: `Copies the pictures that workers with --results nats: or s3:// have published into a
 directory, each under its name and with its receipt. What is there with the bytes of its
 receipt is not copied again; what has others, because it was changed or damaged, is with -y.
@@ -103,7 +104,8 @@ func (c *call) fetchAll(ctx context.Context, from withOutputs, to *store.Dir) er
 		c.note("the store has no results: workers put them there if they are started with --results nats: or the same s3:// URL")
 	}
 	if err := c.report(&r, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s in %s, %d copied now, %d missing, %d damaged, %d whose names are taken\n", photos(r.Outputs), c.output, r.Copied, r.Missing, r.Damaged, r.Taken)
+		_, err := fmt.Fprintf(w, "%s in %s, %d copied now, %d missing, %d damaged, %d whose names are taken\n", photos(r.Outputs),
+			c.output, r.Copied, r.Missing, r.Damaged, r.Taken)
 		return err
 	}); err != nil {
 		return err

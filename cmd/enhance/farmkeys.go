@@ -12,7 +12,8 @@ import (
 	"enhance/internal/farm/queue"
 )
 
-var farmKeysCommand = &command{name: "farm keys", summary: "make keys for the users of a farm", usage: []string{"farm keys DIR [WORKER...]"}, run: runFarmKeys, files: true,
+var farmKeysCommand = &command{name: "farm keys", summary: "make keys for the users of a farm",
+	usage: []string{"farm keys DIR [WORKER...]"}, run: runFarmKeys, files: true,
 	about: `Makes DIR with admin.key for those who submit, worker.key for workers, both secret, and
 users, their public halves, for farm serve --users. With names it makes a key for each of
 these workers instead: workers with keys of their own hear nothing of each other, none can

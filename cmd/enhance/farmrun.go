@@ -18,7 +18,8 @@ import (
 	"enhance/internal/tempdir"
 )
 
-var farmRunCommand = &command{name: "farm run", summary: "develop an archive on this machine", usage: []string{"farm run DIR -o OUT [-g DEVICES] [SETTINGS]"}, run: runFarmRun, files: true,
+var farmRunCommand = &command{name: "farm run", summary: "develop an archive on this machine",
+	usage: []string{"farm run DIR -o OUT [-g DEVICES] [SETTINGS]"}, run: runFarmRun, files: true,
 	about: `Develops the photos in a folder and below on the devices of this machine: a farm of one
 machine, whose queue is in this process. It makes OUT. What a crash or an interrupt left
 undone, the next run makes; what is done it finds by its contents. A photo that kills its
@@ -66,7 +67,8 @@ func runFarmRun(c *call) error {
 		return err
 	}
 	return c.asFarm(p, func(ctx context.Context, s *queue.Server, q *queue.Queue, client *queue.Client) error {
-		r := &farmRun{call: c, submission: f, queue: q, client: client, lost: s.Lost(), start: time.Now(), progress: c.newMeter(), done: make(chan struct{}, 1), largest: map[string]int{}}
+		r := &farmRun{call: c, submission: f, queue: q, client: client, lost: s.Lost(), start: time.Now(), progress: c.newMeter(),
+			done: make(chan struct{}, 1), largest: map[string]int{}}
 		return r.run(ctx, devices, func(o *work.Options) {
 			o.Store, o.Photos, o.Done = results, photos, r.photo
 			o.Tell = func(text string) { r.tell("note", text) }
@@ -302,6 +304,7 @@ func (r *farmRun) finish() error {
 
 func (r *farmRun) writeFigures(w io.Writer) error {
 	f := &r.figures
-	_, err := fmt.Fprintf(w, "%-8s%s in %.1f s: %d made, %d found, %d skipped, %d failed\n", "farm", photos(int(f.Photos)), f.Seconds, f.Made, f.Found, f.Skipped, f.Dead+f.Refused)
+	_, err := fmt.Fprintf(w, "%-8s%s in %.1f s: %d made, %d found, %d skipped, %d failed\n", "farm", photos(int(f.Photos)), f.Seconds,
+		f.Made, f.Found, f.Skipped, f.Dead+f.Refused)
 	return err
 }

@@ -9,7 +9,9 @@ import (
 	"enhance/internal/tempdir"
 )
 
-var farmServeCommand = &command{name: "farm serve", summary: "keep the queue of a farm", usage: []string{"farm serve [--listen HOST:PORT] [--users FILE] [--tls-cert FILE]", "farm serve --nats URL [--creds FILE]"}, run: runFarmServe,
+var farmServeCommand = &command{name: "farm serve", summary: "keep the queue of a farm",
+	usage: []string{"farm serve [--listen HOST:PORT] [--users FILE] [--tls-cert FILE]",
+		"farm serve --nats URL [--creds FILE]"}, run: runFarmServe,
 	about: `Runs the queue of a farm: a NATS server with JetStream in this process, until it is
 interrupted. The queue may be lost: the results are the truth, and submitting again makes
 what is missing. With --nats it sets the farm up in a cluster that runs already, and runs

@@ -15,7 +15,8 @@ import (
 	"enhance/internal/farm/work"
 )
 
-var farmSubmitCommand = &command{name: "farm submit", summary: "give photos to a farm", usage: []string{"farm submit DIR|PHOTO...|s3://BUCKET/PREFIX [--photos DIR] [SETTINGS]"}, run: runFarmSubmit, files: true,
+var farmSubmitCommand = &command{name: "farm submit", summary: "give photos to a farm",
+	usage: []string{"farm submit DIR|PHOTO...|s3://BUCKET/PREFIX [--photos DIR] [SETTINGS]"}, run: runFarmSubmit, files: true,
 	about: `Streams the photos of a folder, those that are named, or those at an s3:// URL into the
 queue of a farm, with the settings of the main command. It reads their headers, for their
 sizes, and holds no more than a folder of them: 10^6 photos need no more memory than 10^3.
@@ -69,7 +70,8 @@ func runFarmSubmit(c *call) error {
 func (f *submission) reportSubmitted() error {
 	c := f.call
 	return c.report(&f.result, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "order %s: %s, %d submitted, %d there already, %d skipped\n", f.result.Order, photos(int(f.result.Photos)), f.result.Accepted, f.result.Duplicates, f.result.Skipped)
+		_, err := fmt.Fprintf(w, "order %s: %s, %d submitted, %d there already, %d skipped\n", f.result.Order,
+			photos(int(f.result.Photos)), f.result.Accepted, f.result.Duplicates, f.result.Skipped)
 		return err
 	})
 }

@@ -21,7 +21,9 @@ import (
 	"enhance/pipeline/facts"
 )
 
-var farmVerifyCommand = &command{name: "farm verify", summary: "compute a sample of results again and compare", usage: []string{"farm verify OUT --photos DIR [--sample N] [-g DEVICE] [-m FILE]", "farm verify s3://BUCKET/PREFIX --photos s3://BUCKET/PREFIX"}, run: runFarmVerify, files: true,
+var farmVerifyCommand = &command{name: "farm verify", summary: "compute a sample of results again and compare",
+	usage: []string{"farm verify OUT --photos DIR [--sample N] [-g DEVICE] [-m FILE]",
+		"farm verify s3://BUCKET/PREFIX --photos s3://BUCKET/PREFIX"}, run: runFarmVerify, files: true,
 	about: `Takes results of a store at random, makes them again on this machine, and compares: on a
 device of the class that made a result the bytes must be the same; on another the PSNR is
 printed. The stored bytes are held against their receipts first. The exit status is 1 if

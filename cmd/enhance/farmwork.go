@@ -12,7 +12,8 @@ import (
 	"enhance/internal/tempdir"
 )
 
-var farmWorkCommand = &command{name: "farm work", summary: "compute for a farm", usage: []string{"farm work --photos DIR --results DIR [--nats URL] [-g DEVICES]"}, run: runFarmWork,
+var farmWorkCommand = &command{name: "farm work", summary: "compute for a farm",
+	usage: []string{"farm work --photos DIR --results DIR [--nats URL] [-g DEVICES]"}, run: runFarmWork,
 	about: `Takes photos from the queue of a farm and makes their pictures, until it is interrupted.
 Each device of -g has a worker, which computes one photo and holds the next. A worker asks
 its planner how large photos may be for its memory, and takes no larger ones.

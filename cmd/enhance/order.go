@@ -99,7 +99,8 @@ func (o *order) readLook() error {
 	for _, one := range []struct {
 		text string
 		to   encoding.TextUnmarshaler
-	}{{o.wb, &j.WB}, {o.tone, &j.Tone}, {o.exposure, &j.Exposure}, {o.sharpen, &j.Sharpen}, {o.lens, &j.Lens}, {o.resize, &j.Output.Resize}, {o.outProfile, &j.Output.Profile}, {o.look, &j.ProfileLook},
+	}{{o.wb, &j.WB}, {o.tone, &j.Tone}, {o.exposure, &j.Exposure}, {o.sharpen, &j.Sharpen}, {o.lens, &j.Lens},
+		{o.resize, &j.Output.Resize}, {o.outProfile, &j.Output.Profile}, {o.look, &j.ProfileLook},
 		{o.subsampling, &j.Output.Subsampling}} {
 		if one.text == "" {
 			continue

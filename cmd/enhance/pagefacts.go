@@ -66,7 +66,8 @@ func times(r *pipeline.Report) *htmlreport.Times {
 			t.Stages = append(t.Stages, one)
 		}
 	}
-	for _, one := range []htmlreport.Span{{Name: "decode", Seconds: s.Decode}, {Name: "pack", Seconds: s.Pack}, {Name: "develop", Seconds: s.Develop}, {Name: "encode", Seconds: s.Encode}} {
+	for _, one := range []htmlreport.Span{{Name: "decode", Seconds: s.Decode}, {Name: "pack", Seconds: s.Pack},
+		{Name: "develop", Seconds: s.Develop}, {Name: "encode", Seconds: s.Encode}} {
 		if one.Seconds >= 0.0005 {
 			t.Busy = append(t.Busy, one)
 		}

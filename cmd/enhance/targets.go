@@ -40,7 +40,8 @@ func (o *order) targets() ([]target, error) {
 		case err != nil:
 			return nil, err
 		case !isDir:
-			return nil, usagef("-o %s is no directory, and several photos need one: give -o %s%c to make it, or one that exists", o.output, strings.TrimSuffix(o.output, filepath.Ext(o.output)), filepath.Separator)
+			return nil, usagef("-o %s is no directory, and several photos need one: give -o %s%c to make it, or one that exists",
+				o.output, strings.TrimSuffix(o.output, filepath.Ext(o.output)), filepath.Separator)
 		}
 		dir = o.output
 	}

@@ -150,7 +150,8 @@ type impl struct {
 // with what they fetch and fetch it once for every work-group of outputs, lose more
 // by it than a pass of its own takes (docs/mma.md).
 func (m *impl) Scaled(pre fuse.Act) conv.Impl {
-	if m.shape.K <= 3 && m.shape.OutC > 32 || len(m.shape.SrcC) != 1 || m.variant.localBytes(m.precision, m.shape.K)+8*int64(tableOf(len(m.order))) > most(m.variant, m.localMem) {
+	if m.shape.K <= 3 && m.shape.OutC > 32 || len(m.shape.SrcC) != 1 ||
+		m.variant.localBytes(m.precision, m.shape.K)+8*int64(tableOf(len(m.order))) > most(m.variant, m.localMem) {
 		return nil
 	}
 	s := *m

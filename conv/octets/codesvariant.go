@@ -92,7 +92,8 @@ func (m *codesImpl) choose(mostTeams int) codesVariant {
 		if v.outs > 0 && sums <= maxSums && (m.shape.Inner == nil || m.innerOuts() > 0) {
 			v.teams = min(m.registerTeams(v), mostTeams)
 			for ; v.teams > 0; v.teams-- {
-				if try := (codesImpl{shape: m.shape, variant: v}); try.localBytes() <= localMem && (v.teams > 1 || mostTeams == 1 || v.outs == 1 || m.shape.Inner != nil) {
+				if try := (codesImpl{shape: m.shape, variant: v}); try.localBytes() <= localMem &&
+					(v.teams > 1 || mostTeams == 1 || v.outs == 1 || m.shape.Inner != nil) {
 					return v
 				}
 			}

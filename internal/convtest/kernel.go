@@ -109,7 +109,8 @@ func (k Single) operands(ctx *clrt.Context, q *clrt.Queue) (*clrt.Buffer, *conv.
 		return planar.NewRing(random(planar.RowBytes(t, p)*int64(s.H)+planar.RimBytes(t, p), p, "ring"), 0, t, s.H)
 	}
 	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), storage(s.Octets, s.Codes))}, Dst: ring(s.OutC, storage(s.OctetsOut, s.Store)), Y1: s.H, Slope: 0.2}
-	a.Zero, a.Store, a.Between, a.InnerSlope = conv.Quantizer{Inverse: 100, Zero: 128}, conv.Quantizer{Inverse: 50, Zero: 128}, conv.Quantizer{Inverse: 50, Zero: 128}, 0.2
+	half := conv.Quantizer{Inverse: 50, Zero: 128}
+	a.Zero, a.Store, a.Between, a.InnerSlope = conv.Quantizer{Inverse: 100, Zero: 128}, half, half, 0.2
 	if k.Residual {
 		a.Res = ring(s.OutC, storage(s.OctetsOut, false))
 	}

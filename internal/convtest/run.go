@@ -68,7 +68,8 @@ func Run(t *testing.T, c Config) {
 		pads = []model.PadMode{model.PadReflect}
 	}
 	for _, few.Pad = range pads {
-		t.Run(map[model.PadMode]string{model.PadReflect: "residual first", model.PadZero: "zeros, residual first", model.PadEdge: "edge, residual first"}[few.Pad], func(t *testing.T) { runPadded(t, few) })
+		t.Run(map[model.PadMode]string{model.PadReflect: "residual first", model.PadZero: "zeros, residual first",
+			model.PadEdge: "edge, residual first"}[few.Pad], func(t *testing.T) { runPadded(t, few) })
 	}
 }
 
@@ -235,7 +236,8 @@ func newTrial(b *Bench, c Config, seed uint64) *trial {
 func (k *trial) String() string {
 	s := k.Shape
 	if w := s.Window; w != nil {
-		return fmt.Sprintf("%dx%d_stride_%dx%d_dilation_%dx%d_pads_%d,%d,%d,%d_mode%d_%d_to_%d_in_%d_on_%dx%d_act%d", w.KH, w.KW, w.StrideH, w.StrideW, w.DilationH, w.DilationW,
+		return fmt.Sprintf("%dx%d_stride_%dx%d_dilation_%dx%d_pads_%d,%d,%d,%d_mode%d_%d_to_%d_in_%d_on_%dx%d_act%d", w.KH, w.KW,
+			w.StrideH, w.StrideW, w.DilationH, w.DilationW,
 			w.Top, w.Left, w.Bottom, w.Right, w.Pad, s.InC(), s.OutC, w.Groups, s.H, s.W, s.Act)
 	}
 	text := fmt.Sprintf("k%d_%v_to_%d_on_%dx%d_act%d", s.K, s.SrcC, s.OutC, s.H, s.W, s.Act)

@@ -47,7 +47,8 @@ func TimeAs(b *testing.B, d *clrt.Device, caps conv.Caps, algo conv.Algo, s conv
 		return planar.NewRing(buffer(planar.RowBytes(t, p)*int64(h)+planar.RimBytes(t, p)), 0, t, h)
 	}
 	srcH, srcW := (&Operands{Shape: s}).sourceSides()
-	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), srcH, srcW, s.Codes, s.Octets, s.Pairs, s.Split)}, Dst: ring(s.OutC, s.H, s.W, s.Store, s.OctetsOut, s.PairsOut, false), Y1: s.H, Slope: 0.2, Scratch: buffer(impl.Scratch(s.H))}
+	a := &conv.Args{Src: []planar.Ring{ring(s.InC(), srcH, srcW, s.Codes, s.Octets, s.Pairs, s.Split)},
+		Dst: ring(s.OutC, s.H, s.W, s.Store, s.OctetsOut, s.PairsOut, false), Y1: s.H, Slope: 0.2, Scratch: buffer(impl.Scratch(s.H))}
 	packed, kernels := buffer(int64(impl.PackedLen())*4), bench.Kernels(impl)
 	launches := 1
 	if !caps.CPU {

@@ -221,7 +221,8 @@ func (e *Engine) Close() error {
 	for _, p := range e.progs {
 		note(p.Close())
 	}
-	for _, a := range slices.Concat(e.device.arenas, e.device.weights, e.device.loaded, segments{e.device.scratch, e.device.tables, e.device.pictureTables, e.device.bad}) {
+	for _, a := range slices.Concat(e.device.arenas, e.device.weights, e.device.loaded,
+		segments{e.device.scratch, e.device.tables, e.device.pictureTables, e.device.bad}) {
 		if a != nil {
 			note(a.Close())
 		}

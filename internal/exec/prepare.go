@@ -245,7 +245,8 @@ func (j *Job) summed(i int) bool { return i > 0 && j.steps[i-1].sums != conv.Sta
 // is theirs that long. Plans are so as both advance with the same demand.
 func (j *Job) checkSums() error {
 	for i := range j.steps {
-		if j.steps[i].sums != (conv.StatsTile{}) && (i+1 == len(j.steps) || j.Program.Steps[i+1].Kind != fuse.RowStats || j.Program.Steps[i+1].Src[0] != j.Program.Steps[i].Dst) {
+		if j.steps[i].sums != (conv.StatsTile{}) && (i+1 == len(j.steps) || j.Program.Steps[i+1].Kind != fuse.RowStats ||
+			j.Program.Steps[i+1].Src[0] != j.Program.Steps[i].Dst) {
 			return fmt.Errorf("exec: the statistics of step %s are not its next step: a defect of the plan", j.Program.Steps[i].Name)
 		}
 	}

@@ -329,7 +329,8 @@ func (p *Profile) draw(queue int, c *clrt.Command) {
 	start, end := p.timeline.zero.Add(time.Duration(c.Started)), p.timeline.zero.Add(time.Duration(c.Ended))
 	if c.Kind == clrt.KernelCommand {
 		s := &p.active.job.Program.Steps[c.Tag]
-		p.timeline.tr.Span(at, s.Name, s.Kind.String(), start, end, trace.Arg{Name: "kernel", Value: c.Name}, trace.Arg{Name: "queued_us", Value: float64(c.Started-c.Queued) / 1e3})
+		p.timeline.tr.Span(at, s.Name, s.Kind.String(), start, end, trace.Arg{Name: "kernel", Value: c.Name},
+			trace.Arg{Name: "queued_us", Value: float64(c.Started-c.Queued) / 1e3})
 		return
 	}
 	what := "weights"

@@ -79,7 +79,8 @@ func (q *queueSums) facts(name string) facts.QueueProfile {
 func (p *Profile) Report(peaks *facts.Peaks) *facts.Profile {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := &facts.Profile{Device: p.device, Runs: p.sums.runs, Wall: p.sums.wall.Seconds(), Edges: p.sums.edges.Seconds(), Peaks: peaks, Planned: p.sums.planned, Commands: p.sums.commands}
+	r := &facts.Profile{Device: p.device, Runs: p.sums.runs, Wall: p.sums.wall.Seconds(), Edges: p.sums.edges.Seconds(), Peaks: peaks,
+		Planned: p.sums.planned, Commands: p.sums.commands}
 	for _, s := range p.stages.Sums() {
 		r.Host = append(r.Host, facts.StageTime(s))
 	}

@@ -29,7 +29,8 @@ const tuningGeneration = "1"
 // KernelHash names the kernel sources of this build, 16 hexadecimal digits.
 var KernelHash = sync.OnceValue(func() string {
 	h := sha256.New()
-	for _, text := range []string{tuningGeneration, planar.Source(planar.FP32, model.PadReflect), planar.Source(planar.FP16, model.PadReflect), conv.Sources(), mma.Sources(), wgmma.Sources(), octets.Sources(), amx.Sources(), winograd.Sources()} {
+	for _, text := range []string{tuningGeneration, planar.Source(planar.FP32, model.PadReflect),
+		planar.Source(planar.FP16, model.PadReflect), conv.Sources(), mma.Sources(), wgmma.Sources(), octets.Sources(), amx.Sources(), winograd.Sources()} {
 		h.Write([]byte(text))
 		h.Write([]byte{0})
 	}

@@ -153,7 +153,8 @@ func (a Attempts) Dead(p *Policy) *Failure {
 			reasons = append(reasons, text)
 		}
 	}
-	return &Failure{Kind: kind, Class: class, Reason: fmt.Sprintf("it was begun %d times and never finished: %s", len(a), strings.Join(reasons, "; ")), Log: Tail(strings.Join(logs, "\n"))}
+	return &Failure{Kind: kind, Class: class, Reason: fmt.Sprintf("it was begun %d times and never finished: %s", len(a),
+		strings.Join(reasons, "; ")), Log: Tail(strings.Join(logs, "\n"))}
 }
 
 // Wait is how long a photo that failed n times waits before the next try.

@@ -8,7 +8,8 @@ func Fuse(g *model.Graph, h, w int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fuser{g: g, shapes: shapes, p: &Program{Pad: padding(g)}, val: make([][]View, len(g.Nodes)), users: make([][]int, len(g.Nodes)), joins: map[int]int{}, stats: map[int]int{}, unary: map[string]int{}, codes: map[int]int{}}
+	f := &fuser{g: g, shapes: shapes, p: &Program{Pad: padding(g)}, val: make([][]View, len(g.Nodes)), users: make([][]int, len(g.Nodes)),
+		joins: map[int]int{}, stats: map[int]int{}, unary: map[string]int{}, codes: map[int]int{}}
 	needed := g.Needed()
 	needed[0] = true // the host fills it even if the result is a constant
 	for i, n := range g.Nodes {

@@ -39,7 +39,8 @@ func (s Storage) ChannelsTogether() int {
 
 // storeTogether is StoreOctets or StorePairs.
 func (p *Program) storeTogether(storage Storage, can func(step int, out bool) bool) {
-	o := &octets{p: p, storage: storage, together: storage.ChannelsTogether(), can: can, is: make([]bool, len(p.Tensors)), conv: make([]bool, len(p.Steps)), twin: make([]bool, len(p.Tensors))}
+	o := &octets{p: p, storage: storage, together: storage.ChannelsTogether(), can: can, is: make([]bool, len(p.Tensors)),
+		conv: make([]bool, len(p.Steps)), twin: make([]bool, len(p.Tensors))}
 	o.begin()
 	for o.changed = true; o.changed; {
 		o.changed = false
@@ -225,7 +226,8 @@ func (o *octets) convert() {
 		}
 		for _, m := range makers {
 			if m.after == i {
-				steps = append(steps, Step{Name: p.Tensors[m.to].Name, Kind: Convert, Src: []View{p.whole(m.from)}, Dst: p.whole(m.to), Res: View{Tensor: None}, Affine: None})
+				steps = append(steps, Step{Name: p.Tensors[m.to].Name, Kind: Convert, Src: []View{p.whole(m.from)}, Dst: p.whole(m.to),
+					Res: View{Tensor: None}, Affine: None})
 			}
 		}
 	}

@@ -60,7 +60,8 @@ const (
 	Convert
 )
 
-var kindNames = [...]string{"conv", "max_pool", "upsample", "pointwise", "shuffle", "row_stats", "affine", "apply", "row_reduce", "merge", "unpack", "cells", "colours", "render", "sharpen", "convert"}
+var kindNames = [...]string{"conv", "max_pool", "upsample", "pointwise", "shuffle", "row_stats", "affine", "apply", "row_reduce", "merge",
+	"unpack", "cells", "colours", "render", "sharpen", "convert"}
 
 // Summarises reports whether a step writes a few numbers for each row that it reads.
 func (k Kind) Summarises() bool { return k == RowStats || k == RowReduce }

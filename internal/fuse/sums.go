@@ -72,7 +72,8 @@ func (p *Program) joinShuffle(s *Step, a, b int) bool {
 // reader alone reads it; else None.
 func (p *Program) soleMaker(makers []int, reader int, v View) int {
 	m := makers[v.Tensor]
-	if m == None || p.Steps[m].Kind != Apply && p.Steps[m].Kind != Upsample || p.Steps[m].Res.Tensor != None || p.Steps[m].Dst != v || v != p.whole(v.Tensor) || v.Tensor == p.Output {
+	if m == None || p.Steps[m].Kind != Apply && p.Steps[m].Kind != Upsample || p.Steps[m].Res.Tensor != None || p.Steps[m].Dst != v ||
+		v != p.whole(v.Tensor) || v.Tensor == p.Output {
 		return None
 	}
 	for i := range p.Steps {

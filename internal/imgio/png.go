@@ -108,7 +108,8 @@ func (p *pngWriter) writeHead(exif []byte) error {
 	ihdr = be.AppendUint32(ihdr, uint32(p.h.Height))
 	ihdr = append(ihdr, byte(p.h.Bits), 2, 0, 0, 0) // truecolour; deflate, five filters, not interlaced
 	chunks := append([]pngChunk{{"IHDR", ihdr}}, colourChunks(p.h.encoding())...)
-	chunks = append(chunks, pngChunk{"eXIf", exif}, pngChunk{"iTXt", pngText("Description", p.h.Description)}, pngChunk{"iTXt", pngText("XML:com.adobe.xmp", string(p.h.XMP))})
+	chunks = append(chunks, pngChunk{"eXIf", exif}, pngChunk{"iTXt", pngText("Description", p.h.Description)},
+		pngChunk{"iTXt", pngText("XML:com.adobe.xmp", string(p.h.XMP))})
 	for _, c := range chunks {
 		if len(c.data) == 0 { // nothing to say
 			continue

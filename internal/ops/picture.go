@@ -99,7 +99,8 @@ func (t *PictureTables) Numbers() ([]float32, error) {
 	}
 	copy(v[tableNoise:tableCodes], t.Variances)
 	if len(t.Codes.Chords) != colour.CodeChords || len(t.Tone.Chords) == 0 || len(t.Tone.Chords) > colour.MaxCurveChords {
-		return nil, fmt.Errorf("ops: a picture's tables have %d and %d chords: want %d and 1 to %d", len(t.Codes.Chords), len(t.Tone.Chords), colour.CodeChords, colour.MaxCurveChords)
+		return nil, fmt.Errorf("ops: a picture's tables have %d and %d chords: want %d and 1 to %d", len(t.Codes.Chords),
+			len(t.Tone.Chords), colour.CodeChords, colour.MaxCurveChords)
 	}
 	for i, c := range t.Codes.Chords {
 		copy(v[tableCodes+3*i:], c[:])

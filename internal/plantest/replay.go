@@ -44,7 +44,8 @@ type replay struct {
 // not there, two live reservations in the same bytes, a row made or delivered
 // twice or never, or a figure (peak, cost) that is not what the moves add up to.
 func Check(plan *memplan.Plan, req *memplan.Request) error {
-	r := &replay{plan: plan, req: req, p: plan.Program, done: make([]int, len(plan.Program.Steps)), host: make([][]bool, len(plan.Program.Tensors)), there: make([]map[int]int, len(plan.Program.Tensors)), loaded: map[int]bool{}, hostRows: map[int64]line{}}
+	r := &replay{plan: plan, req: req, p: plan.Program, done: make([]int, len(plan.Program.Steps)), loaded: map[int]bool{}, hostRows: map[int64]line{},
+		host: make([][]bool, len(plan.Program.Tensors)), there: make([]map[int]int, len(plan.Program.Tensors))}
 	if err := r.layout(); err != nil {
 		return err
 	}

@@ -76,7 +76,8 @@ func Names() []string {
 type UnknownError struct{ Name string }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("device profile %q is not known: there are %s, or give the path of a .json file%s", e.Name, strings.Join(Names(), ", "), suggest.Question(e.Name, Names()))
+	return fmt.Sprintf("device profile %q is not known: there are %s, or give the path of a .json file%s", e.Name,
+		strings.Join(Names(), ", "), suggest.Question(e.Name, Names()))
 }
 
 // FormatError says what is wrong with a profile's file, and where. Line and

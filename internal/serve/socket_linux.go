@@ -32,7 +32,9 @@ func Listen(path string) (*Listener, error) {
 	}
 	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if at := (*fs.PathError)(nil); errors.As(err, &at) {
-		return nil, &fs.PathError{Op: "serve at", Path: path, Err: fmt.Errorf("the lock beside it, %s.lock, cannot be opened: %w: give a path in a folder of yours", filepath.Base(path), at.Err)}
+		return nil, &fs.PathError{Op: "serve at", Path: path,
+			Err: fmt.Errorf("the lock beside it, %s.lock, cannot be opened: %w: give a path in a folder of yours", filepath.Base(path),
+				at.Err)}
 	}
 	if err != nil {
 		return nil, err

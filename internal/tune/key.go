@@ -22,7 +22,8 @@ func Key(s conv.Shape, precision string) string {
 	}
 	b := shapeOnly(s)
 	b.H, b.W, b.Window = 0, 0, nil
-	text := strings.NewReplacer(" H:0 W:0", "", " Window:<nil>", "", " NoResidual:false", "", " Codes:false Store:false", "", " Octets:false OctetsOut:false", "", " Pairs:false PairsOut:false Split:false", "").Replace(fmt.Sprintf("%+v", b))
+	text := strings.NewReplacer(" H:0 W:0", "", " Window:<nil>", "", " NoResidual:false", "", " Codes:false Store:false", "",
+		" Octets:false OctetsOut:false", "", " Pairs:false PairsOut:false Split:false", "").Replace(fmt.Sprintf("%+v", b))
 	if s.Window != nil {
 		text += fmt.Sprintf(" %+v", *s.Window)
 	}

@@ -95,7 +95,8 @@ func (t *translation) window() (*window, error) {
 	} else {
 		w.in = int(in)
 	}
-	w.attrs = attrs{"kernel_shape": []int64{int64(w.kh), int64(w.kw)}, "strides": []int64{int64(sh), int64(sw)}, "dilations": []int64{int64(dh), int64(dw)}, "group": w.group}
+	w.attrs = attrs{"kernel_shape": []int64{int64(w.kh), int64(w.kw)}, "strides": []int64{int64(sh), int64(sw)},
+		"dilations": []int64{int64(dh), int64(dw)}, "group": w.group}
 	if err := t.pads(w.attrs); err != nil {
 		return nil, err
 	}

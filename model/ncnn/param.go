@@ -89,7 +89,8 @@ func short(s string) string {
 // parseLayer reads type, name, numbers of inputs and outputs, their names, and parameters as key=value.
 func parseLayer(words []string) (*layer, error) {
 	bad := func() error {
-		return formatError("a line of the .param file begins %q: want a type, a name, the numbers of inputs and outputs, and their names", short(strings.Join(words[:min(len(words), 4)], " ")))
+		return formatError("a line of the .param file begins %q: want a type, a name, the numbers of inputs and outputs, and their names",
+			short(strings.Join(words[:min(len(words), 4)], " ")))
 	}
 	if len(words) < 4 {
 		return nil, bad()

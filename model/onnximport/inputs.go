@@ -175,7 +175,8 @@ func batched(nodes []*onnx.Node) bool {
 // rows reports whether a node works at the rows of a matrix, each of which is then an input of its own.
 func rows(nodes []*onnx.Node) bool {
 	return slices.ContainsFunc(nodes, func(n *onnx.Node) bool {
-		return n.Op == "Gemm" || n.Op == "MatMul" || n.Op == "MatMulInteger" || n.Op == "QLinearMatMul" || n.Op == "Softmax" || n.Op == "LogSoftmax" || n.Op == "LayerNormalization"
+		return n.Op == "Gemm" || n.Op == "MatMul" || n.Op == "MatMulInteger" || n.Op == "QLinearMatMul" || n.Op == "Softmax" ||
+			n.Op == "LogSoftmax" || n.Op == "LayerNormalization"
 	})
 }
 

@@ -56,7 +56,8 @@ func codable(w model.Window, groups, channels int, weight []float32) bool {
 func (c *call) codeConv(codes *value, weight, factors, bias []float32, k int, suffix string) (*value, error) {
 	name, o := c.name(suffix), len(bias)
 	return c.emit(model.Node{Name: name, Op: model.OpQuantConv, In: []int{codes.node}, C: o, K: k, Pad: model.PadZero,
-		Weight: c.param(name, "weight", weight, o, c.shapeOf(codes).C, k, k), Scales: c.param(name, "scales", factors, o), Bias: c.param(name, "bias", bias, o)}, "", codes)
+		Weight: c.param(name, "weight", weight, o, c.shapeOf(codes).C, k, k), Scales: c.param(name, "scales", factors,
+			o), Bias: c.param(name, "bias", bias, o)}, "", codes)
 }
 
 // integerConv emits the convolution of the plane v of integers, whose zero is input zeroAt, by integers;

@@ -44,7 +44,8 @@ func (s *source) cfa(im *Image, _ *layout) error {
 	}
 	p, err := mosaic.NewPattern(int(dim[0]), int(dim[1]), filters)
 	if err != nil {
-		return &rawerr.UnsupportedError{Feature: fmt.Sprintf("CFA pattern of %dx%d: %v", dim[0], dim[1], err), Advice: "only red, green and blue sensors, and monochrome ones, are read"}
+		return &rawerr.UnsupportedError{Feature: fmt.Sprintf("CFA pattern of %dx%d: %v", dim[0], dim[1], err),
+			Advice: "only red, green and blue sensors, and monochrome ones, are read"}
 	}
 	im.Meta.CFA = p
 	return nil

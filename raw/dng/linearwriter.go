@@ -185,7 +185,8 @@ func (d *LinearWriter) fail(err error) error {
 func (d *LinearWriter) encode(samples []uint16) linearTile {
 	e := d.ready.Get()
 	var err error
-	e.out, err = e.jpeg.Encode(e.out[:0], rawjpeg.Header{Width: LinearTile, Height: LinearTile, Components: d.spec.Planes, Precision: 16, Predictor: LinearPredictor}, samples)
+	e.out, err = e.jpeg.Encode(e.out[:0], rawjpeg.Header{Width: LinearTile, Height: LinearTile, Components: d.spec.Planes, Precision: 16,
+		Predictor: LinearPredictor}, samples)
 	return linearTile{e, samples, err}
 }
 

@@ -115,7 +115,8 @@ func ReadFull(r io.ReaderAt, b []byte, off int64) error {
 		return nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		return fmt.Errorf("the file ends at byte %d, it was longer when it was opened: develop it again when nothing writes to it: %w", off+int64(max(n, 0)), io.ErrUnexpectedEOF)
+		return fmt.Errorf("the file ends at byte %d, it was longer when it was opened: develop it again when nothing writes to it: %w",
+			off+int64(max(n, 0)), io.ErrUnexpectedEOF)
 	}
 	return fmt.Errorf("reading %d bytes at offset %d: %w", len(b), off, err)
 }

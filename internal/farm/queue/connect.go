@@ -245,5 +245,6 @@ func isLoopback(host string) bool {
 func Away(err error) bool {
 	var refused *tls.CertificateVerificationError
 	var network net.Error
-	return !errors.As(err, &refused) && (errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout))
+	return !errors.As(err, &refused) && (errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, nats.ErrNoServers) ||
+		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout))
 }

@@ -118,7 +118,8 @@ func newQueue(ctx context.Context, nc *nats.Conn, make *farm.Policy, o *Options)
 	if o.Server != nil {
 		q.disk = o.Server.disk
 	}
-	if q.js, err = jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(window), jetstream.WithPublishAsyncTimeout(answerTime), jetstream.WithDefaultTimeout(answerTime)); err != nil {
+	if q.js, err = jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(window), jetstream.WithPublishAsyncTimeout(answerTime),
+		jetstream.WithDefaultTimeout(answerTime)); err != nil {
 		return nil, failed("use JetStream", err)
 	}
 	if make != nil {

@@ -102,7 +102,8 @@ func kindOf(err error) Kind {
 		return Denied
 	case a.StatusCode == http.StatusInsufficientStorage:
 		return Full
-	case a.StatusCode >= 400 && a.StatusCode < 500 && a.StatusCode != http.StatusTooManyRequests && a.StatusCode != http.StatusRequestTimeout && a.StatusCode != http.StatusConflict:
+	case a.StatusCode >= 400 && a.StatusCode < 500 && a.StatusCode != http.StatusTooManyRequests &&
+		a.StatusCode != http.StatusRequestTimeout && a.StatusCode != http.StatusConflict:
 		return Unusable
 	}
 	return Unreachable

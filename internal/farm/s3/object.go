@@ -96,7 +96,8 @@ func (b *Bucket) putParts(ctx context.Context, name string, from io.ReaderAt, si
 		if _, err := io.Copy(h, io.NewSectionReader(from, at, n)); err != nil {
 			return err
 		}
-		part, err := b.core.PutObjectPart(ctx, b.name, b.key(name), id, len(parts)+1, io.NewSectionReader(from, at, n), n, minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(h.Sum(nil))})
+		part, err := b.core.PutObjectPart(ctx, b.name, b.key(name), id, len(parts)+1, io.NewSectionReader(from, at, n), n,
+			minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(h.Sum(nil))})
 		if err != nil {
 			return err
 		}

@@ -75,7 +75,8 @@ func Open(ctx context.Context, url string, o Options) (*Bucket, error) {
 		via = transport(o.stall)
 	}
 	who := credentialsOf(amazon)
-	if v, err := who.GetWithContext(&credentials.CredContext{Client: &http.Client{Transport: transport(5 * time.Second)}}); err != nil || v.AccessKeyID == "" || v.SecretAccessKey == "" {
+	if v, err := who.GetWithContext(&credentials.CredContext{Client: &http.Client{Transport: transport(5 * time.Second)}}); err != nil ||
+		v.AccessKeyID == "" || v.SecretAccessKey == "" {
 		return nil, optionf("no credentials for %s: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE", url)
 	}
 	core, err := minio.NewCore(host, &minio.Options{Creds: who, Secure: secure, Region: o.Region, Transport: bounded{via}, MaxRetries: o.attempts})

@@ -95,7 +95,8 @@ func (d *Dir) explain(err error) error {
 	var l *os.LinkError
 	switch {
 	case farm.Escapes(err):
-		return &farm.Failure{Kind: farm.Hopeless, Class: farm.IO, Reason: fmt.Sprintf("a link in the output's path leads out of %s, which a worker does not leave: remove the link", d.path)}
+		return &farm.Failure{Kind: farm.Hopeless, Class: farm.IO,
+			Reason: fmt.Sprintf("a link in the output's path leads out of %s, which a worker does not leave: remove the link", d.path)}
 	case errors.As(err, &p):
 		return &fs.PathError{Op: p.Op, Path: filepath.Join(d.path, p.Path), Err: p.Err}
 	case errors.As(err, &l):

@@ -124,7 +124,9 @@ func (s *S3) Publish(ctx context.Context, file string, r *farm.Receipt) (first b
 // copies on a condition are few.
 func (s *S3) Name(ctx context.Context, t *farm.Task, r *farm.Receipt, replace bool) error {
 	if len(t.Output) > maxName {
-		return &farm.Failure{Kind: farm.Hopeless, Class: farm.IO, Reason: fmt.Sprintf("the output's name has %d bytes, more than the %d that a store of objects has room for", len(t.Output), maxName)}
+		return &farm.Failure{Kind: farm.Hopeless, Class: farm.IO,
+			Reason: fmt.Sprintf("the output's name has %d bytes, more than the %d that a store of objects has room for", len(t.Output),
+				maxName)}
 	}
 	have, err := s.bucket.Stat(ctx, t.Output)
 	switch {

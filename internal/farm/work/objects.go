@@ -21,7 +21,8 @@ func NewObjects(c *queue.Client, dir string) *Objects { return &Objects{dir, c} 
 // Fetch copies a photo into a folder of its own, under the last element of its name.
 func (o *Objects) Fetch(ctx context.Context, t *farm.Task) (*Photo, error) {
 	if t.Content == "" {
-		return nil, &farm.Failure{Kind: farm.Hopeless, Class: farm.Option, Reason: "it was submitted as a file below a folder, and this worker takes photos from the farm's store only"}
+		return nil, &farm.Failure{Kind: farm.Hopeless, Class: farm.Option,
+			Reason: "it was submitted as a file below a folder, and this worker takes photos from the farm's store only"}
 	}
 	dir, err := os.MkdirTemp(o.dir, "photo-")
 	if err != nil {

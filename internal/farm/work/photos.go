@@ -53,7 +53,8 @@ func (f *Folder) Fetch(_ context.Context, t *farm.Task) (*Photo, error) {
 // explain is an error without the path, which is said before it.
 func explain(err error) error {
 	if farm.Escapes(err) {
-		return &farm.Failure{Kind: farm.Hopeless, Class: farm.IO, Reason: "a link in its path leads out of the folder of photos, which a worker does not leave: put the photo itself there"}
+		return &farm.Failure{Kind: farm.Hopeless, Class: farm.IO,
+			Reason: "a link in its path leads out of the folder of photos, which a worker does not leave: put the photo itself there"}
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
