@@ -12,7 +12,7 @@ import (
 	"enhance/raw/mosaic"
 )
 
-// What a picture is compared with is its photo developed once more, by plain bilinear
+// A report compares a picture with its photo developed once more, by plain bilinear
 // interpolation: the same samples, white balance, highlights, tone and lens corrections,
 // without a network, repaired defects or sharpening. It is read and developed beside the
 // picture, row for row, so that neither is held.

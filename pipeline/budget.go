@@ -8,9 +8,9 @@ import (
 	"enhance/internal/hostmemory"
 )
 
-// deviceBudget decides what plans for the device may hold, of what was asked for: no more than
-// the device has, or the profile says that it has, since a plan for more could not be run
-// there. So many sessions use the device at a time.
+// deviceBudget is what plans for the device may hold: what was asked for or the default, but no more
+// than the device or its profile has, since a plan for more could not be run there. The sharers are
+// the sessions that use the device at a time.
 func (s *Session) deviceBudget(asked Budget, sharers int) Budget {
 	if s.device.info == nil {
 		if asked.Limited() {

@@ -30,7 +30,7 @@ type rendering struct {
 	windows []*windowed
 	tables  int64 // bytes of what the stages look up
 	numbers int   // of a sample's code
-	// What a device needs that makes the picture (see pixels.go); plain says that there are no
+	// For a device that makes the picture (see pixels.go); plain says that there are no
 	// other stages.
 	plain      bool
 	highlights *highlights.Window

@@ -21,7 +21,7 @@ const (
 	// Morton4x2 is a hybrid: blocks of 4 rows and 2 columns, by rows inside, along
 	// a Z-order curve. The grid of blocks is rounded up to powers of two; where it
 	// is longer one way than the other, square curves stand one after another.
-	// What a partial block holds beyond the matrix is zero, blocks beyond it are
+	// Beyond the matrix a partial block holds zeros; blocks that lie wholly beyond it are
 	// undefined.
 	Morton4x2
 	// Morton4x4 is the same with blocks of 4×4.

@@ -148,7 +148,7 @@ func (h *Host) Run(src []float32, a *conv.Args) (err error) {
 	if len(src) != s.InC()*s.H*s.W {
 		return fmt.Errorf("im2col-host: %d samples, the shape has %d", len(src), s.InC()*s.H*s.W)
 	}
-	// Whatever happens, memory handed to the device must be free of it.
+	// Also after an error the device must have finished with the memory handed to it.
 	defer func() { err = errors.Join(err, h.settle()) }()
 	stored := h.store(src)
 	for y, slot := 0, 0; y < s.H; y, slot = y+h.rows, 1-slot {

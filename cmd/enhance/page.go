@@ -12,8 +12,8 @@ import (
 	"enhance/pipeline"
 )
 
-// What a page holds of photos: of the first with details, of more a thumbnail, of the rest
-// their names. A page of any number of photos stays below some 100 MB.
+// A page shows the first photos with details, more of them as thumbnails, and the names of
+// the rest. A page of any number of photos stays below some 100 MB.
 const (
 	detailSide   = 1600 // pixels of the longer side, where one photo has the page for itself
 	manySide     = 1024

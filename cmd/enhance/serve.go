@@ -36,7 +36,7 @@ type keptMakers struct {
 	makers *pipeline.Batch
 }
 
-// What a server takes on: photos that wait, connections, photos that overlap.
+// Limits of a server: photos that wait, connections, photos that overlap.
 const (
 	mostWaiting     = 64
 	mostConnections = 128

@@ -111,7 +111,7 @@ type File struct {
 }
 
 // Descriptor is the open file for another process to write to, nil if there is none to pass.
-// What it writes there is what Commit names.
+// Commit then names the file that the process has written.
 func (f *File) Descriptor() *os.File {
 	if f.done || f.failed != nil {
 		return nil

@@ -9,7 +9,7 @@
 //	serve.go   Serve: what the process does
 //	limits.go  how many processes there may be
 //
-// Which executable is started is the caller's affair: it must call [Serve] when it is
+// The caller names the executable to start, which must call [Serve] when it is
 // given the arguments of [Options].Command.
 //
 // # Failures

@@ -10,6 +10,6 @@
 //	poclcache.go  the folder in which PoCL keeps kernels: usable, or another one
 //	cut.go        kernels there that were cut short
 //
-// Which executable is started is the caller's affair: it must call [Serve] when it is
+// The caller names the executable to start, which must call [Serve] when it is
 // given the arguments of [Options].Command.
 package drivers

@@ -65,7 +65,7 @@ var families = []family{
 	}, func(c conv.Caps, s conv.Shape, a conv.Arithmetic) []conv.Algo {
 		return append([]conv.Algo{conv.Direct(c), conv.ImplicitGEMM{}}, conv.RowTiles(c, s, a.Precision)...)
 	}},
-	// What has no needs, for shapes that the direct algorithm cannot do.
+	// The algorithm without needs, for shapes that the direct one cannot do.
 	{"", func(conv.Caps, conv.Shape, conv.Arithmetic) (conv.Algo, conv.Impl) {
 		return conv.Simple{}, nil
 	}, func(c conv.Caps, _ conv.Shape, _ conv.Arithmetic) []conv.Algo {

@@ -33,7 +33,8 @@ const (
 	filterStretch = 384 // bytes
 )
 
-// What is filtered, judged, reduced and coded many at a time, where the processor can.
+// Sizes of the groups in which bytes and samples are filtered, weighed, reduced and coded, where
+// the processor can.
 const (
 	filterUnit = 32 // bytes
 	costUnit   = 16 // bytes

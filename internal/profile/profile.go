@@ -285,8 +285,8 @@ func (p *Profile) Info() *clrt.DeviceInfo {
 }
 
 // Limit is the device real with the profile's limits where they are narrower.
-// What kernels depend on (type, vectors, compute units) stays real's. Whether
-// memory is shared is the profile's to say: real is planned for as if it were so.
+// Facts that kernels depend on (type, vectors, compute units) stay real's. The profile decides
+// whether memory is shared: plans for real suppose the same.
 func (p *Profile) Limit(real *clrt.DeviceInfo) *clrt.DeviceInfo {
 	i := *real
 	i.GlobalMem = min(real.GlobalMem, p.GlobalMem)

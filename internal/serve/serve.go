@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// What messages may hold, in bytes, and how long either end waits for one that is due.
+// Limits of messages, in bytes, and how long either end waits for one that is due.
 const (
 	maxHello   = 1 << 18
 	maxRequest = 1 << 18

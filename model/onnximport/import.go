@@ -66,9 +66,9 @@ const (
 
 // Import makes a model of f. It returns an *Error, an onnx.FormatError, or the error of reading external data.
 //
-// Which of an input's dimensions are channels, rows and columns is as most networks have it. Where
-// the network cannot run so, the others are tried (see layouts), and then the first again with steps that
-// rearrange planes (see layout). What a layout computes is always what ONNX says.
+// An input's dimensions are first taken for channels, rows and columns in the order of most networks. If
+// the network cannot run so, other orders are tried (see layouts), and then the first again with steps that
+// rearrange planes (see layout). Every layout computes what ONNX says.
 func Import(f *onnx.File, o Options) (*Network, error) {
 	net, err := imported(f, o)
 	if refused := new(Error); errors.As(err, &refused) {

@@ -18,8 +18,8 @@
 // That is the idea of X. Li and M. Orchard, "New Edge-Directed Interpolation", IEEE
 // Transactions on Image Processing 10 (2001), with the neighbours of a filter array.
 //
-// What is found at a place depends on the samples at most reach rows and columns away,
-// and so on no strip or number of cores.
+// Each result depends only on samples at most reach rows and columns away, so strips and the
+// number of cores change nothing.
 package defects
 
 import (

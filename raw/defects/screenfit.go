@@ -22,7 +22,7 @@ const (
 	fitColumns = features + 2
 	fitStride  = 96 // maxRows, and zeros
 
-	// What single precision does to a prediction's error and its rms is less than a tenth of the rms
+	// Single precision changes a prediction's error and its rms by less than a tenth of the rms
 	// where that has fitShare of the samples' deviation at least. A system of equations that has a ridge
 	// of priorWeight samples has a condition of features·maxRows/priorWeight at most, so that weights are
 	// off by less than fitError of their size.

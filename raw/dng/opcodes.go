@@ -55,7 +55,7 @@ func (s *source) firstList(im *Image, l *layout) error {
 
 // trimmed cuts the crop to what list 1 leaves of the stored image.
 func (im *Image) trimmed(f opcode.Frame, l *layout) error {
-	// What a trim leaves counts from the stored image's corner, the crop from the
+	// A trim's frame counts from the stored image's corner, the crop from the
 	// active area's.
 	if f.Width < l.w || f.Height < l.h {
 		f.X0 -= im.active.X0

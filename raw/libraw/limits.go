@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What the process may take. The plan of the host's memory counts on it, see
+// Limits of the process. The plan of the host's memory counts on them, see
 // Image.Bytes.
 const (
 	// ownBytes is what the process has resident before it reads a photo: this program,

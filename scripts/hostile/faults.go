@@ -202,7 +202,7 @@ func systemCalls(c *campaign, a *attempt) error {
 		a.file("out.png", c.files.references[0].data)
 	}
 	a.signalled = strings.HasPrefix(fault, "signal")
-	// What the message is written with may be what fails, or what the Go runtime needs.
+	// The fault may hit the calls that write the message, or that the Go runtime needs.
 	a.mute = true
 	a.leaves = a.own["out.png"] || call == "unlinkat"
 	a.startup = true
