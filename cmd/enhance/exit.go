@@ -104,12 +104,6 @@ func folderError(path string, err error) error {
 // message is what is said about err: one line, with the photo first if the error
 // does not name it, and with what to do on the command line.
 func message(err error, photo string) string {
-	var (
-		file   *atomicfile.Error
-		option *raw.OptionError
-		usage  *usageError
-		at     *pipeline.FileError
-	)
 	if status(err) == exitInterrupted {
 		return "enhance: interrupted"
 	}
@@ -117,42 +111,15 @@ func message(err error, photo string) string {
 	if errors.As(err, &about) && photo == "" {
 		photo = about.photo
 	}
-	text := err.Error()
-	named := errors.As(err, &at) || photo == ""
-	var served *servedError
-	switch {
-	case errors.As(err, &served):
-		named = true
-	case errors.Is(err, atomicfile.ErrExists) && errors.As(err, &file):
-		text, named = file.Path+": exists already"+existsAdvice, true
-	case errors.As(err, &file):
-		text = fmt.Sprintf("cannot %s %s: %v", file.Op, file.Path, file.Err)
-		switch {
-		case file.Hint != "" && errors.Is(file.Err, fs.ErrNotExist): // the hint says what is missing
-			text = fmt.Sprintf("cannot %s %s: %s", file.Op, file.Path, file.Hint)
-		case file.Hint != "":
-			text += ": " + file.Hint
-		}
-		named = true
-	case errors.As(err, &usage):
-		text, named = usage.problem, true
-	case errors.As(err, &option):
-		text = option.Error()
-		switch {
-		case at != nil: // about the file
-			text = at.Path + ": " + text
-		case slices.Contains([]string{"output", "format", "bits", "quality", "precision"}, option.Option):
-			named = true // about all photos
-		}
-	}
-	if !named {
+	text, named := textOf(err)
+	if !named && photo != "" {
 		text = photo + ": " + text
 	}
 	names := []string{photo} // a line break in a name is no end of a line
-	if at != nil {
+	if at := (*pipeline.FileError)(nil); errors.As(err, &at) {
 		names = append(names, at.Path)
 	}
-	if file != nil {
+	if file := (*atomicfile.Error)(nil); errors.As(err, &file) {
 		names = append(names, file.Path)
 	}
 	for _, name := range names {
@@ -161,6 +128,32 @@ func message(err error, photo string) string {
 		}
 	}
 	return "enhance: " + printable.Line(text)
+}
+
+// textOf is the text of an error, and whether it needs no photo's name before it.
+func textOf(err error) (text string, named bool) {
+	var (
+		file   *atomicfile.Error
+		option *raw.OptionError
+		usage  *usageError
+		at     *pipeline.FileError
+	)
+	named = errors.As(err, &at)
+	switch {
+	case errors.As(err, new(*servedError)):
+		return err.Error(), true
+	case errors.Is(err, atomicfile.ErrExists) && errors.As(err, &file):
+		return file.Path + ": exists already" + existsAdvice, true
+	case errors.As(err, &file):
+		return file.Error(), true
+	case errors.As(err, &usage):
+		return usage.problem, true
+	case errors.As(err, &option) && named:
+		return at.Path + ": " + option.Error(), true
+	case errors.As(err, &option): // some are about all photos
+		return option.Error(), slices.Contains([]string{"output", "format", "bits", "quality", "precision"}, option.Option)
+	}
+	return err.Error(), named
 }
 
 // photoError names the photo that an error is about.

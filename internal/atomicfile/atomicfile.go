@@ -64,11 +64,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := fmt.Sprintf("cannot %s %s: %v", e.Op, e.Path, e.Err)
-	if e.Hint != "" {
-		s += " (" + e.Hint + ")"
+	text := fmt.Sprintf("cannot %s %s: ", e.Op, e.Path)
+	switch {
+	case e.Hint == "":
+		return text + e.Err.Error()
+	case errors.Is(e.Err, fs.ErrNotExist): // the hint says what is missing
+		return text + e.Hint
 	}
-	return s
+	return text + e.Err.Error() + ": " + e.Hint
 }
 
 func (e *Error) Unwrap() error { return e.Err }
