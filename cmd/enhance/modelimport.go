@@ -30,11 +30,11 @@ type imported struct {
 }
 
 func runModelImport(c *call) error {
-	switch {
-	case len(c.args) != 1:
+	if len(c.args) != 1 {
 		return c.wants(fmt.Sprintf("one file, not %d", len(c.args)))
-	case c.output == "":
-		return usagef("model import: give the output with -o FILE.safetensors")
+	}
+	if err := c.namesWeights(); err != nil {
+		return err
 	}
 	switch in := c.args[0]; strings.ToLower(filepath.Ext(in)) {
 	case ".pth", ".pt", ".safetensors", ".onnx":
@@ -64,6 +64,17 @@ func runModelImport(c *call) error {
 		return c.report(r, nil)
 	}
 	fmt.Fprintf(c.stderr, "%s: %s%s, %d tensors, %d parameters\n", printable.Text(c.output), m.Arch, printable.Text(levelOf(m)), r.Tensors, r.Parameters)
+	return nil
+}
+
+// namesWeights checks the name of the weights to be written, by whose end they are told when they are read.
+func (c *call) namesWeights() error {
+	switch {
+	case c.output == "":
+		return usagef("%s: give the output with -o FILE.safetensors", c.cmd.name)
+	case !strings.EqualFold(filepath.Ext(c.output), ".safetensors"):
+		return usagef("%s: -o %s: want a name that ends in .safetensors", c.cmd.name, printable.Text(c.output))
+	}
 	return nil
 }
 

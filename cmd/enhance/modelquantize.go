@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 
 	"enhance/bench/eval"
 	"enhance/internal/atomicfile"
@@ -40,10 +38,9 @@ func runModelQuantize(c *call) error {
 		return c.wants("a model, and pictures or directories of them")
 	case !(c.maxLoss > 0):
 		return usagef("--max-loss: %g: want more than 0 dB", c.maxLoss)
-	case c.output == "":
-		return usagef("model quantize: give the output with -o FILE.safetensors")
-	case !strings.EqualFold(filepath.Ext(c.output), ".safetensors"): // by which the network is told when it is read
-		return usagef("model quantize: -o %s: want a name that ends in .safetensors", printable.Text(c.output))
+	}
+	if err := c.namesWeights(); err != nil {
+		return err
 	}
 	c.compileApart()
 	photos, err := eval.Files(c.args[1:])
