@@ -584,7 +584,8 @@ class Training(unittest.TestCase):
             out, test = os.path.join(folder, "out"), os.path.join(folder, "test")
             os.mkdir(test)
             picture(os.path.join(test, "t.png"), 9, (94, 80))
-            log = self.run_slice(folder, out, 2, 2, "--config", '{"width":2,"planes":8}', "--patch", "32", "--kodak", test)
+            log = self.run_slice(folder, out, 2, 2, "--config", '{"width":2,"planes":8}', "--patch", "32", "--kodak", test,
+                                 "--muon", "--lr", "3e-3", "--padding", "zeros")
             self.assertIn("EVAL kodak", log)
             net, metadata = evaluate.load_model(os.path.join(out, "ema.safetensors"))
             self.assertEqual((metadata["arch"], net.config), ("pynet", dict(width=2, planes=8)))
