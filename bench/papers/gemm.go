@@ -16,6 +16,7 @@ import (
 	"enhance/bench"
 	"enhance/bench/gemm"
 	"enhance/clrt"
+	"enhance/internal/tune"
 	"enhance/pipeline/facts"
 )
 
@@ -168,8 +169,8 @@ func (o *operands) upload(q *clrt.Queue) error {
 	return q.Write(o.b, 0, o.rawB)
 }
 
-func (c GEMMCase) aValue(i, j int) float32 { return uniform(uint64(i*c.K + j)) }
-func (c GEMMCase) bValue(i, j int) float32 { return uniform(weightSeed + uint64(i*c.N+j)) }
+func (c GEMMCase) aValue(i, j int) float32 { return tune.Uniform(uint64(i*c.K + j)) }
+func (c GEMMCase) bValue(i, j int) float32 { return tune.Uniform(weightSeed + uint64(i*c.N+j)) }
 
 func (o *operands) close() {
 	for _, b := range []*clrt.Buffer{o.a, o.b, o.c} {

@@ -10,6 +10,7 @@ import (
 	"enhance/conv"
 	"enhance/internal/fuse"
 	"enhance/internal/planar"
+	"enhance/internal/tune"
 	"enhance/model"
 )
 
@@ -131,18 +132,9 @@ type values struct {
 	precision planar.Precision
 }
 
-// uniform is a number in [-1,1) from a hash of n.
-func uniform(n uint64) float32 {
-	n += 0x9E3779B97F4A7C15
-	n = (n ^ n>>30) * 0xBF58476D1CE4E5B9
-	n = (n ^ n>>27) * 0x94D049BB133111EB
-	n ^= n >> 31
-	return float32(int32(n>>40)-1<<23) / (1 << 23)
-}
-
 // input is a sample of picture n as stored: rounded to the precision.
 func (v values) input(n, c, y, x int) float32 {
-	f := uniform(uint64(((n*v.c.C+c)*v.c.H+y)*v.c.W + x))
+	f := tune.Uniform(uint64(((n*v.c.C+c)*v.c.H+y)*v.c.W + x))
 	if v.precision == planar.FP16 {
 		return planar.Float(planar.Half(f))
 	}
@@ -157,7 +149,7 @@ func (v values) weights() []float32 {
 	w := make([]float32, v.c.OutC*n)
 	scale := float32(math.Sqrt(3 / float64(n)))
 	for i := range w {
-		w[i] = uniform(weightSeed+uint64(i)) * scale
+		w[i] = tune.Uniform(weightSeed+uint64(i)) * scale
 	}
 	return w
 }
@@ -165,7 +157,7 @@ func (v values) weights() []float32 {
 func (v values) bias() []float32 {
 	b := make([]float32, v.c.OutC)
 	for i := range b {
-		b[i] = uniform(biasSeed+uint64(i)) / 8
+		b[i] = tune.Uniform(biasSeed+uint64(i)) / 8
 	}
 	return b
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"enhance/internal/bytesize"
 	"enhance/internal/printable"
 	"enhance/pipeline"
 	"enhance/pipeline/facts"
@@ -121,14 +120,6 @@ func writeApplyDone(w io.Writer, r *facts.ApplyReport) {
 	s := &r.Seconds
 	item(w, "output", "%s", outputName(&r.Output))
 	item(w, "time", "%.3f s: prepare %.3f, last run %.3f", s.Total, s.Prepare, s.Run)
-	if m := &r.Memory; m.Measured {
-		agree := "as planned"
-		if !m.AsPlanned {
-			agree = fmt.Sprintf("NOT as planned (%d bytes)", r.Plan.Peak)
-		}
-		item(w, "memory", "peak device memory %s (%d bytes), %s", bytesize.Text(m.Peak), m.Peak, agree)
-	}
-	for _, text := range r.Warnings {
-		item(w, "note", "%s", printable.Line(text))
-	}
+	writeExactPeak(w, &r.Memory, &r.Plan)
+	writeNotes(w, r.Warnings)
 }

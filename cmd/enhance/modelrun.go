@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"enhance/internal/atomicfile"
-	"enhance/internal/bytesize"
 	"enhance/internal/printable"
 	"enhance/internal/tensorfile"
 	"enhance/model"
@@ -264,17 +263,9 @@ func writeTensorPlanned(w io.Writer, r *facts.TensorReport) {
 func writeTensorDone(w io.Writer, r *tensorResult) {
 	s, v := &r.Seconds, r.Values
 	item(w, "time", "%.3f s: prepare %.3f, run %.3f (%.1f GFLOP/s)", s.Total, s.Prepare, s.Run, float64(r.Plan.FLOPs)/s.Run/1e9)
-	if m := &r.Memory; m.Measured {
-		agree := "as planned"
-		if !m.AsPlanned {
-			agree = fmt.Sprintf("NOT as planned (%d bytes)", r.Plan.Peak)
-		}
-		item(w, "memory", "peak device memory %s (%d bytes), %s", bytesize.Text(m.Peak), m.Peak, agree)
-	}
+	writeExactPeak(w, &r.Memory, &r.Plan)
 	item(w, "values", "mean %.6g, std %.6g, from %.6g to %.6g", v.Mean, v.Std, v.Min, v.Max)
-	for _, text := range r.Warnings {
-		item(w, "note", "%s", printable.Line(text))
-	}
+	writeNotes(w, r.Warnings)
 	if v.NonFinite > 0 {
 		item(w, "note", "%d samples are NaN or infinite", v.NonFinite)
 	}

@@ -28,13 +28,28 @@ func writeNetwork(w io.Writer, d *facts.Device, model string, p *facts.Plan) {
 	item(w, "plan", "%s", planLine(p))
 }
 
+func writeNotes(w io.Writer, warnings []string) {
+	for _, text := range warnings {
+		item(w, "note", "%s", printable.Line(text))
+	}
+}
+
+// writeExactPeak prints the peak of device memory to the byte, if it was measured.
+func writeExactPeak(w io.Writer, m *facts.Memory, p *facts.Plan) {
+	agree := "as planned"
+	if !m.AsPlanned {
+		agree = fmt.Sprintf("NOT as planned (%d bytes)", p.Peak)
+	}
+	if m.Measured {
+		item(w, "memory", "peak device memory %s (%d bytes), %s", bytesize.Text(m.Peak), m.Peak, agree)
+	}
+}
+
 // writePlannedShort prints the photo and the device, before the work.
 func writePlannedShort(w io.Writer, r *pipeline.Report) {
 	item(w, "photo", "%s: %s, %s", printable.Text(r.Input), cameraName(&r.Photo), photoSize(&r.Photo))
 	item(w, "device", "%s (%s)", deviceName(&r.Device), r.Device.Why)
-	for _, text := range r.Warnings {
-		item(w, "note", "%s", printable.Line(text))
-	}
+	writeNotes(w, r.Warnings)
 }
 
 // writeDoneShort prints the output, the time and the peak, after the work, and the
@@ -122,9 +137,7 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 	if r.Output.Path != "" || !r.DryRun {
 		item(w, "output", "%s: %s, %d bits, %dx%d, %s", outputName(&r.Output), r.Output.Format, r.Output.Bits, r.Output.Width, r.Output.Height, r.Output.Profile)
 	}
-	for _, text := range r.Warnings {
-		item(w, "note", "%s", printable.Line(text))
-	}
+	writeNotes(w, r.Warnings)
 	writeSections(w, r)
 	if verbose {
 		writeVerbose(w, r)

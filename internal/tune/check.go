@@ -162,7 +162,7 @@ func (p *problem) output(k, y, x int) float64 {
 
 // input is a sample of source i as stored.
 func (p *problem) input(i, c, y, x int) float32 {
-	v := uniform(uint64(i)<<44 + (uint64(c)*uint64(p.shape.H)+uint64(y))*uint64(p.shape.W) + uint64(x))
+	v := Uniform(uint64(i)<<44 + (uint64(c)*uint64(p.shape.H)+uint64(y))*uint64(p.shape.W) + uint64(x))
 	if p.precision == planar.FP16 {
 		return planar.Float(planar.Half(v))
 	}
@@ -207,8 +207,8 @@ func (r *rig) check(precision string) error {
 	return nil
 }
 
-// uniform is a number in [-1,1) from a hash of n, as fill.cl computes it.
-func uniform(n uint64) float32 {
+// Uniform is a number in [-1,1) from a hash of n, as fill.cl computes it.
+func Uniform(n uint64) float32 {
 	n += 0x9E3779B97F4A7C15
 	n = (n ^ n>>30) * 0xBF58476D1CE4E5B9
 	n = (n ^ n>>27) * 0x94D049BB133111EB
@@ -223,10 +223,10 @@ func randomWeights(s conv.Shape) (weights, bias []float32) {
 	scale := float32(math.Sqrt(3 / float64(n)))
 	weights, bias = make([]float32, s.OutC*n), make([]float32, s.OutC)
 	for i := range weights {
-		weights[i] = uniform(weightSeed+uint64(i)) * scale
+		weights[i] = Uniform(weightSeed+uint64(i)) * scale
 	}
 	for i := range bias {
-		bias[i] = uniform(biasSeed+uint64(i)) / 8
+		bias[i] = Uniform(biasSeed+uint64(i)) / 8
 	}
 	return weights, bias
 }
