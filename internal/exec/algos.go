@@ -35,34 +35,22 @@ func Algorithms(c conv.Caps) []conv.Algo {
 // the matrix units' work (mma-m2x1-r2x4-w3x3-p2), register tiles of direct-rows
 // (direct-rows-o6v2) and work-groups of other shapes (see conv.Shaped).
 func algoByName(name string) conv.Algo {
-	all := Algorithms(conv.Caps{})
-	find := func(name string) conv.Algo {
-		for _, a := range all {
-			if a.Name() == name {
-				return a
-			}
+	for _, a := range Algorithms(conv.Caps{}) {
+		if a.Name() == name {
+			return a
 		}
-		return nil
 	}
-	if a := find(name); a != nil {
-		return a
-	}
-	if a, ok := winograd.Named(name); ok {
-		return a
-	}
-	if a, ok := mma.Named(name); ok {
-		return a
-	}
-	if a, ok := conv.RowTileNamed(name); ok {
-		return a
-	}
-	if a, ok := conv.TileGroupNamed(name); ok {
-		return a
-	}
-	if a, ok := conv.ImplicitGroupNamed(name); ok {
-		return a
+	for _, named := range []func(string) (conv.Algo, bool){anyAlgo(winograd.Named), mma.Named, anyAlgo(conv.RowTileNamed),
+		anyAlgo(conv.TileGroupNamed), anyAlgo(conv.ImplicitGroupNamed)} {
+		if a, ok := named(name); ok {
+			return a
+		}
 	}
 	return nil
+}
+
+func anyAlgo[A conv.Algo](named func(string) (A, bool)) func(string) (conv.Algo, bool) {
+	return func(name string) (conv.Algo, bool) { return named(name) }
 }
 
 func names(algos []conv.Algo) []string {

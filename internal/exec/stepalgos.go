@@ -110,17 +110,16 @@ func ShapeOf(p *fuse.Program, s *fuse.Step) conv.Shape {
 	for _, v := range s.Src {
 		shape.SrcC = append(shape.SrcC, v.C)
 	}
+	src := p.Tensors[s.Src[0].Tensor]
 	shape.Codes, shape.Store = s.Integer(), s.Store != nil
-	shape.Octets, shape.OctetsOut = p.Tensors[s.Src[0].Tensor].Storage == fuse.Octets, t.Storage == fuse.Octets
+	shape.Octets, shape.OctetsOut = src.Storage == fuse.Octets, t.Storage == fuse.Octets
 	shape.NoResidual = shape.Octets && s.Res.Tensor == fuse.None // which algorithms of octets make use of
-	from := p.Tensors[s.Src[0].Tensor].Storage
-	shape.Split, shape.PairsOut = from == fuse.Split, t.Storage == fuse.Pairs
-	shape.Pairs = from == fuse.Pairs || shape.Split
+	shape.Split, shape.PairsOut = src.Storage == fuse.Split, t.Storage == fuse.Pairs
+	shape.Pairs = src.Storage == fuse.Pairs || shape.Split
 	if in := s.Inner; in != nil {
 		shape.Inner = &conv.Inner{K: in.K, OutC: in.C, Act: in.Act}
 	}
 	if s.Windowed() {
-		src := p.Tensors[s.Src[0].Tensor]
 		shape.Window = &conv.Window{Window: s.Node.Window, Groups: s.Node.Groups, SrcH: src.H, SrcW: src.W, Pad: s.Node.Pad}
 	}
 	return shape
