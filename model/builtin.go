@@ -60,6 +60,9 @@ func builtinNames() (names []string) {
 	return names
 }
 
+// embedded marks the source of weights that are no file.
+const embedded = " (embedded)"
+
 // loadBuiltin loads the embedded model of a name; ok is false if there is none.
 func loadBuiltin(name string, level int) (m *Model, ok bool, err error) {
 	for _, b := range builtins {
@@ -68,10 +71,10 @@ func loadBuiltin(name string, level int) (m *Model, ok bool, err error) {
 		}
 		data, err := weights.ReadFile(b.file)
 		if err != nil {
-			return nil, true, &WeightsError{b.Name + " (embedded)", err}
+			return nil, true, &WeightsError{b.Name + embedded, err}
 		}
 		f, err := safetensors.Read(bytes.NewReader(data), int64(len(data)))
-		m, err = assembleFrom(b.Name+" (embedded)", f, err, level)
+		m, err = assembleFrom(b.Name+embedded, f, err, level)
 		return m, true, err
 	}
 	return nil, false, nil

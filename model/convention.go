@@ -118,33 +118,33 @@ func (c *Convention) toMeta(meta map[string]string) {
 
 // fromMeta replaces what a file's metadata says about the convention.
 func (c *Convention) fromMeta(meta map[string]string) error {
-	bad := func(key string) error { return fmt.Errorf("metadata %s is %q", key, meta[key]) }
+	bad := func(key, want string) error { return fmt.Errorf("metadata %s is %q: want %s", key, meta[key], want) }
 	var err error
 	if s, ok := meta[metaPack]; ok {
 		n, scanErr := fmt.Sscanf(s, "%d,%d %d,%d %d,%d %d,%d", &c.Pack[0][0], &c.Pack[0][1],
 			&c.Pack[1][0], &c.Pack[1][1], &c.Pack[2][0], &c.Pack[2][1], &c.Pack[3][0], &c.Pack[3][1])
 		if n != 8 || scanErr != nil {
-			return bad(metaPack)
+			return bad(metaPack, "four places such as 0,0 0,1 1,0 1,1")
 		}
 	}
 	if s, ok := meta[metaSubtractBlack]; ok {
 		if c.SubtractBlack, err = strconv.ParseBool(s); err != nil {
-			return bad(metaSubtractBlack)
+			return bad(metaSubtractBlack, "true or false")
 		}
 	}
 	if s, ok := meta[metaGamma]; ok {
 		if c.Gamma, err = strconv.ParseFloat(s, 64); err != nil {
-			return bad(metaGamma)
+			return bad(metaGamma, "a number")
 		}
 	}
 	if s, ok := meta[metaDivisor]; ok {
 		if c.Divisor, err = strconv.ParseFloat(s, 64); err != nil {
-			return bad(metaDivisor)
+			return bad(metaDivisor, "a number")
 		}
 	}
 	if s, ok := meta[metaNoise]; ok {
 		if c.NoisePlanes, err = strconv.Atoi(s); err != nil {
-			return bad(metaNoise)
+			return bad(metaNoise, "a whole number")
 		}
 	}
 	for _, word := range []struct {
@@ -158,7 +158,7 @@ func (c *Convention) fromMeta(meta map[string]string) error {
 		if s, ok := meta[word.key]; ok {
 			i := slices.Index(word.names, s)
 			if i < 0 {
-				return bad(word.key)
+				return bad(word.key, strings.Join(word.names, " or "))
 			}
 			*word.to = uint8(i)
 		}

@@ -120,7 +120,7 @@ func assembleFrom(source string, f *safetensors.File, err error, level int) (*Mo
 	}
 	m, err := assemble(tensors, f.Meta, level)
 	if errors.Is(err, errLevel) { // the weights are not to blame
-		return nil, &SpecError{source, err.Error()}
+		return nil, &SpecError{strings.TrimSuffix(source, embedded), err.Error()}
 	}
 	if err != nil {
 		return nil, &WeightsError{source, err}
@@ -145,7 +145,7 @@ func Assemble(source string, tensors map[string]*Tensor, level int) (*Model, err
 var errLevel = errors.New("has no levels to choose from")
 
 func errNoLevels(arch string, level int) error {
-	return fmt.Errorf("%s %w: level %d is asked for", arch, errLevel, level)
+	return fmt.Errorf("%s %w, and level %d is asked for: leave --level out", arch, errLevel, level)
 }
 
 // loadRandom reads the options after "pynet-random:".

@@ -168,7 +168,7 @@ func TestLoadPyNETM(t *testing.T) {
 		"one more":      {func(f *safetensors.File) { f.Tensors["enc2.0.a.weight"] = f.Tensors["enc1.0.a.weight"] }, "is not one of"},
 		"one less":      {func(f *safetensors.File) { delete(f.Tensors, "skip.bias") }, `"skip.bias" ([12]) is missing`},
 		"curve":         {func(f *safetensors.File) { f.Meta[metaCurve] = "log" }, `convention.curve is "log"`},
-		"clip":          {func(f *safetensors.File) { f.Meta[metaClip] = "low" }, `convention.clip is "low"`},
+		"clip":          {func(f *safetensors.File) { f.Meta[metaClip] = "low" }, `convention.clip is "low": want both or high`},
 		"noise":         {func(f *safetensors.File) { f.Meta[metaNoise] = "four" }, `convention.noise is "four"`},
 		"three noises":  {func(f *safetensors.File) { f.Meta[metaNoise] = "3" }, "3 noise planes"},
 		"no noise":      {func(f *safetensors.File) { f.Meta[metaNoise] = "0" }, "takes 8 planes"},
