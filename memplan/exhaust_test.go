@@ -24,7 +24,6 @@ func Exhaust(req *Request, most int, do func(p *Plan) bool) bool {
 			return false
 		}
 		e.streaming(r, reads)
-		return true
 	}
 	for _, heavy := range []bool{false, true} {
 		if heavy && !r.spills() {
@@ -32,7 +31,7 @@ func Exhaust(req *Request, most int, do func(p *Plan) bool) bool {
 		}
 		s := r.newSectioning(heavy)
 		if s == nil {
-			return true
+			continue
 		}
 		for _, streamed := range []bool{false, true} {
 			if streamed && !r.spills() {

@@ -44,3 +44,6 @@ func inTheirOrder(req *Request) []int {
 	}
 	return order
 }
+
+// Branches are the first steps of a network's branches but the first.
+func Branches(req *Request) []int { return req.inOrder(inTheirOrder(req)).branchCuts() }

@@ -83,23 +83,37 @@ func (req *Request) searchSpilling() (best, nearest *Plan) {
 		identity[i] = i
 	}
 	req = req.inOrder(identity)
-	if req.Rows == 0 {
-		consider(req.wholePlanes(false))
-		consider(req.wholePlanes(true))
-	}
-	if req.Rows == 0 && !req.WholePlanes && !req.normalises() && !req.Unified && req.Model.LinkRate > 0 {
-		req.considerFewStrips(consider)
-	}
-	// Streaming through a norm means holding its whole input: sections do better.
-	if !req.WholePlanes && (req.Rows > 0 || !req.normalises()) {
+	if req.Rows > 0 {
 		req.considerStreaming(consider, func() bool { return best != nil })
+		return best, nearest
 	}
-	// With memory to spare, whole planes are as fast as a GPU gets.
-	if req.Rows == 0 && !req.WholePlanes && (best == nil || req.Unified) {
-		req.considerSections(consider, func() bool { return best != nil })
+	fastest := req.wholePlanes(true)
+	consider(req.wholePlanes(false))
+	consider(fastest)
+	if req.WholePlanes {
+		return best, nearest
+	}
+	found := func() bool { return best != nil }
+	if !req.normalises() {
+		if !req.Unified && req.Model.LinkRate > 0 {
+			req.considerFewStrips(consider)
+		}
+		req.considerStreaming(consider, found)
+		// Low strips, and rows that go through the host in between, may take longer than to
+		// send all that lies between convolutions there and back.
+		found = func() bool { return best != nil && best.Cost.Seconds < slowStreaming*fastest.Cost.Seconds }
+	}
+	// With memory to spare, whole planes are as fast as a GPU gets. Streaming through a norm
+	// means holding its whole input: sections do better.
+	if !found() || req.Unified {
+		req.considerSections(consider, found)
 	}
 	return best, nearest
 }
+
+// slowStreaming is how many times as long as with whole planes a plan of one section may take
+// before sections are tried beside it.
+const slowStreaming = 2
 
 // mostKept gives the bytes of whole maps in the section that holds most, and its
 // last step.
@@ -170,13 +184,13 @@ func (r *Request) considerSections(consider func(*Plan), found func() bool) {
 			if divided[k] == nil {
 				divided[k] = r.newSectioning(heavy)
 			}
-			if divided[k] == nil {
-				return
+			if divided[k] == nil { // the network has no place to divide it at
+				continue
 			}
 			r.considerWeights(divided[k], heavy, squeeze, consider)
 		}
 	}
-	if r.spills() {
+	if r.spills() && divided[1] != nil {
 		r.considerGroups(divided[1], consider, found)
 	}
 }

@@ -5,8 +5,8 @@ import (
 )
 
 // This file plans networks with instance norm, whose statistics need whole
-// planes: rows stream through sections that end at norms, and what crosses from
-// one section to another stays on the device as long as the budget allows.
+// planes, and networks of several branches: rows stream through sections that end at norms, or with branches, and
+// what crosses from one section to another stays on the device as long as the budget allows.
 
 // sectioning searches what stays on the device and at which paces sections run for fixed sections.
 type sectioning struct {
@@ -85,8 +85,8 @@ type measured struct {
 	moved     []traffic
 }
 
-// newSectioning divides a network at its norms; it returns nil if there are none: other
-// strategies serve it.
+// newSectioning divides a network at its norms, or if there are none into its branches;
+// it returns nil if it has neither: other strategies serve it.
 //
 // With heavy set, sections also end where a convolution's parameters come on top
 // of others', as far as that can be: few have to be on the device at a time then.
@@ -94,10 +94,13 @@ func (r *Request) newSectioning(heavy bool) *sectioning {
 	q := r.inOrder(r.normOrder())
 	cuts := q.normCuts()
 	if len(cuts) == 0 {
-		return nil
+		cuts = q.branchCuts()
 	}
 	if heavy {
 		cuts = q.heavyCuts(cuts)
+	}
+	if len(cuts) == 0 {
+		return nil
 	}
 	s := &sectioning{req: q, cuts: cuts, n: len(cuts) + 1, lifetimes: q.lifetimesOf(cuts), simulations: *q.simulationsOf(cuts, nil)}
 	s.keepFlows()
