@@ -24,8 +24,8 @@ type loadedModel struct {
 }
 
 // load loads the model, unless it is there, for an output of that level; nil is the one that
-// its name says.
-func (m *loadedModel) load(level *int) (err error) {
+// its name says. An ensemble of more than 1 is made of it.
+func (m *loadedModel) load(level *int, ensemble int) (err error) {
 	if m.model != nil {
 		return nil
 	}
@@ -37,8 +37,24 @@ func (m *loadedModel) load(level *int) (err error) {
 	if spec == Classical { // what has sizes and plans has those of the default
 		spec = embeddedModel
 	}
-	m.model, m.imported, err = LoadModel(spec, l)
-	return err
+	if m.model, m.imported, err = LoadModel(spec, l); err != nil || ensemble <= 1 {
+		return err
+	}
+	if m.modelName == Classical {
+		return optionErrorf("ensemble", "%s runs no network: leave it out", Classical)
+	}
+	if m.model, err = m.model.Ensemble(ensemble); err != nil {
+		return optionErrorf("ensemble", "model %s: %v", m.modelName, err)
+	}
+	return nil
+}
+
+// ensemble is the number of answers that a result is the mean of, 0 without an ensemble.
+func (s *Settings) ensemble() int {
+	if s.Ensemble <= 1 {
+		return 0
+	}
+	return s.Ensemble
 }
 
 // planes is how many the network takes of a photo.

@@ -30,6 +30,9 @@ type Settings struct {
 	Model string
 	// Level of a PyNET whose output is wanted, nil for the one the model names.
 	Level *int
+	// Ensemble, if above 1, has the network answer to the photo in so many orientations and takes the mean: see
+	// [model.Model.Ensemble] for the numbers and networks that it takes. It is that many times the work.
+	Ensemble int
 	// Device selects the device; "" takes a GPU if there is one, else an accelerator, else
 	// a CPU device, else the host executor. HostDevice is the latter, "2" the device of that
 	// index in clrt.Devices, "nvidia:1" or "0:1" one by its platform (name part or index) and

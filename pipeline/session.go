@@ -98,7 +98,7 @@ func newSession(set Settings, loaded *model.Model) (*Session, error) {
 // settle does what a session needs before its first run.
 func (s *Session) settle() (err error) {
 	loaded := make(chan error, 1)
-	go func() { loaded <- s.load(s.set.Level) }() // while drivers are loaded and list their devices
+	go func() { loaded <- s.load(s.set.Level, s.set.Ensemble) }() // while drivers are loaded and list their devices
 	if err = s.device.chooseDevice(); err == nil && s.set.Early && !s.set.PlanOnly && s.device.choice.Device != nil {
 		s.device.openEarly()
 	}

@@ -91,7 +91,7 @@ func (s *Session) newTensorReport(j *TensorJob) *facts.TensorReport {
 
 // facts name the session's model and device.
 func (s *Session) facts() (facts.Model, facts.Device) {
-	m := facts.Model{Name: s.modelName, Arch: s.model.Arch, Output: s.model.Convention.Output.String()}
+	m := facts.Model{Name: s.modelName, Arch: s.model.Arch, Ensemble: s.set.ensemble(), Output: s.model.Convention.Output.String()}
 	if s.set.Model == Classical {
 		m.Arch = "none"
 	}

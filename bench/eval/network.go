@@ -17,11 +17,12 @@ import (
 
 // network restores mosaics with a model.
 type network struct {
-	session *pipeline.Session
-	device  facts.Device
-	noise   look.Noise
-	denoise *float64
-	used    map[string]bool // precisions
+	session  *pipeline.Session
+	ensemble int
+	device   facts.Device
+	noise    look.Noise
+	denoise  *float64
+	used     map[string]bool // precisions
 }
 
 func newNetwork(set pipeline.Settings, o *Options) (*network, error) {
@@ -29,7 +30,7 @@ func newNetwork(set pipeline.Settings, o *Options) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &network{session: s, noise: o.Noise, denoise: o.Denoise, used: map[string]bool{}}
+	n := &network{session: s, ensemble: set.Ensemble, noise: o.Noise, denoise: o.Denoise, used: map[string]bool{}}
 	if err := n.check(o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -54,7 +55,12 @@ func (n *network) check(o *Options) error {
 	return nil
 }
 
-func (n *network) name() string { return n.session.ModelName() }
+func (n *network) name() string {
+	if e := n.ensemble; e > 1 {
+		return fmt.Sprintf("%s, ensemble of %d", n.session.ModelName(), e)
+	}
+	return n.session.ModelName()
+}
 
 func (n *network) close() error { return n.session.Close() }
 

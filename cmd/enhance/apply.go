@@ -113,7 +113,7 @@ func writeApplyPlanned(w io.Writer, r *facts.ApplyReport) {
 		runs = fmt.Sprintf(", in %d runs: the network takes one channel", r.Runs)
 	}
 	item(w, "result", "%s%s", sizeOf(r.Result), runs)
-	writeNetwork(w, &r.Device, r.Model.Name, &r.Plan)
+	writeNetwork(w, &r.Device, r.Model.String(), &r.Plan)
 }
 
 func writeApplyDone(w io.Writer, r *facts.ApplyReport) {

@@ -42,7 +42,7 @@ func runExplain(c *call) error {
 
 func writeExplanation(w io.Writer, x *facts.Explanation) error {
 	item(w, "input", "%s, padded to %s packed samples", printable.Text(x.Input), sizeOf(x.Plan.Packed))
-	writeNetwork(w, &x.Device, x.Model.Name, &x.Plan)
+	writeNetwork(w, &x.Device, x.Model.String(), &x.Plan)
 	item(w, "tuning", "%s", tuningLine(&x.Plan))
 	fmt.Fprintf(w, "%-8speak %s of device memory\n\n", "memory", bytesize.Text(x.Plan.Peak))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

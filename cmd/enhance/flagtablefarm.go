@@ -31,7 +31,7 @@ const farmMake = "farm-make"
 // takes them, an order carries them, and a worker takes no others from it. All flags of
 // colour and noise are among them.
 var farmSettings = []string{
-	"raw-size", "cfa", "black", "white", "format", "bits", "quality", "subsampling", "strip", "output-profile", "resize", "model", "level", "precision", "algo", "strip-rows", "whole-planes",
+	"raw-size", "cfa", "black", "white", "format", "bits", "quality", "subsampling", "strip", "output-profile", "resize", "model", "level", "ensemble", "precision", "algo", "strip-rows", "whole-planes",
 }
 
 // farmLeaves are the other flags of the main command. A farm has its own for them, or needs

@@ -25,7 +25,7 @@ func newPhotoLines() *photoLines {
 // head prints the device and the model unless it did before.
 func (b *photoLines) head(w io.Writer, r *pipeline.Report) {
 	device := fmt.Sprintf("%-8s%s (%s)\n", "device", deviceName(&r.Device), r.Device.Why)
-	with := fmt.Sprintf("%-8s%s, %s\n", "model", r.Model.Name, precisionLine(&r.Plan))
+	with := fmt.Sprintf("%-8s%s, %s\n", "model", r.Model.String(), precisionLine(&r.Plan))
 	if b.headed[device+with] {
 		return
 	}

@@ -254,7 +254,7 @@ func compareTensor(path string, out *pipeline.Tensor) (*tensorComparison, error)
 func writeTensorPlanned(w io.Writer, r *facts.TensorReport) {
 	item(w, "input", "%d channels of %dx%d, padded to %s", r.Input[0], r.Input[2], r.Input[1], sizeOf(r.Plan.Packed))
 	item(w, "value", "%s: %d channels of %dx%d", r.Node, r.Output[0], r.Output[2], r.Output[1])
-	writeNetwork(w, &r.Device, r.Model.Name, &r.Plan)
+	writeNetwork(w, &r.Device, r.Model.String(), &r.Plan)
 	for _, a := range r.Algos {
 		item(w, "layers", "%d %s by %s, %.1f %% of the work", a.Steps, plural(a.Steps, "convolution"), a.Algo, 100*a.Share)
 	}

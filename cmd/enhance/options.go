@@ -37,9 +37,9 @@ type options struct {
 	resize, lens, wb, tone, dcp, look, exposure, sharpen, denoise, noise, defects string
 
 	// the device, memory, and how the network runs
-	model, level, device, mem, hostMem, deviceProfile, precision, algo string
-	jobs, stripRows                                                    int
-	noTune, wholePlanes                                                bool
+	model, level, ensemble, device, mem, hostMem, deviceProfile, precision, algo string
+	jobs, stripRows                                                              int
+	noTune, wholePlanes                                                          bool
 
 	// model run
 	tensors        []string

@@ -130,7 +130,7 @@ func computationGroup(r *pipeline.Report) htmlreport.Group {
 		g.add("Network", "none")
 		return g.Group
 	}
-	g.add("Network", printable.Text(r.Model.Name))
+	g.add("Network", printable.Text(r.Model.String()))
 	g.add("Precision", precisionLine(p))
 	g.add("Device", deviceName(&r.Device))
 	g.add("Chosen", printable.Text(r.Device.Why))

@@ -51,7 +51,7 @@ func runPlanTable(c *call) error {
 }
 
 func writePlanTable(w io.Writer, t *facts.PlanTable, measured bool) error {
-	fmt.Fprintf(w, "%s, padded to %s packed samples, %s on %s\n\n", printable.Text(t.Input), sizeOf(t.Packed), printable.Text(t.Model.Name), deviceName(&t.Device))
+	fmt.Fprintf(w, "%s, padded to %s packed samples, %s on %s\n\n", printable.Text(t.Input), sizeOf(t.Packed), printable.Text(t.Model.String()), deviceName(&t.Device))
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 1, ' ', tabwriter.AlignRight)
 	head, rule := "|\t`--mem` |\tpeak |\tstrategy |\tlaunches |\tuploaded |\tdownloaded |\tin host memory |\tkernels s |\ttransfers s |\tpredicted s |\t", "|\t---: |\t---: |\t:--- |\t---: |\t---: |\t---: |\t---: |\t---: |\t---: |\t---: |\t"

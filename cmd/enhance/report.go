@@ -123,7 +123,7 @@ func writePlanned(w io.Writer, r *pipeline.Report, verbose bool) {
 		item(w, "noise", "%s", noiseLine(r.Noise))
 	}
 	item(w, "device", "%s (%s)", deviceName(&r.Device), r.Device.Why)
-	model := r.Model.Name + ", " + precisionLine(&r.Plan)
+	model := r.Model.String() + ", " + precisionLine(&r.Plan)
 	if r.WithoutNetwork() {
 		model = "none"
 	}

@@ -335,7 +335,7 @@ func settingsKey(s *pipeline.Settings) string {
 	if s.Level != nil {
 		level = *s.Level
 	}
-	return fmt.Sprintf("%q %d %v %q %v %d %v %+v %s", s.Model, level, s.Precision, s.Algo, s.NoTune, s.StripRows, s.WholePlanes, s.Memory, tuningState())
+	return fmt.Sprintf("%q %d %d %v %q %v %d %v %+v %s", s.Model, level, s.Ensemble, s.Precision, s.Algo, s.NoTune, s.StripRows, s.WholePlanes, s.Memory, tuningState())
 }
 
 // tuningState changes when the files of enhance tune do.

@@ -146,7 +146,7 @@ func (s *server) newJob(conn *serve.Conn, r serve.Request, photo, picture *os.Fi
 // settingsFor are a client's settings within the server's budget.
 func (s *server) settingsFor(o *order) (pipeline.Settings, error) {
 	set := s.set
-	set.Model, set.Level, set.Precision = o.set.Model, o.set.Level, o.set.Precision
+	set.Model, set.Level, set.Ensemble, set.Precision = o.set.Model, o.set.Level, o.set.Ensemble, o.set.Precision
 	set.Algo, set.NoTune, set.StripRows, set.WholePlanes = o.set.Algo, o.set.NoTune, o.set.StripRows, o.set.WholePlanes
 	if !o.given["mem"] {
 		return set, nil

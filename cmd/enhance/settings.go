@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,6 +53,13 @@ func (c *call) settings() (err error) {
 			return usagef("--level: %q: want 0 to 5", c.level)
 		}
 		s.Level = &level
+	}
+	if c.ensemble != "" {
+		n, err := strconv.Atoi(c.ensemble)
+		if sizes := append([]int{1}, model.EnsembleSizes()...); err != nil || !slices.Contains(sizes, n) {
+			return usagef("--ensemble: %q: want one of %v", c.ensemble, sizes)
+		}
+		s.Ensemble = n
 	}
 	switch {
 	case c.given["strip-rows"] && s.StripRows < 1:

@@ -27,7 +27,7 @@ const warmUpArgument = "__warm-up"
 type warmUpSettings struct {
 	Model, Device, Algo, Precision string
 	Level                          *int
-	Cores                          int
+	Ensemble, Cores                int
 	NoTune                         bool
 	Compilers                      int // processes that it may compile in besides itself
 }
@@ -51,7 +51,7 @@ func (o *order) warmUpFirst() {
 			return
 		}
 		each := (most - 1) / 2
-		w := warmUpSettings{s.Model, s.Device, s.Algo, s.Precision.String(), s.Level, s.Cores, s.NoTune, each}
+		w := warmUpSettings{s.Model, s.Device, s.Algo, s.Precision.String(), s.Level, s.Ensemble, s.Cores, s.NoTune, each}
 		if started = startWarmUp(command, &w, ended); started {
 			o.compilers.ShareCPU(each)
 			if s.Debug != nil {
@@ -102,7 +102,7 @@ func warmUp() int {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(exitInterrupted)
 	}()
-	set := pipeline.Settings{Model: w.Model, Device: w.Device, Level: w.Level}
+	set := pipeline.Settings{Model: w.Model, Device: w.Device, Level: w.Level, Ensemble: w.Ensemble}
 	set.Algo, set.NoTune, set.Cores = w.Algo, w.NoTune, w.Cores
 	if set.Precision.UnmarshalText([]byte(w.Precision)) != nil || limitCores(w.Cores) != nil {
 		return exitUsage

@@ -85,9 +85,19 @@ type Colour struct {
 
 // Model names the network.
 type Model struct {
-	Name   string `json:"name"`
-	Arch   string `json:"arch"`
-	Output string `json:"output"` // what its samples mean
+	Name string `json:"name"`
+	Arch string `json:"arch"`
+	// Ensemble is the number of its answers that a result is the mean of; 0 without an ensemble.
+	Ensemble int    `json:"ensemble,omitempty"`
+	Output   string `json:"output"` // what its samples mean
+}
+
+// String is how people read it.
+func (m *Model) String() string {
+	if m.Ensemble == 0 {
+		return m.Name
+	}
+	return fmt.Sprintf("%s, ensemble of %d", m.Name, m.Ensemble)
 }
 
 // Device names the device and why it was taken.

@@ -105,7 +105,7 @@ var fileKinds = []kind{
 	}},
 	{name: "arguments", weight: 2, make: func(c *campaign, a *attempt) error {
 		a.develop(a.headerless(c)...)
-		flags := []string{"--wb", "--exposure", "--noise", "--denoise", "--mem", "--host-mem", "--black", "--white", "--raw-size", "--cfa", "-b", "-f", "--precision", "-m", "--algo", "--min-psnr", "-g", "--tone", "--defects", "--shard", "--from"}
+		flags := []string{"--wb", "--exposure", "--noise", "--denoise", "--mem", "--host-mem", "--black", "--white", "--raw-size", "--cfa", "-b", "-f", "--precision", "-m", "--algo", "--min-psnr", "-g", "--tone", "--defects", "--shard", "--from", "--ensemble"}
 		values := []string{"", "0", "-1", "1e999", "NaN", "inf", "9223372036854775808", "99999999G", "1,1", "1,1,1", "0,0,0", "1e-300,1,1", "\x1b[2J", "auto", "png", "16", "65535", "1x1", "99999x99999", "RGGB", "2e9", "mono", "4x4:RRGGRRGGGGBBGGBB", "64x64:R", "5500,1e300", "tungsten", "spot:0,0", "1/0", "2/1"}
 		for range 1 + a.IntN(3) {
 			a.args = append(a.args, flags[a.IntN(len(flags))], values[a.IntN(len(values))])

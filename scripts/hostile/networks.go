@@ -66,6 +66,7 @@ func sensorAndNetwork(_ *campaign, a *attempt) error {
 	a.maybe("--noise", oneOf(a, levels))
 	a.maybe("--wb", "1,1,1")
 	a.maybe("--precision", oneOf(a, []string{"fp16", "auto", "bf16"}))
+	a.maybe("--ensemble", oneOf(a, []string{"2", "4", "8"}))
 	a.maybe("-v")
 	a.maybe("--dry-run")
 	if a.IntN(3) == 0 {
@@ -110,6 +111,7 @@ func weightsFacts(c *campaign, a *attempt) error {
 	a.develop(a.file("photo.raw", a.extremes()), "--raw-size", fmt.Sprintf("%dx%d", photoW, photoH), "--cfa", oneOf(a, patterns[:4]), "-m", path)
 	a.maybe("--denoise", "0.5")
 	a.maybe("--noise", "1e-3,1e-5")
+	a.maybe("--ensemble", "2")
 	a.maybe("--precision", "fp16")
 	return nil
 }
