@@ -3,6 +3,8 @@ package pipeline
 import (
 	"bytes"
 	"errors"
+	"io/fs"
+	"path/filepath"
 
 	"enhance/internal/regularfile"
 	"enhance/pipeline/facts"
@@ -23,6 +25,10 @@ func ReadDefects(spec string) (look.Defects, error) {
 		return look.Defects{}, optionErrorf("defects", "want auto, off or the name of a list")
 	}
 	text, err := regularfile.Read(spec, defects.MaxFile)
+	// A bare name without a file was probably meant as a word, as "none" is.
+	if errors.Is(err, fs.ErrNotExist) && filepath.Base(spec) == spec && filepath.Ext(spec) == "" {
+		return look.Defects{}, optionErrorf("defects", "%q: no such file: want auto, off or the name of a list", spec)
+	}
 	if errors.Is(err, regularfile.ErrTooLarge) {
 		err = rawerr.Formatf("list of defects", "larger than %d bytes", defects.MaxFile)
 	}
