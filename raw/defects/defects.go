@@ -37,6 +37,7 @@ type Rows struct {
 	next   Source
 	meta   *mosaic.Meta
 	list   []Place // sorted; nil: defects are looked for
+	marks  marks   // of the list, around the rows that are repaired
 	finder *finder
 	found  *Found
 	kept   []uint16 // rows keptFrom to keptEnd-1 of next: those read last
@@ -83,7 +84,8 @@ func comparePlaces(a, b Place) int { return cmp.Or(a.Row-b.Row, a.Column-b.Colum
 // Found is what was repaired in the rows that were read so far.
 func (r *Rows) Found() *Found { return r.found }
 
-// Bytes is what Rows hold to read n rows at a time of a photo of that width.
+// Bytes is what Rows hold to read n rows at a time of a photo of that width, to look for defects: for a
+// list they hold less.
 func Bytes(n, width int) int64 {
 	pieces, rows := piecesOf(n)
 	return 2 * int64(n+2*reach+pieces*(rows+peerRows+rootRows)) * int64(width)
@@ -107,11 +109,7 @@ func (r *Rows) ReadRows(y0, n int, dst []uint16) error {
 		r.search(w, y0, n, dst)
 		return nil
 	}
-	for i := range n {
-		out := dst[i*m.Width:][:m.Width]
-		copy(out, w.row(y0+i))
-		r.found.set(y0+i, r.repairListed(w, y0+i, out))
-	}
+	r.repairListed(w, y0, n, dst)
 	return nil
 }
 
@@ -134,56 +132,4 @@ func (r *Rows) read(top, end int) error {
 	}
 	r.kept, r.from, r.end = buf, top, end
 	return nil
-}
-
-// listed are the places of the list in rows y0 to y1-1.
-func (r *Rows) listed(y0, y1 int) []Place { return placesIn(r.list, y0, y1) }
-
-// repairListed repairs the samples of row y that are in the list.
-func (r *Rows) repairListed(w *window, y int, out []uint16) (places []int32) {
-	here := r.listed(y, y+1)
-	if len(here) == 0 {
-		return nil
-	}
-	around := r.listed(y-reach, y+reach+1)
-	if !Searched(r.meta.CFA) {
-		return r.plain(w, y, here, around, out)
-	}
-	b, q, p := bandOf(w, y), &spot{}, &patch{}
-	for _, at := range here {
-		q.move(&b, at.Column)
-		p.clear(q)
-		r.finder.fill(p, q)
-		p.mark(around, q)
-		if v, ok := r.finder.repair(p, y, at.Column); ok {
-			out[at.Column] = v
-			places = append(places, int32(at.Column))
-		}
-	}
-	return places
-}
-
-// plain repairs the listed samples of row y behind any filter array: each by the mean of
-// the nearest good samples of its colour, which lie in a square around it.
-func (r *Rows) plain(w *window, y int, here, around []Place, out []uint16) (places []int32) {
-	cfa := r.meta.CFA
-	for _, q := range here {
-		colour := cfa.At(y, q.Column)
-		for far := 1; far <= reach; far++ {
-			sum, count := 0, 0
-			for yy := max(0, y-far); yy <= min(w.height-1, y+far); yy++ {
-				for xx := max(0, q.Column-far); xx <= min(w.width-1, q.Column+far); xx++ {
-					if cfa.At(yy, xx) == colour && !contains(around, Place{yy, xx}) {
-						sum, count = sum+int(w.row(yy)[xx]), count+1
-					}
-				}
-			}
-			if count > 0 {
-				out[q.Column] = uint16((sum + count/2) / count)
-				places = append(places, int32(q.Column))
-				break
-			}
-		}
-	}
-	return places
 }

@@ -155,7 +155,7 @@ func TestStrips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, l := range map[string]*List{"auto": nil, "list": list} {
+	for name, l := range map[string]*List{"auto": nil, "list": list, "long list": scattered(t, 20000, 301, 207)} {
 		want, found := hurt.repaired(t, l)
 		if found.Count(0, 207) == 0 {
 			t.Fatalf("%s: nothing found", name)
@@ -250,21 +250,25 @@ func waves(y, x int, c mosaic.Colour) float64 {
 	return v / wb[c]
 }
 
+// large is 24 megapixels that repeat a shot of 512 x 512.
+func large(s *shot) (mosaic.Meta, Source) {
+	m := s.meta
+	m.Width, m.Height = 6144, 4096
+	return m, func(y, n int, dst []uint16) error {
+		for i := range n {
+			for x := 0; x < m.Width; x += 512 {
+				copy(dst[i*m.Width+x:], s.samples[(y+i)%512*512:][:512])
+			}
+		}
+		return nil
+	}
+}
+
 // BenchmarkRows measures 24 megapixels in memory.
 func BenchmarkRows(b *testing.B) {
 	for name, light := range map[string]func(int, int, mosaic.Colour) float64{"edges": hills, "waves": waves} {
 		b.Run(name, func(b *testing.B) {
-			small := expose(512, 512, light, 2e-4, 2e-7, 1)
-			m := small.meta
-			m.Width, m.Height = 6144, 4096
-			read := func(y, n int, dst []uint16) error {
-				for i := range n {
-					for x := 0; x < m.Width; x += 512 {
-						copy(dst[i*m.Width+x:], small.samples[(y+i)%512*512:][:512])
-					}
-				}
-				return nil
-			}
+			m, read := large(expose(512, 512, light, 2e-4, 2e-7, 1))
 			const strip = 512
 			dst := make([]uint16, strip*m.Width)
 			before := usage.CPUSeconds()

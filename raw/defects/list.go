@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,10 +101,4 @@ func (l *List) at(dateTime string) (places []Place) {
 		}
 	}
 	return places
-}
-
-// contains reports whether a sorted list has a place.
-func contains(list []Place, p Place) bool {
-	_, ok := slices.BinarySearchFunc(list, p, comparePlaces)
-	return ok
 }

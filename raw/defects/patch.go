@@ -88,17 +88,6 @@ func (p *patch) clear(q *spot) {
 	}
 }
 
-// mark marks the places of a list that lie around a spot.
-func (p *patch) mark(list []Place, q *spot) {
-	for i := range patchSide {
-		for j := range patchSide {
-			if contains(list, Place{mirror(q.y+i-reach, q.height), mirror(q.x+j-reach, q.width)}) {
-				p.setBad(i, j)
-			}
-		}
-	}
-}
-
 // sample is the stored sample of a root at row y, column x.
 func (f *finder) sample(root float64, y, x int) uint16 {
 	root = max(root, 0)

@@ -7,7 +7,7 @@ import (
 	"enhance/internal/workers"
 )
 
-// piecesOf is how many pieces n rows are searched in, and the rows of one. One goroutine searches a
+// piecesOf is how many pieces n rows are taken in, and the rows of one. One goroutine takes a
 // piece. The extremes around it are found for both pieces, so that it has some rows.
 func piecesOf(n int) (pieces, rows int) {
 	const least, most = 32, 128
@@ -15,7 +15,7 @@ func piecesOf(n int) (pieces, rows int) {
 	return (n + rows - 1) / rows, rows
 }
 
-// searching is what the search of a piece works with. It serves the next.
+// searching is what the search or the repair of a piece works with. It serves the next.
 type searching struct {
 	extremes extremes
 	rooted   rooted
@@ -27,17 +27,22 @@ type searching struct {
 
 var searches = buffers.Values[searching]{New: func() *searching { return &searching{fitting: newFitting()} }}
 
-// search finds and repairs the defects of rows y0 to y0+n-1 of a window, in dst.
-func (r *Rows) search(w *window, y0, n int, dst []uint16) {
+// inPieces calls do for n rows in pieces, on several cores. A row takes about so long.
+func inPieces(n int, row time.Duration, do func(s *searching, from, end int)) {
 	pieces, rows := piecesOf(n)
-	each := time.Duration(2 * rows * w.width)
-	workers.Each(workers.Count(pieces, each), pieces, func(_, i int) {
+	workers.Each(workers.Count(pieces, time.Duration(rows)*row), pieces, func(_, i int) {
 		s := searches.Get()
-		from, end := i*rows, min((i+1)*rows, n)
-		s.rows(r, w, y0+from, y0+end, dst[from*w.width:])
+		do(s, i*rows, min((i+1)*rows, n))
 		s.band, s.spot.rows = band{}, nil // which refer to the photo
 		s.rooted.release()
 		searches.Put(s)
+	})
+}
+
+// search finds and repairs the defects of rows y0 to y0+n-1 of a window, in dst.
+func (r *Rows) search(w *window, y0, n int, dst []uint16) {
+	inPieces(n, time.Duration(2*w.width), func(s *searching, from, end int) {
+		s.rows(r, w, y0+from, y0+end, dst[from*w.width:])
 	})
 }
 
