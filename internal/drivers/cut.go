@@ -13,10 +13,12 @@ import (
 )
 
 // damaged lists the files below a folder that were cut short, or are empty: shared
-// libraries (.so) and LLVM's bitcode (.bc).
+// libraries (.so) and LLVM's bitcode (.bc). Those that PoCL is writing are not among them: it renames
+// them when they are whole.
 func damaged(dir string) (bad []string) {
 	var mu sync.Mutex
 	top, _ := os.ReadDir(dir)
+	top = slices.DeleteFunc(top, beingWritten)
 	workers.Each(runtime.GOMAXPROCS(0), len(top), func(_, i int) {
 		_ = filepath.WalkDir(filepath.Join(dir, top[i].Name()), func(name string, e fs.DirEntry, err error) error {
 			if err != nil || !e.Type().IsRegular() {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"enhance/clrt"
 	"enhance/internal/bytesize"
@@ -118,6 +119,12 @@ func sound(dir string, own bool, say func(string)) error {
 	}
 	say(fmt.Sprintf("%d damaged kernels are removed from the cache folder %s; PoCL compiles them again", len(bad), dir))
 	return nil
+}
+
+// beingWritten reports whether a file of PoCL's folder has one of the names that PoCL gives to sources,
+// objects and libraries while it writes them.
+func beingWritten(e fs.DirEntry) bool {
+	return e.Type().IsRegular() && strings.HasPrefix(e.Name(), "tempfile_")
 }
 
 // ownTemporary is a folder of this user's alone, the same for all processes, so that

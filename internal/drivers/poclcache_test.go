@@ -160,3 +160,20 @@ func TestCutKernels(t *testing.T) {
 		t.Errorf("left: %v", bad)
 	}
 }
+
+// TestBeingWritten: a library that PoCL is linking has a name of its own until it is whole; it is not
+// taken for a damaged one.
+func TestBeingWritten(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "AB"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"tempfile_a1B2c3.so", "AB/kernel.so"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := damaged(dir), []string{filepath.Join(dir, "AB/kernel.so")}; !slices.Equal(got, want) {
+		t.Errorf("damaged: %v, want %v", got, want)
+	}
+}
