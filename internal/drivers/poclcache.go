@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"enhance/clrt"
 	"enhance/internal/bytesize"
@@ -45,6 +46,9 @@ func preparePoCL(say func(string)) error {
 	if problem == nil {
 		problem = sound(dir, own, say)
 	}
+	if problem == nil && own {
+		sweep(dir)
+	}
 	if problem != nil {
 		return useTemporary(problem, say)
 	}
@@ -65,6 +69,7 @@ func useTemporary(problem error, say func(string)) error {
 	if err != nil {
 		return fmt.Errorf("%w; %w", problem, err)
 	}
+	sweep(dir)
 	say(fmt.Sprintf("PoCL keeps its kernels in %s for now: %v", dir, problem))
 	return os.Setenv(poclCacheEnv, dir)
 }
@@ -125,6 +130,21 @@ func sound(dir string, own bool, say func(string)) error {
 // objects and libraries while it writes them.
 func beingWritten(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && strings.HasPrefix(e.Name(), "tempfile_")
+}
+
+// sweep removes files that are no longer being written from a folder of the program's own: PoCL leaves an
+// empty one for every process that it is loaded into, and others where processes are killed. Nothing takes
+// a day to be written. What cannot be removed stays.
+func sweep(dir string) {
+	top, _ := os.ReadDir(dir)
+	for _, e := range top {
+		if !beingWritten(e) {
+			continue
+		}
+		if i, err := e.Info(); err == nil && time.Since(i.ModTime()) > 24*time.Hour {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // ownTemporary is a folder of this user's alone, the same for all processes, so that

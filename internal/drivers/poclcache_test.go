@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // small mounts a file system of some bytes, or skips the test.
@@ -175,5 +176,51 @@ func TestBeingWritten(t *testing.T) {
 	}
 	if got, want := damaged(dir), []string{filepath.Join(dir, "AB/kernel.so")}; !slices.Equal(got, want) {
 		t.Errorf("damaged: %v, want %v", got, want)
+	}
+}
+
+// TestSweep: what PoCL left more than a day ago goes from the program's own folder, and nothing else; of
+// the user's folder nothing goes.
+func TestSweep(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		dir := filepath.Join(t.TempDir(), poclFolder)
+		t.Setenv("ENHANCE_CACHE_DIR", filepath.Dir(dir))
+		t.Setenv(poclCacheEnv, "")
+		if !own {
+			t.Setenv(poclCacheEnv, dir)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, "AB", "tempfile_dir"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-25 * time.Hour)
+		for name, age := range map[string]time.Time{
+			"tempfile_old": old, "tempfile_old.cl": old, "tempfile_new": time.Now(), "tempfile_new.so": old.Add(2 * time.Hour),
+			"AB/last_accessed": old, "other": old,
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(filepath.Join(dir, name), age, age); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := preparePoCL(func(s string) { t.Errorf("said %q", s) }); err != nil {
+			t.Fatal(err)
+		}
+		var left []string
+		top, _ := os.ReadDir(dir)
+		for _, e := range top {
+			left = append(left, e.Name())
+		}
+		want := []string{"AB", "other", "tempfile_new", "tempfile_new.so"}
+		if !own {
+			want = append(want, "tempfile_old", "tempfile_old.cl")
+		}
+		if !slices.Equal(left, want) {
+			t.Errorf("own %t: left %v, want %v", own, left, want)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "AB", "last_accessed")); err != nil {
+			t.Error(err)
+		}
 	}
 }
