@@ -12,6 +12,7 @@
 //   - load.go, load_pynet.go, load_pynetm.go, convention.go, describe.go, save.go: from a name or a file to
 //     a Model, and back; curve.go: how light is encoded for a network.
 //   - cost.go, info.go: what a model costs in work, parameters and memory.
+//   - hash.go: a name for a graph and its parameters.
 //
 // Package ref runs a Model on the host and is the definition of every operation;
 // packages safetensors and pickle read weight files. Nothing here knows OpenCL.

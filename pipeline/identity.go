@@ -33,7 +33,7 @@ type Identity struct {
 
 // Identity says what the session's pictures depend on.
 func (s *Session) Identity() Identity {
-	network := sha256.Sum256(fmt.Appendf(nil, "%s %+v %v", modelHash(s.model), s.model.Convention, s.set.Model == Classical))
+	network := sha256.Sum256(fmt.Appendf(nil, "%s %+v %v", s.model.Hash(), s.model.Convention, s.set.Model == Classical))
 	id := Identity{Model: hex.EncodeToString(network[:]), Generation: generation(), Class: "host/" + runtime.GOARCH}
 	_, d := s.facts()
 	id.Device = d.Name

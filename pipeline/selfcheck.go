@@ -2,17 +2,12 @@ package pipeline
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"enhance/internal/exec"
 	"enhance/internal/tensorfile"
@@ -96,7 +91,7 @@ func decibelText(v float64) string {
 
 // selfCheck finds the trials among the device's notes, or makes them.
 func (s *Session) selfCheck(ctx context.Context) ([]precisionTrial, error) {
-	key := "exactness " + modelHash(s.model) + " " + s.set.Algo
+	key := "exactness " + s.model.Hash() + " " + s.set.Algo
 	store := s.device.tuningStore()
 	if tried := s.notedTrials(store, key); tried != nil {
 		return tried, nil
@@ -278,38 +273,4 @@ func patchOf(c, h, w int, gains [4]float32) []float32 {
 		v[i] = min(max(gains[ch]*light+0.03*(noise[i]-0.5), 0), 1)
 	}
 	return v
-}
-
-// modelHash names a model's graph and parameters, 16 hexadecimal digits.
-func modelHash(m *model.Model) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s %d\n", m.Arch, m.Graph.Out)
-	for i := range m.Graph.Nodes {
-		fmt.Fprintf(h, "%+v\n", m.Graph.Nodes[i])
-	}
-	names := slices.Sorted(maps.Keys(m.Params))
-	sums := make([][sha256.Size]byte, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names { // a large network has 190 MB of them
-		wg.Go(func() { sums[i] = paramHash(name, m.Params[name]) })
-	}
-	wg.Wait()
-	for _, sum := range sums {
-		h.Write(sum[:])
-	}
-	return hex.EncodeToString(h.Sum(nil))[:16]
-}
-
-func paramHash(name string, p *model.Tensor) [sha256.Size]byte {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s %v\n", name, p.Shape)
-	buf := make([]byte, 0, 1<<12)
-	for part := range slices.Chunk(p.Data, cap(buf)/4) {
-		buf = buf[:0]
-		for _, v := range part {
-			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
-		}
-		h.Write(buf)
-	}
-	return [sha256.Size]byte(h.Sum(nil))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,48 +14,6 @@ import (
 	"enhance/model"
 	"enhance/pipeline/facts"
 )
-
-// TestModelHash: findings about one model are not taken for another's.
-func TestModelHash(t *testing.T) {
-	load := func(spec string) *model.Model {
-		m, err := model.Load(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
-	base := modelHash(load("pynet-s"))
-	if again := modelHash(load("pynet-s")); again != base || len(base) != 16 {
-		t.Errorf("the same model is %q and %q", base, again)
-	}
-	for name, change := range map[string]func(m *model.Model){
-		"last weight": func(m *model.Model) { // of one that is more than a chunk
-			d := m.Params[largest(m)].Data
-			d[len(d)-1]++
-		},
-		"another name": func(m *model.Model) {
-			m.Params["x"] = m.Params[largest(m)]
-			delete(m.Params, largest(m))
-		},
-		"another graph": func(m *model.Model) { m.Graph.Out-- },
-	} {
-		m := load("pynet-s")
-		if change(m); modelHash(m) == base {
-			t.Errorf("%s: the same hash", name)
-		}
-	}
-}
-
-// largest names the parameter with the most values, other than x.
-func largest(m *model.Model) string {
-	best := ""
-	for _, name := range slices.Sorted(maps.Keys(m.Params)) {
-		if name != "x" && (best == "" || len(m.Params[name].Data) > len(m.Params[best].Data)) {
-			best = name
-		}
-	}
-	return best
-}
 
 // TestTuneOnce: explicit tuning finds something for every convolution, later
 // sessions use it, --no-tune does not, and measuring again keeps the rest.
