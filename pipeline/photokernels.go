@@ -14,6 +14,7 @@ import (
 	"enhance/internal/devices"
 	"enhance/internal/exec"
 	"enhance/internal/fuse"
+	"enhance/internal/kernelcheck"
 	"enhance/internal/ops"
 	"enhance/internal/planar"
 	"enhance/memplan"
@@ -243,11 +244,11 @@ func (k *photoKernels) check(ctx context.Context, kinds []photoKernel, found []e
 		}
 		switch kind {
 		case sampleKernel:
-			found[i] = checkSamples(ctx, cl, info, opt)
+			found[i] = kernelcheck.SamplesUnder(ctx, cl, info, opt)
 		case octetKernel: // of a plan with octets, so that the device has their units
 			withUnits := opt
 			withUnits.Units = hopperUnits
-			found[i] = checkSamples(ctx, cl, info, withUnits)
+			found[i] = kernelcheck.SamplesUnder(ctx, cl, info, withUnits)
 		default:
 			_, found[i] = checkPicture(ctx, cl, info, opt, kind == sharpKernels)
 		}

@@ -11,135 +11,18 @@ import (
 	"enhance/internal/colour"
 	"enhance/internal/exec"
 	"enhance/internal/fuse"
-	"enhance/internal/ops"
+	"enhance/internal/kernelcheck"
 	"enhance/internal/planar"
 	"enhance/internal/sharpen"
 	"enhance/model"
 	"enhance/raw"
 )
 
-// The scenes' sides, and the part of the light that becomes a picture: odd, with a margin, of
+// The scene's sides, and the part of the light that becomes a picture: odd, with a margin, of
 // several cells of highlights.
 const sceneH, sceneW = 77, 181
 
 var scenePicture = raw.Rect{X0: 3, Y0: 2, X1: sceneW - 5, Y1: sceneH - 4}
-
-// unchanged is a network that gives samples of 0 and more as they are.
-func unchanged(planes int) (*model.Model, error) {
-	b := model.NewBuilder(planes)
-	g, err := b.Graph(b.LeakyReLU("same", 0, 1))
-	if err != nil {
-		return nil, err
-	}
-	return &model.Model{Arch: "check", Graph: g, Params: model.FormulaParams("check", g), Convention: model.Convention{
-		Pack: [4][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}, Gamma: 2.2, Divisor: 1, Multiple: 1, MinSide: 1, ScaleNum: 1, ScaleDen: 1}}, nil
-}
-
-// openCheck opens the engine of a network on a device that has no other.
-func openCheck(cl *clrt.Context, m *model.Model, h, w int, info *clrt.DeviceInfo, opt exec.Options) (*exec.Engine, error) {
-	job, err := exec.Prepare(m, h, w, info, opt)
-	if err != nil {
-		return nil, err
-	}
-	return job.Open(cl)
-}
-
-// CheckSamples holds planes that a device makes of stored samples against their definition,
-// with activations in fp32 or in fp16, as octets too where the device has units for these. The context must hold no buffers.
-func CheckSamples(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, p planar.Precision) error {
-	if err := checkSamples(ctx, cl, info, exec.Options{Precision: p}); err != nil || p != planar.FP16 || info.Type != clrt.GPU {
-		return err
-	}
-	units, err := exec.ProbeUnits(cl)
-	if err != nil || !units.Warpgroup {
-		return err
-	}
-	units.Octets = true
-	if err := checkSamples(ctx, cl, info, exec.Options{Precision: p, Units: units}); err != nil {
-		return fmt.Errorf("octets: %w", err)
-	}
-	return nil
-}
-
-// copied is a network of a convolution that gives samples as they are.
-func copied(planes int) (*model.Model, error) {
-	m, err := unchanged(planes)
-	if err != nil {
-		return nil, err
-	}
-	b := model.NewBuilder(planes)
-	if m.Graph, err = b.Graph(b.Conv("same", "same", 0, planes, 1)); err != nil {
-		return nil, err
-	}
-	m.Params = model.FormulaParams("check", m.Graph)
-	for _, p := range m.Params {
-		clear(p.Data)
-		if len(p.Data) == planes*planes {
-			for k := range planes {
-				p.Data[k*planes+k] = 1
-			}
-		}
-	}
-	return m, nil
-}
-
-func checkSamples(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options) error {
-	network := unchanged
-	if opt.Octets { // which convolutions alone read and write as planes
-		network = copied
-	}
-	m, err := network(fuse.QuadPlaces)
-	if err != nil {
-		return err
-	}
-	opt.Samples = true
-	src := storedScene{}
-	out := &exec.Planes{Shape: model.Shape{C: fuse.QuadPlaces, H: sceneH, W: sceneW}, Data: make([]float32, fuse.QuadPlaces*sceneH*sceneW)}
-	e, err := openCheck(cl, m, sceneH, sceneW, info, opt)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(e.Run(ctx, src, exec.PlanesSink{Planes: out}, nil), e.Close()); err != nil {
-		return err
-	}
-	for i, got := range out.Data {
-		k, y, x := i/(sceneH*sceneW), i/sceneW%sceneH, i%sceneW
-		at := m.Convention.Pack[k]
-		if want := src.entry(k, int(src.sample(2*y+at[0], 2*x+at[1]))); got != want {
-			return fmt.Errorf("plane %d, row %d, column %d is %g, and %g is right", k, y, x, got, want)
-		}
-	}
-	return nil
-}
-
-// storedScene is an exec.SampleSource of all stored samples, with tables that are exact in binary16.
-type storedScene struct{}
-
-func (storedScene) sample(y, x int) uint16          { return uint16(40503 * (y*2*sceneW + x)) }
-func (storedScene) entry(plane, stored int) float32 { return float32((stored*(2*plane+3))%2048) / 2048 }
-
-func (s storedScene) Tables() ([][]float32, error) {
-	all := make([][]float32, fuse.QuadPlaces)
-	for k := range all {
-		all[k] = make([]float32, ops.TableLen)
-		for i := range all[k] {
-			all[k][i] = s.entry(k, i)
-		}
-	}
-	return all, nil
-}
-
-func (s storedScene) Rows(int, int) (exec.Rows, error) { return s, nil }
-func (storedScene) Row(int, [][]float32)               {}
-func (storedScene) End() error                         { return nil }
-
-func (s storedScene) Samples(y int, lines [2][]uint16) {
-	for k, line := range lines {
-		for x := range line {
-			line[x] = s.sample(2*y+k, x)
-		}
-	}
-}
 
 // mostCodesApart is by how much a device's codes of 16 bits may differ from the host's.
 const mostCodesApart = 1
@@ -260,19 +143,28 @@ func scenePixels(sharp bool) *fuse.Picture {
 	return &fuse.Picture{X0: r.X0, Y0: r.Y0, X1: r.X1, Y1: r.Y1, Sharpen: sharp}
 }
 
-// deviceCodes are a device's codes of opt.Picture, those of 8 bits times 257. The engine that made them
-// must then find a sample that is no number.
-func deviceCodes(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options, light *exec.Planes) ([]uint16, error) {
-	m, err := unchanged(light.C)
+// pictureJob is the job of a check of opt.Picture, of a network that gives light as it is.
+func pictureJob(info *clrt.DeviceInfo, opt exec.Options) (*exec.Job, error) {
+	m, err := kernelcheck.Unchanged(3)
 	if err != nil {
 		return nil, err
 	}
-	e, err := openCheck(cl, m, light.H, light.W, info, opt)
+	return exec.Prepare(m, sceneH, sceneW, info, opt)
+}
+
+// deviceCodes are a device's codes of opt.Picture, those of 8 bits times 257. The engine that made them
+// must then find a sample that is no number.
+func deviceCodes(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, opt exec.Options, light *exec.Planes) ([]uint16, error) {
+	job, err := pictureJob(info, opt)
+	if err != nil {
+		return nil, err
+	}
+	e, err := job.Open(cl)
 	if err != nil {
 		return nil, err
 	}
 	run := func(light *exec.Planes) ([]uint16, error) {
-		return sceneCodes(&m.Convention, opt.Picture.Sharpen, func(d *developer) error {
+		return sceneCodes(&e.Model.Convention, opt.Picture.Sharpen, func(d *developer) error {
 			return e.Run(ctx, exec.PlanesSource{Planes: light}, newPixelSink(d, opt.Picture), nil)
 		})
 	}
@@ -306,7 +198,7 @@ func checkNotFinite(err error) error {
 }
 
 func hostCodes(light *exec.Planes, sharp bool) ([]uint16, error) {
-	m, err := unchanged(light.C)
+	m, err := kernelcheck.Unchanged(light.C)
 	if err != nil {
 		return nil, err
 	}

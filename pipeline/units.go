@@ -6,8 +6,7 @@ import (
 	"enhance/clrt"
 	"enhance/conv"
 	"enhance/internal/exec"
-	"enhance/internal/fuse"
-	"enhance/model"
+	"enhance/internal/kernelcheck"
 )
 
 // Kernels depend on whether the device has matrix units, and which. A process finds that out by trying
@@ -96,21 +95,19 @@ func (c *computation) compileAhead() {
 
 // checksAhead are the jobs of the checks that the first photo has.
 func checksAhead(info *clrt.DeviceInfo, opt exec.Options) (jobs []*exec.Job) {
-	add := func(m *model.Model, err error, with exec.Options) {
-		with.Precision, with.Budget = opt.Precision, opt.Budget
-		if err == nil {
-			if job, err := exec.Prepare(m, sceneH, sceneW, info, with); err == nil {
-				jobs = append(jobs, job)
-			}
+	with := exec.Options{Precision: opt.Precision, Budget: opt.Budget}
+	if opt.Samples {
+		with := with
+		with.Units = hopperUnits
+		if job, err := kernelcheck.SamplesJob(info, with); err == nil {
+			jobs = append(jobs, job)
 		}
 	}
-	if opt.Samples {
-		m, err := copied(fuse.QuadPlaces)
-		add(m, err, exec.Options{Samples: true, Units: hopperUnits})
-	}
 	if opt.Picture != nil {
-		m, err := unchanged(3)
-		add(m, err, exec.Options{Picture: scenePixels(opt.Picture.Sharpen)})
+		with.Picture = scenePixels(opt.Picture.Sharpen)
+		if job, err := pictureJob(info, with); err == nil {
+			jobs = append(jobs, job)
+		}
 	}
 	return jobs
 }

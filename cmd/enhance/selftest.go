@@ -85,7 +85,7 @@ func runSelftest(c *call) error {
 // photoChecks test what a photo needs beside its network.
 var photoChecks = []kernelcheck.Check{
 	{Kernel: "stored samples", Run: func(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, p planar.Precision) (float64, error) {
-		return 0, pipeline.CheckSamples(ctx, cl, info, p)
+		return 0, kernelcheck.Samples(ctx, cl, info, p)
 	}},
 	{Kernel: "picture", Allowed: 1. / 65535, Run: func(ctx context.Context, cl *clrt.Context, info *clrt.DeviceInfo, p planar.Precision) (float64, error) {
 		apart, err := pipeline.CheckPictures(ctx, cl, info, p)

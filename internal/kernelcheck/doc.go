@@ -4,6 +4,7 @@
 //
 //	kernelcheck.go  Run, the report, what is right
 //	cases.go     the networks: one for each operation and each convolution kernel
+//	samples.go   the kernels that take stored samples
 //
 // A case is a network of one operation. It runs on the engine, as photos do, under several
 // plans: whole planes, strips of one row and of three, the least memory. It is right if all plans
