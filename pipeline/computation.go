@@ -147,17 +147,17 @@ func (c *computation) openChecked(replanned func() error) error {
 	if err != nil {
 		return err
 	}
-	if checks.ended == nil && !c.avoids() {
+	if checks == nil && !c.avoids() {
 		return c.openEngine(replanned, nil)
 	}
 	err = c.openEngine(replanned, func() error {
-		err := checks.take()
+		err := checks.Take()
 		if err == nil && c.avoids() {
 			err = errors.New("pipeline: a kernel of the plan is wrong")
 		}
 		return err
 	})
-	if terr := checks.take(); terr != nil || !c.avoids() {
+	if terr := checks.Take(); terr != nil || !c.avoids() {
 		return cmp.Or(terr, err)
 	}
 	// Whatever became of the engine, the plan is not to be run. The next has less to check.

@@ -5,11 +5,8 @@ import (
 	"io/fs"
 
 	"enhance/clrt"
-	"enhance/conv"
-	"enhance/conv/amx"
-	"enhance/conv/mma"
-	"enhance/conv/wgmma"
 	"enhance/internal/devices"
+	"enhance/internal/findings"
 	"enhance/internal/hostmemory"
 	"enhance/internal/profile"
 	"enhance/pipeline/facts"
@@ -24,9 +21,7 @@ type device struct {
 	info    *clrt.DeviceInfo // what is planned for: the device's own limits, or a profile's; nil: the host executor
 	early   *earlyContext    // nil: none, or taken
 	cl      *clrt.Context    // nil: not open
-	// units are those that the device has, asked those that it was asked for. A CPU with tile registers
-	// is asked for no others, and octets need no question of their own.
-	units, asked conv.Units
+	units   findings.Units   // those that it has
 }
 
 // loadProfile reads the profile that the settings name.
@@ -67,70 +62,30 @@ func (d *device) chooseDevice() (err error) {
 	return nil
 }
 
-// askOnce finds out whether the device has one of its units, unless that was asked before.
-func askOnce(has, asked *bool, ask func() (bool, error)) (err error) {
-	if !*asked {
-		*has, err = ask()
-		*asked = err == nil
-	}
-	return err
-}
-
-// probeCPU asks a CPU once for tile registers and, if there are none, for products of codes or of bfloat16 without them.
-func (d *device) probeCPU(codes, bf16 bool) error {
-	if d.info == nil || d.info.Type != clrt.CPU || d.choice.Device == nil || !codes && !bf16 {
-		return nil
-	}
-	if err := d.openContext(); err != nil {
-		return err
-	}
-	err := askOnce(&d.units.Tiles, &d.asked.Tiles, func() (bool, error) { return amx.Probe(d.cl) })
-	if err == nil && codes && !d.units.Tiles {
-		err = askOnce(&d.units.VNNI, &d.asked.VNNI, func() (bool, error) { return conv.ProbeVNNI(d.cl, d.compiler()) })
-	}
-	if err == nil && bf16 && !d.units.Tiles {
-		err = askOnce(&d.units.Pairs, &d.asked.Pairs, func() (bool, error) { return conv.ProbePairs(d.cl, d.compiler()) })
-	}
-	return err
-}
-
-// hasPairs reports whether products of bfloat16 were asked for and found.
-func (d *device) hasPairs() bool { return d.units.Tiles || d.units.Pairs }
-
-// knowsMatrix reports whether a GPU was asked for its matrix units, and for Hopper's where these may be used.
-func (d *device) knowsMatrix(warpgroups func() bool) bool {
-	return d.asked.Matrix && (!d.units.Matrix || d.asked.Warpgroup || !warpgroups())
-}
-
 // probe asks the device once for the units that the network can use. A GPU is asked for matrix units and, if
 // warpgroups says so, for Hopper's; a CPU for products of bytes if the network has codes, and for those of
 // bfloat16 if that is the precision. ahead, if not nil, is called before Hopper's units are tried, if the
 // device should have them.
-func (d *device) probe(warpgroups, codes func() bool, bf16 bool, ahead func()) error {
-	if err := d.probeCPU(codes(), bf16); err != nil {
-		return err
-	}
-	if d.info == nil || d.info.Type != clrt.GPU || d.knowsMatrix(warpgroups) {
+func (d *device) probe(warpgroups func() bool, codes, bf16 bool, ahead func()) error {
+	here := d.choice.Device != nil
+	switch {
+	case d.info == nil:
 		return nil
-	}
-	if d.choice.Device == nil {
-		d.units.Matrix, d.units.Warpgroup = d.profile.Matrix, d.profile.Warpgroups
-		d.asked.Matrix, d.asked.Warpgroup = true, true
+	case d.info.Type == clrt.CPU && here && (codes || bf16):
+		if err := d.openContext(); err != nil {
+			return err
+		}
+		return d.units.AskCPU(d.cl, d.compiler(), codes, bf16)
+	case d.info.Type != clrt.GPU || d.units.Known(warpgroups):
+		return nil
+	case !here:
+		d.units = findings.GPUUnits(d.profile.Matrix, d.profile.Warpgroups)
 		return nil
 	}
 	if err := d.openContext(); err != nil {
 		return err
 	}
-	err := askOnce(&d.units.Matrix, &d.asked.Matrix, func() (bool, error) { return mma.Probe(d.cl) })
-	if err != nil || !d.units.Matrix || !warpgroups() {
-		return err
-	}
-	return askOnce(&d.units.Warpgroup, &d.asked.Warpgroup, func() (bool, error) {
-		if ahead != nil && wgmma.Likely(d.cl) {
-			ahead()
-		}
-		return wgmma.Probe(d.cl)
-	})
+	return d.units.AskGPU(d.cl, warpgroups, ahead)
 }
 
 // earlyContext is a context that is being opened.
@@ -169,6 +124,15 @@ func (d *device) newContext() (*clrt.Context, error) {
 	return c, err
 }
 
+// usableContext is newContext, whose error names the device as it was asked for.
+func (d *device) usableContext() (*clrt.Context, error) {
+	c, err := d.newContext()
+	if err != nil {
+		return nil, &devices.Error{Selector: d.set.Device, Problem: d.choice.Device.String() + " cannot be used", Err: err}
+	}
+	return c, nil
+}
+
 // compiler is the settings', nil where the host's memory is bounded.
 func (d *device) compiler() clrt.Compiler {
 	if d.set.HostMemory.Limited() {
@@ -185,12 +149,14 @@ func (d *device) openContext() error {
 	if d.cl != nil {
 		return nil
 	}
-	c, err := d.newContext()
-	if err != nil {
-		return &devices.Error{Selector: d.set.Device, Problem: d.choice.Device.String() + " cannot be used", Err: err}
-	}
+	c, err := d.usableContext()
 	d.cl = c
-	return nil
+	return err
+}
+
+// findings is the device as package findings examines it. There must be one that is no profile's.
+func (d *device) findings() *findings.Device {
+	return &findings.Device{Info: d.choice.Device.Info(), Open: d.newContext, Tell: d.set.Tell, Debug: d.set.Debug, Progress: d.set.Tuning}
 }
 
 // deviceFacts name the device, and the profile that limits it.

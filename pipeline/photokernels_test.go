@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"enhance/clrt"
+	"enhance/internal/exec"
+	"enhance/internal/findings"
 	"enhance/internal/imgio"
 	"enhance/internal/planar"
 	"enhance/raw"
@@ -41,21 +44,21 @@ func TestPictures(t *testing.T) {
 
 // TestWrongSamples: where one of the kernels that take samples is wrong, the host prepares them.
 func TestWrongSamples(t *testing.T) {
-	for _, k := range []photoKernel{sampleKernel, octetKernel} {
-		s := &Session{}
-		s.kernels.wrong = map[string]string{k.in(planar.FP16): "wrong", pictureKernels.in(planar.FP16): ""}
+	for i := range 2 {
+		s := &Session{kernels: newPhotoKernels()}
+		k := []*findings.Kernel{&s.kernels.samples, &s.kernels.octets}[i]
+		if err := s.kernels.Keep(t.Context(), nil, k, planar.FP16, errors.New("wrong")); err != nil {
+			t.Fatal(err)
+		}
 		var warnings []string
 		c := &computation{session: s, samples: true, warn: func(text string) { warnings = append(warnings, text) }}
 		if !c.avoidWrong(planar.FP16) || c.samples || len(warnings) != 1 || !strings.Contains(warnings[0], "(wrong): the host prepares them") {
-			t.Errorf("%s: samples %v, %q", k, c.samples, warnings)
+			t.Errorf("%s: samples %v, %q", k.Name, c.samples, warnings)
 		}
 		c = &computation{session: s, samples: true}
 		if c.avoidWrong(planar.FP32) || !c.samples {
-			t.Errorf("%s: wrong in fp16, and avoided in fp32", k)
+			t.Errorf("%s: wrong in fp16, and avoided in fp32", k.Name)
 		}
-	}
-	if sampleKernel.sourceHash() == octetKernel.sourceHash() || sampleKernel.sourceHash() == pictureKernels.sourceHash() {
-		t.Error("kernels with the same hash")
 	}
 }
 
@@ -71,15 +74,17 @@ func TestWrongPhotoKernels(t *testing.T) {
 	} {
 		want := developed(t, Settings{}, Job{}, w, h, c.picture == nil)
 		t.Setenv("ENHANCE_CACHE_DIR", t.TempDir()) // no notes of other sessions
-		foundRight.Clear()
 		s, err := NewSession(Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		tries := 0
-		s.kernels.try = func(k photoKernel) error {
-			tries++
-			return map[photoKernel]error{sampleKernel: c.samples, sharpKernels: c.picture}[k]
+		replaced := map[*findings.Kernel]error{&s.kernels.samples: c.samples, &s.kernels.sharpened: c.picture}
+		for k, wrong := range replaced {
+			k.Check = func(context.Context, *clrt.Context, *clrt.DeviceInfo, exec.Options) error {
+				tries++
+				return wrong
+			}
 		}
 		for range 2 {
 			b, cfa, black, white := bright(w, h, w*h), mosaic.GBRG, 512.0, 60000.0
@@ -115,10 +120,11 @@ func TestWrongPhotoKernels(t *testing.T) {
 				t.Errorf("%v, %v: other codes than without checks", c.samples, c.picture)
 			}
 		}
-		kept, _ := s.device.tuningStore().Load()
-		for k, wrong := range map[photoKernel]error{sampleKernel: c.samples, sharpKernels: c.picture} {
-			if note := kept.Notes[k.in(planar.FP32)+" "+k.sourceHash()]; (note == "right") != (wrong == nil) {
-				t.Errorf("%v, %v: the note of %s is %q", c.samples, c.picture, k, note)
+		kept, _ := s.device.findings().Store().Load()
+		for k, wrong := range replaced {
+			notes := slices.DeleteFunc(slices.Collect(maps.Keys(kept.Notes)), func(note string) bool { return !strings.HasPrefix(note, k.Name+" fp32 ") })
+			if (len(notes) == 1) != (wrong == nil) || len(notes) == 1 && kept.Notes[notes[0]] != "right" {
+				t.Errorf("%v, %v: the notes of %s are %q", c.samples, c.picture, k.Name, notes)
 			}
 		}
 		if tries != 2 {

@@ -72,7 +72,7 @@ func (s *Session) engineOptions(budget Budget) exec.Options {
 
 // optionsIn are engineOptions in a precision that need not be the session's.
 func (s *Session) optionsIn(p Precision, budget Budget) exec.Options {
-	units := s.device.units
+	units := s.device.units.Units
 	units.Octets = units.Warpgroup
 	return exec.Options{
 		Precision: p.storage(), TF32: p == TF32, BF16: p == BF16, Budget: budget,

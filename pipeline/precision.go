@@ -85,7 +85,7 @@ func (s *Session) offered() []Precision {
 	case s.device.units.Matrix:
 		return []Precision{FP32, TF32, FP16}
 	}
-	if s.device.hasPairs() {
+	if s.device.units.HasPairs() {
 		return []Precision{FP32, FP16, BF16}
 	}
 	return []Precision{FP32, FP16}
@@ -143,7 +143,7 @@ func (s *Session) choosePrecision(ctx context.Context) error {
 	switch p := s.set.Precision; {
 	case p == TF32 && !s.device.units.Matrix:
 		return s.refusePrecision(p)
-	case p == BF16 && !s.device.hasPairs():
+	case p == BF16 && !s.device.units.HasPairs():
 		return s.refusePrecision(p)
 	case p != AutoPrecision:
 		s.choices.chosen = &precisionChoice{precision: p}

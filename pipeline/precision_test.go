@@ -45,29 +45,7 @@ func TestChoosePrecision(t *testing.T) {
 		if got.precision != c.want || got.String() != c.text {
 			t.Errorf("%s: %s: %q, want %s: %q", name, got.precision, got, c.want, c.text)
 		}
-		back, err := parseTrials(trialsNote(c.tried))
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		if got := choosePrecision(back); got.precision != c.want || got.String() != c.text {
-			t.Errorf("%s: note %q gives %q", name, trialsNote(c.tried), got)
-		}
 	}
-}
-
-func FuzzParseTrials(f *testing.F) {
-	for _, s := range []string{"fp32 +Inf; fp16 57.1", "", "fp32 1", "fp16 1", "fp32 NaN; tf32 x", "; ", "fp32 1; fp16 2; tf32 3"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		tried, err := parseTrials(s)
-		if err != nil {
-			return
-		}
-		if again, err := parseTrials(trialsNote(tried)); err != nil || choosePrecision(tried).precision > FP16 || len(again) != len(tried) {
-			t.Errorf("%q: note %q gives %v, %v", s, trialsNote(tried), again, err)
-		}
-	})
 }
 
 func TestHostPrecisions(t *testing.T) {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"enhance/clrt"
@@ -36,9 +37,9 @@ func TestRates(t *testing.T) {
 	if got := b.engineOptions(Budget{}).Rates; got != b.choices.rates {
 		t.Errorf("engines are given %v", got)
 	}
-	store := b.device.tuningStore()
+	store := b.device.findings().Store()
 	table, _ := store.Load()
-	table.Notes[b.ratesNote()] = "launch=soon"
+	table.Notes[fmt.Sprintf("rates shared=%v", b.device.shared())] = "launch=soon"
 	if err := store.Save(table); err != nil {
 		t.Fatal(err)
 	}

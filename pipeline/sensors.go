@@ -82,7 +82,7 @@ func (s *Session) beside(sensor model.Sensors) (*Session, error) {
 	}
 	if s.other == nil {
 		o := &Session{set: s.set, loadedModel: loadedModel{modelName: model.ForAnySensor}, device: s.device, runner: s.runner, budget: s.budget,
-			peers: s.peers.ofOther(), queue: s.queue, host: s.host, outputs: s.outputs, profile: s.profile, kernels: photoKernels{device: s.device}}
+			peers: s.peers.ofOther(), queue: s.queue, host: s.host, outputs: s.outputs, profile: s.profile, kernels: newPhotoKernels()}
 		o.set.AwaitKernels = nil // they are of s's network
 		if err := o.load(nil, s.set.Ensemble); err != nil {
 			return nil, err

@@ -84,9 +84,8 @@ func NewSession(set Settings) (*Session, error) { return newSession(set, nil) }
 // newSession makes a session with a model that is loaded already, unless it is nil.
 func newSession(set Settings, loaded *model.Model) (*Session, error) {
 	s := &Session{set: set, loadedModel: loadedModel{model: loaded, modelName: cmp.Or(set.Model, embeddedModel)},
-		runner: &runner{}, queue: &deviceQueue{}, host: &hostMemory{available: hostmemory.Available}, outputs: &outputs{}}
+		runner: &runner{}, queue: &deviceQueue{}, host: &hostMemory{available: hostmemory.Available}, outputs: &outputs{}, kernels: newPhotoKernels()}
 	s.device = &device{set: &s.set}
-	s.kernels.device = s.device
 	if err := s.settle(); err != nil {
 		s.Close()
 		return nil, err

@@ -111,7 +111,7 @@ func TestTuneInterrupted(t *testing.T) {
 
 // keptChoices reads the device's file.
 func (s *Session) keptChoices() map[string]facts.Choice {
-	table, _ := s.device.tuningStore().Load()
+	table, _ := s.device.findings().Store().Load()
 	return table.Choices
 }
 

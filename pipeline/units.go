@@ -9,67 +9,45 @@ import (
 	"enhance/internal/kernelcheck"
 )
 
-// Kernels depend on whether the device has matrix units, and which. A process finds that out by trying
-// them. That they work is noted among the device's tuning results, so that later processes plan while
-// the device is still being opened; that they do not is found out again by each.
-const (
-	matrixNote    = "matrix units"
-	warpgroupNote = "matrix units of warpgroups"
-	unitsWork     = "right"
-)
-
 // hopperUnits are what a GPU may have at most.
 var hopperUnits = conv.Units{Matrix: true, Warpgroup: true, Octets: true}
+
+// notesUnits reports whether the units that the device was found to have are noted.
+func (d *device) notesUnits() bool {
+	return d.info != nil && d.info.Type == clrt.GPU && d.choice.Device != nil && d.profile == nil
+}
+
+// recallUnits takes what was noted of the device's units, unless it was asked for them.
+func (d *device) recallUnits() {
+	if !d.units.AskedMatrix() {
+		d.units = d.findings().NotedUnits()
+	}
+}
 
 // probe asks the device what it has, unless that is noted. ahead, if not nil, is called when units of
 // warpgroups are likely and not tried yet.
 func (s *Session) probe(ctx context.Context, ahead func()) error {
 	d := s.device
-	noted := d.info != nil && d.info.Type == clrt.GPU && d.choice.Device != nil && d.profile == nil
-	if noted && !d.asked.Matrix {
-		d.recallUnits()
+	if !d.notesUnits() {
+		return d.probe(s.mayUseWarpgroups, s.model.Graph.HasCodes(), s.set.Precision == BF16, ahead)
 	}
-	asked := d.asked
-	if err := d.probe(s.mayUseWarpgroups, s.model.Graph.HasCodes, s.set.Precision == BF16, ahead); err != nil {
-		return err
+	d.recallUnits()
+	before := d.units
+	err := d.probe(s.mayUseWarpgroups, false, false, ahead)
+	if err == nil && d.units != before {
+		d.findings().NoteUnits(ctx, &d.units)
 	}
-	if noted && d.asked != asked {
-		d.noteUnits(ctx)
-	}
-	return nil
+	return err
 }
 
 // plansAhead reports whether a plan can be made before the device is open.
 func (s *Session) plansAhead() bool {
 	d := s.device
-	if d.info == nil || d.info.Type != clrt.GPU || d.choice.Device == nil || d.profile != nil || s.set.Precision == AutoPrecision && s.choices.decided == nil {
+	if !d.notesUnits() || s.set.Precision == AutoPrecision && s.choices.decided == nil {
 		return false
 	}
-	if !d.asked.Matrix {
-		d.recallUnits()
-	}
-	return d.knowsMatrix(s.mayUseWarpgroups)
-}
-
-// recallUnits takes what was noted of the device's units.
-func (d *device) recallUnits() {
-	table, _ := d.tuningStore().Load()
-	var found conv.Units
-	found.Matrix = table.Notes[matrixNote] == unitsWork
-	found.Warpgroup = found.Matrix && table.Notes[warpgroupNote] == unitsWork
-	d.units, d.asked = found, found // what does not work is found out again
-}
-
-// noteUnits notes the units that work.
-func (d *device) noteUnits(ctx context.Context) {
-	found := map[string]bool{matrixNote: d.units.Matrix, warpgroupNote: d.units.Warpgroup}
-	d.keepNotes(ctx, func(notes map[string]string) {
-		for note, works := range found {
-			if works {
-				notes[note] = unitsWork
-			}
-		}
-	})
+	d.recallUnits()
+	return d.units.Known(s.mayUseWarpgroups)
 }
 
 // compileAhead compiles, while the device's units are tried, what a plan will need if it has them all: kernels of

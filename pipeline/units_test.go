@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"enhance/clrt"
-	"enhance/conv"
+	"enhance/internal/findings"
 	"enhance/internal/fuse"
 	"enhance/pipeline/facts"
 )
@@ -30,22 +30,9 @@ func asGPU(t *testing.T, set Settings) *Session {
 // TestUnitsAreNoted: units that work are not tried again, nor is the device opened to plan.
 func TestUnitsAreNoted(t *testing.T) {
 	t.Setenv("ENHANCE_CACHE_DIR", t.TempDir())
-	matrix, both := conv.Units{Matrix: true}, conv.Units{Matrix: true, Warpgroup: true}
-	for _, c := range []struct{ units, asked, want conv.Units }{
-		{conv.Units{}, matrix, conv.Units{}}, // tried again
-		{matrix, matrix, matrix},
-		{matrix, both, matrix},
-		{both, both, both},
-	} {
-		first := asGPU(t, Settings{Model: "fast", Precision: FP16})
-		first.device.units, first.device.asked = c.units, c.asked
-		first.device.noteUnits(t.Context())
-		next := asGPU(t, Settings{Model: "fast", Precision: FP16})
-		next.device.recallUnits()
-		if d := next.device; d.units != c.want || d.asked != c.want {
-			t.Errorf("%v of %v: recalled %v of %v", c.units, c.asked, d.units, d.asked)
-		}
-	}
+	first := asGPU(t, Settings{Model: "fast", Precision: FP16})
+	units := findings.GPUUnits(true, true)
+	first.device.findings().NoteUnits(t.Context(), &units)
 	last := asGPU(t, Settings{Model: "fast", Precision: FP16})
 	if err := last.probe(t.Context(), func() { t.Error("units are tried") }); err != nil {
 		t.Fatal(err)
@@ -90,7 +77,7 @@ func TestCompileAhead(t *testing.T) {
 	c.within = s.allowed()
 	s.choices.samples, s.choices.picture = true, &fuse.Picture{X1: 64, Y1: 48}
 	c.compileAhead()
-	s.device.units, s.device.asked = hopperUnits, hopperUnits
+	s.device.units = findings.GPUUnits(true, true)
 	job, err := s.planPrecisely(t.Context(), c.net, c.h, c.w, c.within)
 	if err != nil {
 		t.Fatal(err)

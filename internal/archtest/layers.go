@@ -20,7 +20,7 @@ var layers = [][]string{
 		"conv", "internal/plantest", "internal/tensorfile", "pipeline/facts"},
 	{"bench/gemm", "conv/amx", "internal/convtest", "conv/mma", "internal/ops", "conv/octets", "conv/wgmma", "internal/tune", "winograd"},
 	{"bench/im2col", "internal/exec"},
-	{"bench", "internal/kernelcheck"},
+	{"bench", "internal/findings", "internal/kernelcheck"},
 	{"pipeline"},
 	{"bench/eval", "bench/papers", "pipeline/compare"},
 	{"cmd/enhance"},

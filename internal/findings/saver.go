@@ -1,4 +1,4 @@
-package pipeline
+package findings
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 // saveEvery is how often findings go to the file while a device is measured.
 const saveEvery = time.Second
 
-// tuningSaver adds findings to a device's file as they come, so that neither Ctrl-C nor
+// saver adds findings to a device's file as they come, so that neither Ctrl-C nor
 // a driver that takes the process with it costs what was measured before. Its
 // caller holds the store's lock.
-type tuningSaver struct {
+type saver struct {
 	store tune.Store
 
 	mu      sync.Mutex
@@ -27,8 +27,8 @@ type tuningSaver struct {
 	saved   time.Time
 }
 
-func newTuningSaver(store tune.Store, before *tune.Table) *tuningSaver {
-	t := &tuningSaver{store: store, table: tune.New(before.Device), saved: time.Now()}
+func newSaver(store tune.Store, before *tune.Table) *saver {
+	t := &saver{store: store, table: tune.New(before.Device), saved: time.Now()}
 	maps.Copy(t.table.Choices, before.Choices)
 	maps.Copy(t.table.Notes, before.Notes)
 	return t
@@ -36,7 +36,7 @@ func newTuningSaver(store tune.Store, before *tune.Table) *tuningSaver {
 
 // add takes an outcome that was measured and checked; others are not kept. Where it
 // cannot be saved, flush says so.
-func (t *tuningSaver) add(o *tune.Outcome) {
+func (t *saver) add(o *tune.Outcome) {
 	if !o.Choice.Measured() {
 		return
 	}
@@ -51,13 +51,13 @@ func (t *tuningSaver) add(o *tune.Outcome) {
 }
 
 // flush saves what is not saved yet.
-func (t *tuningSaver) flush() error {
+func (t *saver) flush() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.save()
 }
 
-func (t *tuningSaver) save() error {
+func (t *saver) save() error {
 	if !t.unsaved {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (t *tuningSaver) save() error {
 // guard saves when ctx ends, without waiting for the device to finish what it does:
 // the process may not live to see it. It calls tell then with what was kept of so
 // many tasks; release waits for that, and ends the watch.
-func (t *tuningSaver) guard(ctx context.Context, tasks int, tell func(string)) (release func()) {
+func (t *saver) guard(ctx context.Context, tasks int, tell func(string)) (release func()) {
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(told)
