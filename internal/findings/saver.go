@@ -28,42 +28,42 @@ type saver struct {
 }
 
 func newSaver(store tune.Store, before *tune.Table) *saver {
-	t := &saver{store: store, table: tune.New(before.Device), saved: time.Now()}
-	maps.Copy(t.table.Choices, before.Choices)
-	maps.Copy(t.table.Notes, before.Notes)
-	return t
+	s := &saver{store: store, table: tune.New(before.Device), saved: time.Now()}
+	maps.Copy(s.table.Choices, before.Choices)
+	maps.Copy(s.table.Notes, before.Notes)
+	return s
 }
 
 // add takes an outcome that was measured and checked; others are not kept. Where it
 // cannot be saved, flush says so.
-func (t *saver) add(o *tune.Outcome) {
+func (s *saver) add(o *tune.Outcome) {
 	if !o.Choice.Measured() {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.table.Choices[o.Key] = o.Choice
-	t.found++
-	t.unsaved = true
-	if t.stopped || time.Since(t.saved) >= saveEvery {
-		t.save()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.table.Choices[o.Key] = o.Choice
+	s.found++
+	s.unsaved = true
+	if s.stopped || time.Since(s.saved) >= saveEvery {
+		s.save()
 	}
 }
 
 // flush saves what is not saved yet.
-func (t *saver) flush() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.save()
+func (s *saver) flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.save()
 }
 
-func (t *saver) save() error {
-	if !t.unsaved {
+func (s *saver) save() error {
+	if !s.unsaved {
 		return nil
 	}
-	err := t.store.Save(t.table)
+	err := s.store.Save(s.table)
 	if err == nil {
-		t.unsaved, t.saved = false, time.Now()
+		s.unsaved, s.saved = false, time.Now()
 	}
 	return err
 }
@@ -71,20 +71,20 @@ func (t *saver) save() error {
 // guard saves when ctx ends, without waiting for the device to finish what it does:
 // the process may not live to see it. It calls tell then with what was kept of so
 // many tasks; release waits for that, and ends the watch.
-func (t *saver) guard(ctx context.Context, tasks int, tell func(string)) (release func()) {
+func (s *saver) guard(ctx context.Context, tasks int, tell func(string)) (release func()) {
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(told)
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.stopped = true
-		switch err := t.save(); {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.stopped = true
+		switch err := s.save(); {
 		case err != nil:
 			tell(fmt.Sprintf("interrupted: what was measured is lost: %v", err))
-		case t.found == 0:
+		case s.found == 0:
 			tell("interrupted before anything was measured")
 		default:
-			tell(fmt.Sprintf("interrupted: %d of %d kinds of convolution were measured, which is kept in %s", t.found, tasks, t.store.Path()))
+			tell(fmt.Sprintf("interrupted: %d of %d kinds of convolution were measured, which is kept in %s", s.found, tasks, s.store.Path()))
 		}
 	})
 	return func() {
