@@ -55,11 +55,6 @@ class Masked:
     def rows(v):
         return torch.randn(v.shape[0], 1, v.shape[2], 1, device=v.device)
 
-    def grain(self, rgb):
-        """As Bayer's; where a pixel has samples of all colours, each has noise of its own."""
-        noise = torch.randn_like(rgb)
-        return torch.where(self.masks.sum(1, keepdim=True) > 1, noise, noise[:, :1])
-
     def part(self, first, end):
         return Masked(self.masks[first:end])
 

@@ -1,11 +1,10 @@
-"""The noise that networks leave, by how much of it their noise planes tell them of.
+"""The noise that networks leave.
 
     python3 noise_left.py FILE...             prints shares of the deviation on a smooth surface
     python3 noise_left.py --write FILE...     and puts them into the files' headers (noise.left)
     python3 noise_left.py --photos DIR FILE   on photos: smooth and textured parts, green
 
-The program reads the header to make --denoise a share of the deviation, and to say in a linear DNG
-file what is left (model/noiseleft.go, docs/dng.md).
+The program reads the header to say in a linear DNG file what is left (model/noiseleft.go, docs/dng.md).
 """
 import argparse
 import json
@@ -22,7 +21,6 @@ from pynet_m import planes
 
 SIDE, EDGE, GREY = 320, 32, 0.18
 SHOTS = (1e-4, 3e-4, 1e-3, 4e-3, 1e-2)  # S of the noise's variance S·v
-TOLD = (0, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1)
 
 
 class Photo:
@@ -41,9 +39,9 @@ class Photo:
         return self.clean + (self.shot * self.clean).sqrt() * random
 
     @torch.no_grad()
-    def developed(self, v, told):
-        """Linear light of a mosaic, of whose noise the network is told a share."""
-        noise = 8 * told * synth.slope(v.clamp(0, 1)) * (self.shot * v.clamp(min=0)).sqrt()
+    def developed(self, v):
+        """Linear light of a mosaic."""
+        noise = 8 * synth.slope(v.clamp(0, 1)) * (self.shot * v.clamp(min=0)).sqrt()
         return synth.decode(evaluate.run(self.model, self.layout.join(synth.encode(v), noise)))
 
 
@@ -52,10 +50,10 @@ def smooth():
     return (0.12 + 0.25 * x + 0.2 * y).expand(1, 3, SIDE, SIDE).contiguous()
 
 
-def share(model, shot, told):
+def share(model, shot):
     """Of the deviation, all colours together; the network's result without noise is the truth."""
     photo = Photo(model, smooth(), shot)
-    left = photo.developed(photo.noisy(1), told) - photo.developed(photo.clean, told)
+    left = photo.developed(photo.noisy(1)) - photo.developed(photo.clean)
     left, light = (t[:, :, EDGE:-EDGE, EDGE:-EDGE] for t in (left, photo.light))
     left = left - left.mean((2, 3), keepdim=True)
     return math.sqrt(float((left ** 2 / (shot * light)).mean()))
@@ -63,8 +61,7 @@ def share(model, shot, told):
 
 def table(model):
     deviation = [float(synth.slope(torch.tensor(GREY))) * math.sqrt(s * GREY) for s in SHOTS]
-    return {"deviation": [round(d, 6) for d in deviation], "told": TOLD,
-            "left": [[round(share(model, s, t), 4) for t in TOLD] for s in SHOTS]}
+    return {"deviation": [round(d, 6) for d in deviation], "left": [round(share(model, s), 4) for s in SHOTS]}
 
 
 def text(t):
@@ -72,11 +69,11 @@ def text(t):
     return json.dumps(t, separators=(",", ":"))
 
 
-def on_photo(model, code, shot, told, realisations=4):
+def on_photo(model, code, shot, realisations=4):
     """Of green's variance, on smooth and on textured parts of a photo (1, 3, H, W) of sRGB codes: what is
     left, and half the variance of neighbours' differences, which is the same for white noise."""
     photo = Photo(model, 0.01 + 0.9 * synth.decode(code), shot)
-    out = torch.cat([photo.developed(photo.noisy(k), told) for k in range(realisations)])[:, 1]
+    out = torch.cat([photo.developed(photo.noisy(k)) for k in range(realisations)])[:, 1]
     left, steps = out.var(0), F.pad((out[:, :, 1:] - out[:, :, :-1]).var(0) / 2, (0, 1))
     grey = code.mean(1, keepdim=True)
     activity = (F.avg_pool2d(grey * grey, 9, 1, 4) - F.avg_pool2d(grey, 9, 1, 4) ** 2).clamp(min=0).sqrt()[0, 0] * 255
@@ -88,13 +85,13 @@ def on_photo(model, code, shot, told, realisations=4):
     return result
 
 
-def photos(model, folder, told, names=("kodim03", "kodim13", "kodim15", "kodim20")):
+def photos(model, folder, names=("kodim03", "kodim13", "kodim15", "kodim20")):
     for shot in (1e-4, 1e-3, 4e-3):
         sums = {}
         for name, photo in evaluate.load_photos(folder):
             if name not in names:
                 continue
-            for part, v in on_photo(model, photo[:, :, 128:384, 200:584].float() / 255, shot, told).items():
+            for part, v in on_photo(model, photo[:, :, 128:384, 200:584].float() / 255, shot).items():
                 sums[part] = [a + b for a, b in zip(sums.get(part, (0, 0, 0)), v)]
         print(f"S {shot:g}:", *[f"{part} {a / t:.4f}, of neighbours' differences {b / t:.4f};" for part, (a, b, t) in sums.items()])
 
@@ -104,17 +101,16 @@ def main():
     p.add_argument("file", nargs="+")
     p.add_argument("--write", action="store_true", help="put the table into the files")
     p.add_argument("--photos", help="folder with Kodak's photos")
-    p.add_argument("--told", type=float, default=1, help="share of the noise that is told, with --photos")
     args = p.parse_args()
     for path in args.file:
         model, metadata = evaluate.load_model(path)
         print(path)
         if args.photos:
-            photos(model, args.photos, args.told)
+            photos(model, args.photos)
             continue
         t = table(model)
-        for d, row in zip(t["deviation"], t["left"]):
-            print(f"{255 * d:5.2f}/255:", *[f"{told:g} {v:.3f} " for told, v in zip(TOLD, row)])
+        for d, v in zip(t["deviation"], t["left"]):
+            print(f"{255 * d:5.2f}/255: {v:.3f}")
         if args.write:
             tensors, _ = weights.read(path)
             weights.write(path, tensors, {**metadata, "noise.left": text(t)})

@@ -59,10 +59,9 @@ class Teacher:
             self.net.to(memory_format=torch.channels_last)
         self.goal = torch.compile(self.mix, dynamic=False) if self.cuda and args.compile else self.mix
 
-    def mix(self, x, y, told):
-        """The teacher's answer to x and the truth y, by their shares. Of noise that is to stay
-        the teacher may know nothing, so there the truth is all."""
-        return torch.lerp(y, self.net(x.to(self.type)).float(), self.share * (told == 1))
+    def mix(self, x, y):
+        """The teacher's answer to x and the truth y, by their shares."""
+        return torch.lerp(y, self.net(x.to(self.type)).float(), self.share)
 
 
 class Step:
@@ -130,8 +129,8 @@ class Step:
 
     def synthesis(self, code):
         layout = self.mixed(code.shape[0], code.shape[-1]) if self.mixed else synth.Bayer
-        x, y, told = synth.batch(code, layout)
-        return (x.contiguous(memory_format=torch.channels_last) if self.cuda else x), y, told
+        x, y = synth.batch(code, layout)
+        return (x.contiguous(memory_format=torch.channels_last) if self.cuda else x), y
 
     def loss(self, x, y, goal, share):
         """(loss towards goal, square error of each sample against y) of a batch."""
@@ -148,8 +147,8 @@ class Step:
         hard = torch.searchsorted(self.chance, torch.rand(n, device=self.device)).clamp(max=tiles - 1)
         tile = torch.where(torch.rand(n, device=self.device) < HARD, hard, even)
         with torch.no_grad():
-            x, y, told = self.synthesise(self.photos.crops(tile))
-            goal = self.teacher.goal(x, y, told) if self.teacher else y
+            x, y = self.synthesise(self.photos.crops(tile))
+            goal = self.teacher.goal(x, y) if self.teacher else y
         loss, mse = self.loss_of(x, y, goal, self.knobs[1])
         found = torch.autograd.grad(loss, self.inputs)
         if self.cuda:

@@ -12,8 +12,6 @@ import torch
 CLEAN, NOISY = 0.35, 0.25  # shares of a batch; the rest are sensor mosaics
 PATTERNS = 0.05            # share of each part that patterns replace
 MAX_SIGMA = 20 / 255
-PARTLY = 0.05              # share of the noisy and the sensor samples that are told of part of their noise
-ENOUGH = 0.5               # told of this share of the deviation or of more, a network leaves no noise
 
 
 def encode(x):
@@ -122,12 +120,6 @@ class Bayer:
         n, _, h, _ = v.shape
         return torch.randn(n, 2, 1, h, 1, device=v.device).expand(n, 2, 2, h, 1).reshape(n, 4, h, 1)
 
-    @staticmethod
-    def grain(rgb):
-        """White noise of deviation 1 for every pixel and colour, as far as a mosaic holds it: where a
-        pixel has one sample, its colours have the same noise, since nothing tells of another."""
-        return torch.randn_like(rgb[:, :1]).expand_as(rgb)
-
     @classmethod
     def part(cls, first, end):
         """The layout of some samples of a batch."""
@@ -138,23 +130,11 @@ class Bayer:
         return torch.cat([v, noise.expand_as(v)], 1)
 
 
-def told_shares(n, device):
-    """The share of its noise's deviation (N, 1, 1, 1) that each sample is told of: 1 in most; in PARTLY of
-    them 0 in three quarters, in the others up to ENOUGH."""
-    some = uniform(n, -3 * ENOUGH, ENOUGH, device).clamp(min=0)
-    return torch.where(torch.rand_like(some) < PARTLY, some, torch.ones_like(some))
-
-
-def kept(told):
-    """The share of the deviation that stays, of noise that a network is told a share of. It falls in a straight
-    line and ends at ENOUGH, so that a profile that is wrong by half still has all noise removed."""
-    return (1 - told / ENOUGH).clamp(min=0)
-
-
-def code_mosaic(code, sigma, told, layout=Bayer):
-    """Mosaic of sRGB codes with white noise of sigma (N,1,1,1), of which a share is told; (input, target)."""
-    noise = sigma * layout.grain(code)
-    return layout.join(layout.take(code + noise), 8 * told * sigma), code + kept(told) * noise
+def code_mosaic(code, sigma, layout=Bayer):
+    """Mosaic of sRGB codes with white noise of sigma (N,1,1,1); (input, target)."""
+    m = layout.take(code)
+    m = m + sigma * torch.randn_like(m)
+    return layout.join(m, 8 * sigma), code
 
 
 def camera_matrix(n, device):
@@ -192,21 +172,14 @@ def gains(n, device):
     return (g / g.amin(1, keepdim=True)).view(n, 3, 1, 1)
 
 
-def sensor(light, told, layout=Bayer):
-    """Mosaic of a sensor under camera-space white-balanced light, of whose noise a share is told; (input, target)."""
+def sensor(light, layout=Bayer):
+    """Mosaic of a sensor under camera-space white-balanced light; (input, target)."""
     n, dev = light.shape[0], light.device
-    gain = gains(n, dev)
+    g = layout.spread(gains(n, dev))
     shot, read = noise_profile(n, dev)
-    pick = torch.rand(n, 1, 1, 1, device=dev)
-    # A few write no values under black.
-    floor = torch.where(torch.rand_like(pick) < 0.1, torch.zeros_like(pick), torch.full_like(pick, -1.))
-
-    def recorded(v):
-        return torch.maximum(v.clamp(max=1), floor)
-
-    clean = (light / gain).clamp(max=1)  # photosites fill up
-    noisy = clean + torch.sqrt(shot * clean.clamp(min=0) + read) * layout.grain(clean)
-    v, g = layout.take(noisy), layout.spread(gain)
+    v = layout.take(light) / g
+    v = v.clamp(max=1)  # photosites fill up
+    v = v + torch.sqrt(shot * v.clamp(min=0) + read) * torch.randn_like(v)
     # Rows of some sensors shift together; the noise planes know nothing of it.
     rows = torch.where(torch.rand_like(shot) < 0.1, uniform(n, 0, 0.4, dev), torch.zeros_like(shot))
     v = v + rows * torch.sqrt(read) * layout.rows(v)
@@ -214,17 +187,19 @@ def sensor(light, told, layout=Bayer):
     broken = (torch.rand_like(v) < 2e-4) & (torch.rand_like(shot) < 0.05)
     v = torch.where(broken, (torch.rand_like(v) < 0.5).float(), v)
     # Half of the sensors are quantised, to 12 or 14 bits.
+    pick = torch.rand(n, 1, 1, 1, device=dev)
     steps = torch.where(pick < 0.25, torch.full_like(pick, 4095.), torch.full_like(pick, 15000.))
     v = torch.where(pick < 0.5, torch.round(v * steps) / steps, v)
-    x = (recorded(v) * g).clamp(-1, 1)
+    # A few write no values under black.
+    floor = torch.where(torch.rand_like(pick) < 0.1, torch.zeros_like(pick), torch.full_like(pick, -1.))
+    v = torch.maximum(v.clamp(max=1), floor)
+    x = (v * g).clamp(-1, 1)
     t = x.clamp(0, 1)
     # Profiles are never quite right, and some are wrong by half to double.
     doubt = torch.where(torch.rand_like(pick) < 0.15, torch.exp(uniform(n, -math.log(2), math.log(2), dev)),
                         torch.exp(0.1 * torch.randn_like(pick)))
-    told = told * doubt
-    noise = 8 * told * slope(t) * torch.sqrt(g * shot * t + g * g * read)
-    target = light + kept(told) * gain * (recorded(noisy) - clean)
-    return layout.join(encode(x), noise), encode(target.clamp(-1, 1))
+    noise = 8 * doubt * slope(t) * torch.sqrt(g * shot * t + g * g * read)
+    return layout.join(encode(x), noise), encode(light.clamp(0, 1))
 
 
 def counts(n):
@@ -235,19 +210,17 @@ def counts(n):
 
 
 def batch(code, layout=Bayer):
-    """(input (N,8,H,W) or as the layout has it, target (N,3,2H,2W), share of the noise told (N,1,1,1)) of
-    photos (N,3,2H,2W) in sRGB codes."""
+    """(input (N,8,H,W) or as the layout has it, target (N,3,2H,2W)) of photos (N,3,2H,2W) in sRGB codes."""
     n, dev = code.shape[0], code.device
-    clean, noisy, raw = counts(n)
+    clean, noisy, _ = counts(n)
     code = with_patterns(vary(code))
-    told = torch.cat([torch.ones(clean, 1, 1, 1, device=dev), told_shares(noisy + raw, dev)])
-    first = clean + noisy
-    sigma = uniform(first, 0, MAX_SIGMA, dev)
-    sigma = sigma * (torch.arange(first, device=dev) >= clean).view(-1, 1, 1, 1)
-    x1, y1 = code_mosaic(code[:first], sigma, told[:first], layout.part(0, first))
-    rest = code[first:]
-    linear = decode(rest).reshape(raw, 3, -1)
-    light = torch.bmm(camera_matrix(raw, dev), linear).reshape(rest.shape)
-    light = (light * torch.exp(uniform(raw, math.log(0.15), math.log(1.6), dev))).clamp(min=0)
-    x2, y2 = sensor(light, told[first:], layout.part(first, n))
-    return torch.cat([x1, x2]), torch.cat([y1, y2]), told
+    sigma = uniform(clean + noisy, 0, MAX_SIGMA, dev)
+    sigma = sigma * (torch.arange(clean + noisy, device=dev) >= clean).view(-1, 1, 1, 1)
+    x1, y1 = code_mosaic(code[:clean + noisy], sigma, layout.part(0, clean + noisy))
+    rest = code[clean + noisy:]
+    k = rest.shape[0]
+    linear = decode(rest).reshape(k, 3, -1)
+    light = torch.bmm(camera_matrix(k, dev), linear).reshape(rest.shape)
+    light = (light * torch.exp(uniform(k, math.log(0.15), math.log(1.6), dev))).clamp(min=0)
+    x2, y2 = sensor(light, layout.part(clean + noisy, n))
+    return torch.cat([x1, x2]), torch.cat([y1, y2])
