@@ -25,7 +25,7 @@ func TestCurves(t *testing.T) {
 		if k%4 == 3 {
 			c = &gamma
 		}
-		noise := &facts.Noise{Told: 0.5 + float64(k)}
+		noise := &facts.Noise{}
 		for i := range noise.Levels {
 			noise.Levels[i].S, noise.Levels[i].O = 1e-3*float64(i+k), 1e-6
 		}

@@ -19,14 +19,21 @@ func TestNoiseAwareBytes(t *testing.T) {
 	needOpenCL(t)
 	c := nikon(t).crop(201, 100, 301, 203)
 	profile := mosaic.Meta{NoiseProfile: &[3][2]float64{{2e-5, 2e-8}, {1.5e-5, 1e-8}, {2e-5, 2e-8}}}
-	for name, meta := range map[string]mosaic.Meta{"estimated": {}, "file": profile} {
+	half := 0.5
+	for name, o := range map[string]struct {
+		meta    mosaic.Meta
+		denoise *float64
+		source  string
+	}{"estimated": {mosaic.Meta{}, nil, "estimated"}, "file": {profile, nil, "file"}, "half": {profile, &half, "file"}} {
 		var want []byte
 		for i, set := range []pipeline.Settings{{PlanOptions: pipeline.PlanOptions{WholePlanes: true}}, {Memory: pipeline.Unlimited()}, {PlanOptions: pipeline.PlanOptions{StripRows: 2}}, {PlanOptions: pipeline.PlanOptions{StripRows: 22}}, {Memory: pipeline.Limit(4 << 20)}} {
 			set.Model = noiseAware
 			s := session(t, set)
 			var out bytes.Buffer
-			_, rep := develop(t, s, c.asDNG(t, &out, meta))
-			if rep.Noise == nil || rep.Noise.Source != name || rep.Noise.Denoise != 1 {
+			j := c.asDNG(t, &out, o.meta)
+			j.Denoise = o.denoise
+			_, rep := develop(t, s, j)
+			if rep.Noise == nil || rep.Noise.Source != o.source || rep.Noise.Denoise == 1 != (o.denoise == nil) {
 				t.Fatalf("%s: noise %+v", name, rep.Noise)
 			}
 			if want == nil {
@@ -61,8 +68,8 @@ func TestNoiseOptions(t *testing.T) {
 		"file":           {profile, look.Noise{}, nil, "file", 1.5e-5},
 		"file, one":      {profile, look.Noise{}, &one, "file", 1.5e-5},
 		"file, half":     {profile, look.Noise{}, &half, "file", 1.5e-5},
-		"none":           {profile, look.Noise{}, &zero, "none", 0},
-		"none, given":    {profile, given, &zero, "none", 0},
+		"file, none":     {profile, look.Noise{}, &zero, "file", 1.5e-5},
+		"given, none":    {profile, given, &zero, "given", 1e-3},
 		"given":          {profile, given, nil, "given", 1e-3},
 		"estimate":       {profile, look.Noise{Mode: look.NoiseEstimate}, nil, "estimated", -1},
 		"nothing to say": {mosaic.Meta{}, look.Noise{}, nil, "estimated", -1},
@@ -77,12 +84,12 @@ func TestNoiseOptions(t *testing.T) {
 		}
 		pictures[name] = out.String()
 	}
-	for a, b := range map[string]string{"file": "file, one", "none": "none, given", "estimate": "nothing to say"} {
+	for a, b := range map[string]string{"file": "file, one", "estimate": "nothing to say"} {
 		if pictures[a] != pictures[b] {
 			t.Errorf("%q and %q differ", a, b)
 		}
 	}
-	for a, b := range map[string]string{"file": "file, half", "file, half": "none", "given": "file", "none": "given"} {
+	for a, b := range map[string]string{"file": "file, half", "file, half": "file, none", "given": "file", "file, none": "file", "given, none": "given"} {
 		if pictures[a] == pictures[b] {
 			t.Errorf("%q and %q do not differ", a, b)
 		}

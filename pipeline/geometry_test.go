@@ -96,7 +96,7 @@ func TestLevels(t *testing.T) {
 	gains := [3]float64{2, 1, 1.5}
 	pynet := model.Convention{Gamma: 1, Divisor: 1020}
 	noisy := model.Convention{SubtractBlack: true, Curve: model.CurveSRGB, Clip: model.ClipHigh, NoisePlanes: 4, Gamma: 1}
-	levels := &facts.Noise{Told: 0.5}
+	levels := &facts.Noise{}
 	for c := range levels.Levels {
 		levels.Levels[c].S, levels.Levels[c].O = 1e-3*float64(c+1), 1e-6
 	}

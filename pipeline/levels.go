@@ -172,7 +172,7 @@ func (l *levels) shadedRow(y, x0 int, stored []uint16, light, noise []float32) {
 		col := l.meta.CFA.At(y, x0+i)
 		x := l.conv.Limit(float64((float32(v) - light[i]) / (l.meta.White[col] - light[i]) * float32(l.gains[col])))
 		n, f := l.noise.Levels[col], float64(noise[i])
-		noise[i] = float32(l.noise.Told * l.conv.NoiseSample(x, l.gains[col], n.S*f, n.O*f*f))
+		noise[i] = float32(l.conv.NoiseSample(x, l.gains[col], n.S*f, n.O*f*f))
 		light[i] = float32(l.conv.Encode(x))
 	}
 }

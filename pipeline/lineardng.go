@@ -257,9 +257,41 @@ func (r *run) noiseInDNG() (*[3][2]float64, *float64) {
 	if f.Left == nil {
 		return nil, &removed
 	}
-	var p [3][2]float64
+	network := (*f.Left - (1 - removed)) // what the network itself leaves, see decideLeft
+	p := r.keptInDNG(1 - removed)
 	for c, l := range f.Levels {
-		p[c] = [2]float64{*f.Left * *f.Left * l.S, *f.Left * *f.Left * l.O}
+		p[c][0] += network * network * l.S
+		p[c][1] += network * network * l.O
 	}
 	return &p, &removed
+}
+
+// keptInDNG is the profile of the share of the noise that is put back. It is that of each pixel's own filter, in all of
+// its colours, and so in each colour the mean of the filters' in white-balanced light.
+func (r *run) keptInDNG(share float64) (p [3][2]float64) {
+	gains := r.decisions.balance.networkGains()
+	var s, o float64
+	for c, l := range r.report.Noise.Levels {
+		part := 1. / 9 // of a demosaiced photo: the mean of three samples
+		if !r.meta.Linear {
+			part = filterShare(r.meta.CFA, mosaic.Colour(c))
+		}
+		s += part * gains[c] * l.S
+		o += part * gains[c] * gains[c] * l.O
+	}
+	for c := range p {
+		p[c] = [2]float64{share * share * s / gains[c], share * share * o / (gains[c] * gains[c])}
+	}
+	return p
+}
+
+// filterShare is the share of an array's filters that are of a colour.
+func filterShare(p mosaic.Pattern, c mosaic.Colour) float64 {
+	n := 0
+	for i := range p.Rows() * p.Cols() {
+		if p.At(i/p.Cols(), i%p.Cols()) == c {
+			n++
+		}
+	}
+	return float64(n) / float64(p.Rows()*p.Cols())
 }

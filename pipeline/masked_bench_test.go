@@ -12,7 +12,7 @@ import (
 // BenchmarkMaskedPlanes measures the packing of masked planes, with noise, by processor time.
 func BenchmarkMaskedPlanes(b *testing.B) {
 	conv, gains := &maskedConvention, [3]float64{2, 1, 1.5}
-	told := &facts.Noise{Levels: noiseLevels(1e-3, 1e-5), Told: 1}
+	told := &facts.Noise{Levels: noiseLevels(1e-3, 1e-5)}
 	for name, p := range map[string]mosaic.Pattern{"X-Trans": mosaic.XTrans, "demosaiced": {}} {
 		b.Run(name, func(b *testing.B) {
 			photo := opened(b, p, 2000, 600, mosaic.Rect{})

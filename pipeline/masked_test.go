@@ -56,7 +56,7 @@ func opened(t testing.TB, p mosaic.Pattern, w, h int, crop mosaic.Rect) *raw.Pho
 func TestMaskedPlanes(t *testing.T) {
 	n := noiseLevels(2e-3, 4e-5, 1e-3, 1e-5, 3e-3, 9e-5)
 	gains := [3]float64{2, 1, 1.5}
-	told := &facts.Noise{Levels: n, Told: 0.5}
+	told := &facts.Noise{Levels: n}
 	quad, err := mosaic.ParsePattern("quad-GRBG")
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func wrongRow(planes [][]float32, y int, m *raw.Meta, g *geometry, p mosaic.Patt
 					want, slope = 1.055*math.Pow(v, 1/2.4)-0.055, 1.055/2.4*math.Pow(v, 1/2.4-1)
 				}
 				level := f.Levels[c]
-				noise = 8 * f.Told * slope * math.Sqrt(gains[c]*level.S*max(v, 0)+gains[c]*gains[c]*level.O)
+				noise = 8 * slope * math.Sqrt(gains[c]*level.S*max(v, 0)+gains[c]*gains[c]*level.O)
 			}
 			if !(math.Abs(float64(planes[k][x])-want) < 2e-5) || !(math.Abs(float64(planes[12+k][x])-noise) < 1e-4) {
 				return fmt.Sprintf("plane %d, column %d is %g with noise %g, want %g and %g", k, x, planes[k][x], planes[12+k][x], want, noise)

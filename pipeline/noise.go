@@ -14,7 +14,7 @@ import (
 
 // Sources of noise levels, in facts.Noise.
 const (
-	noiseNone      = "none"      // --denoise 0
+	noiseNone      = "none"      // it cannot be estimated
 	noiseGiven     = "given"     // by the caller
 	noiseFile      = "file"      // its NoiseProfile
 	noiseEstimated = "estimated" // from the photo
@@ -43,7 +43,6 @@ func (r *run) decideNoise() (*facts.Noise, error) {
 		return nil, optionErrorf("denoise", "%g: want 0 to 1", f.Denoise)
 	}
 	switch {
-	case f.Denoise == 0:
 	case j.Noise.Mode == look.NoiseGiven:
 		f.Source, f.Levels = noiseGiven, j.Noise.Levels
 		if err := r.doubtNoise(f); err != nil {
@@ -85,14 +84,11 @@ func (r *run) doubtNoise(f *facts.Noise) error {
 	return nil
 }
 
-// decideStrength settles how much of the noise the network is told of, so that it removes the share
-// that was asked for; of a network that nobody measured, that share itself.
-func (r *run) decideStrength() {
+// decideLeft says how much of the noise's deviation will be left on smooth surfaces: what is put back (see
+// [model.Model.KeepNoise]), and what the network leaves, if that was measured.
+func (r *run) decideLeft() {
 	f, n := r.report.Noise, r.session.model.NoiseLeft
-	if f == nil || f.Source == noiseNone {
-		return
-	}
-	if f.Told = f.Denoise; n == nil {
+	if f == nil || f.Source == noiseNone || n == nil {
 		return
 	}
 	deviation, gains := 0.0, r.decisions.balance.networkGains()
@@ -102,8 +98,7 @@ func (r *run) decideStrength() {
 	if deviation == 0 { // whatever noise there is, it is not told
 		return
 	}
-	f.Told = n.ToldFor(deviation, f.Denoise)
-	left := n.Share(deviation, f.Told)
+	left := 1 - f.Denoise + f.Denoise*n.Share(deviation)
 	f.Left = &left
 }
 
@@ -200,5 +195,5 @@ func (l *levels) strength(x float64, col mosaic.Colour) float32 {
 // strengthAt is strength where the slope of the convention's curve is known.
 func (l *levels) strengthAt(slope, x float64, col mosaic.Colour) float32 {
 	n := l.noise.Levels[col]
-	return float32(l.noise.Told * model.NoiseOf(slope, x, l.gains[col], n.S, n.O))
+	return float32(model.NoiseOf(slope, x, l.gains[col], n.S, n.O))
 }

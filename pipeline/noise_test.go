@@ -192,7 +192,7 @@ func TestNoisePlanes(t *testing.T) {
 	conv := model.Convention{Pack: [4][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}, SubtractBlack: true, Curve: model.CurveSRGB,
 		Clip: model.ClipHigh, NoisePlanes: 4, Gamma: 1, Divisor: 1, Multiple: 4, MinSide: 8, ScaleNum: 2, ScaleDen: 1}
 	gains := [3]float64{2, 1, 1.5}
-	told := &facts.Noise{Levels: n, Told: 0.5}
+	told := &facts.Noise{Levels: n}
 	g := layout(m, &conv)
 	stored := make([]uint16, m.Width*m.Height)
 	if err := p.ReadRows(0, m.Height, stored); err != nil {
@@ -225,7 +225,7 @@ func TestNoisePlanes(t *testing.T) {
 			if v > 0.0031308 {
 				light, slope = 1.055*math.Pow(v, 1/2.4)-0.055, 1.055/2.4*math.Pow(v, 1/2.4-1)
 			}
-			noise := 8 * 0.5 * slope * math.Sqrt(gains[c]*n[c].S*max(v, 0)+gains[c]*gains[c]*n[c].O)
+			noise := 8 * slope * math.Sqrt(gains[c]*n[c].S*max(v, 0)+gains[c]*gains[c]*n[c].O)
 			if math.Abs(float64(planes[k][px])-light) > 1e-5 || math.Abs(float64(planes[4+k][px])-noise) > 1e-5 {
 				t.Errorf("plane %d column %d: %g and %g, want %g and %g", k, px, planes[k][px], planes[4+k][px], light, noise)
 			}
@@ -248,7 +248,7 @@ func TestShadedNoise(t *testing.T) {
 	}
 	got, want := [2][]float32{make([]float32, 30), make([]float32, 30)}, [2][]float32{make([]float32, 30), make([]float32, 30)}
 	for _, f := range []float64{1, 1.5, 4} {
-		shaded := newLevels(m, &conv, gains, &facts.Noise{Levels: n, Told: 0.5}, nil)
+		shaded := newLevels(m, &conv, gains, &facts.Noise{Levels: n}, nil)
 		shaded.shading = func(_, _ int, dst []float32) {
 			for i := range dst {
 				dst[i] = float32(f)
@@ -258,7 +258,7 @@ func TestShadedNoise(t *testing.T) {
 		for c := range n {
 			stronger[c].S, stronger[c].O = n[c].S*f, n[c].O*f*f
 		}
-		plain := newLevels(m, &conv, gains, &facts.Noise{Levels: stronger, Told: 0.5}, nil)
+		plain := newLevels(m, &conv, gains, &facts.Noise{Levels: stronger}, nil)
 		for y := range m.Height {
 			shaded.row(y, 7, stored[y*m.Width+7:][:30], got[0], got[1])
 			plain.row(y, 7, stored[y*m.Width+7:][:30], want[0], want[1])

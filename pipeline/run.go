@@ -165,7 +165,7 @@ func (r *run) lookAtPhoto() (err error) {
 	}
 	c := &r.session.model.Convention
 	if err = r.decideLight(r.statistics(), c.Output == model.OutputDisplaySRGB); err == nil {
-		r.decideStrength()
+		r.decideLeft()
 		err = r.decideRendering(c)
 	}
 	if err != nil {
@@ -365,7 +365,6 @@ func (r *run) deliver(dev *developer, out *target) error {
 	sec.Finish = time.Since(finish).Seconds()
 	sec.Develop, sec.Encode = dev.develop.sum.Seconds(), dev.encode.Seconds()
 	r.noteDefects()
-	r.noteFlat(dev)
 	return r.judge()
 }
 

@@ -40,9 +40,13 @@ func (s *Session) forPhoto(m *raw.Meta, look *Look) (*Session, error) {
 	case s.set.Model == Classical || m.Linear && !look.denoises():
 		return nil, nil
 	case s.model.Convention.Takes(sensor):
-		return s, nil
+		return s.keeping(keeps(look.Denoise))
 	case s.set.Model == "":
-		return s.beside(sensor)
+		o, err := s.beside(sensor)
+		if o == nil || err != nil {
+			return nil, err
+		}
+		return o.keeping(keeps(look.Denoise))
 	}
 	return nil, optionErrorf("model", "model %s is for %v, and %s: leave --model out, and enhance takes what suits the photo",
 		s.modelName, s.model.Convention.Sensors, whatSensor(m))
@@ -81,24 +85,65 @@ func (s *Session) beside(sensor model.Sensors) (*Session, error) {
 		return nil, nil
 	}
 	if s.other == nil {
-		o := &Session{set: s.set, loadedModel: loadedModel{modelName: model.ForAnySensor}, device: s.device, runner: s.runner, budget: s.budget,
-			peers: s.peers.ofOther(), queue: s.queue, host: s.host, outputs: s.outputs, profile: s.profile, kernels: newPhotoKernels()}
+		m := loadedModel{modelName: model.ForAnySensor}
+		if err := m.load(nil, s.set.Ensemble); err != nil {
+			return nil, err
+		}
+		o, err := s.sibling(m, s.peers.ofOther())
+		if err != nil {
+			return nil, err
+		}
 		o.set.AwaitKernels = nil // they are of s's network
-		if err := o.load(nil, s.set.Ensemble); err != nil {
-			return nil, err
-		}
-		if err := o.checkHostPrecision(); err != nil {
-			return nil, err
-		}
-		if err := o.chooseAlgos(); err != nil {
-			return nil, err
-		}
 		s.other = o
 	}
 	if !s.other.model.Convention.Takes(sensor) {
 		return nil, nil
 	}
 	return s.other, nil
+}
+
+// sibling is a session with another network that shares everything else.
+func (s *Session) sibling(m loadedModel, p *peers) (*Session, error) {
+	o := &Session{set: s.set, loadedModel: m, device: s.device, runner: s.runner, budget: s.budget, peers: p,
+		queue: s.queue, host: s.host, outputs: s.outputs, profile: s.profile, kernels: newPhotoKernels()}
+	if err := o.checkHostPrecision(); err != nil {
+		return nil, err
+	}
+	return o, o.chooseAlgos()
+}
+
+// keeps is the share of the noise that is put back, by the share of it that is to be removed.
+func keeps(denoise *float64) float64 {
+	if denoise == nil || !(*denoise >= 0 && *denoise < 1) { // what is none is refused with the noise
+		return 0
+	}
+	return 1 - *denoise
+}
+
+// keeping is the session whose network puts a share of the noise back, which is s or stands beside it.
+func (s *Session) keeping(share float64) (*Session, error) {
+	if share == 0 || s.model.Convention.NoisePlanes == 0 {
+		return s, nil
+	}
+	if s.kept == nil || s.kept.share != share {
+		m := s.loadedModel
+		var err error
+		if m.model, err = m.model.KeepNoise(share); err != nil {
+			return nil, err
+		}
+		o, err := s.sibling(m, s.peers)
+		if err != nil {
+			return nil, err
+		}
+		s.kept = &keptNoise{share, o}
+	}
+	return s.kept.session, nil
+}
+
+// keptNoise is the session of a network that puts a share of the noise back.
+type keptNoise struct {
+	share   float64
+	session *Session
 }
 
 // DefaultModel is the model that develops mosaics of a filter array if none is asked for,

@@ -39,6 +39,7 @@ type Session struct {
 	host    *hostMemory
 	outputs *outputs
 	other   *Session      // for photos of other sensors, see sensors.go; nil: none yet
+	kept    *keptNoise    // for those whose noise is to be kept in part; nil: none yet
 	profile *exec.Profile // where the time goes; nil: not asked
 	kernels photoKernels
 }

@@ -30,6 +30,8 @@ type TensorJob struct {
 	// Node names the value that is wanted, "" for the network's result. Only what
 	// it depends on is run.
 	Node string
+	// Denoise is as in [Look], for networks that take the noise level.
+	Denoise *float64
 	// AllowNonFinite returns a result that holds NaN or infinities, to be looked at.
 	AllowNonFinite bool
 	// DryRun stops before the first allocation on the device.
@@ -123,6 +125,12 @@ func (s *Session) newTensorRun(ctx context.Context, j *TensorJob) (*tensorRun, e
 		whole = net.Model
 		if j.Node == "" && !net.Output.Planar() {
 			r.port = &net.Output
+		}
+	}
+	if share := keeps(j.Denoise); share > 0 {
+		var err error
+		if whole, err = whole.KeepNoise(share); err != nil {
+			return r, optionErrorf("denoise", "model %s: %v", s.modelName, err)
 		}
 	}
 	g, part := whole.Graph, whole

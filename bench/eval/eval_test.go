@@ -225,8 +225,7 @@ func TestClassicalKodak(t *testing.T) {
 
 // TestNoisePlanes: networks that take the noise level are told the sigma.
 func TestNoisePlanes(t *testing.T) {
-	half := 0.5
-	n, err := newNetwork(pipeline.Settings{Model: "pynet-m-random:a", Device: pipeline.HostDevice}, &Options{Denoise: &half})
+	n, err := newNetwork(pipeline.Settings{Model: "pynet-m-random:a", Device: pipeline.HostDevice}, &Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +235,7 @@ func TestNoisePlanes(t *testing.T) {
 		t.Fatalf("planes %v, %d rows and %d columns before", in.Shape, top, left)
 	}
 	for i, v := range in.Data[4*20:] {
-		if math.Abs(float64(v)-8*0.5*20/255) > 1e-6 {
+		if math.Abs(float64(v)-8*20./255) > 1e-6 {
 			t.Fatalf("noise sample %d is %g", i, v)
 		}
 	}

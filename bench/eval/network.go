@@ -70,7 +70,7 @@ func (n *network) restore(ctx context.Context, s *shot) (*picture, error) {
 		return n.develop(ctx, s)
 	}
 	in, top, left := n.pack(s)
-	out, rep, err := n.session.RunTensor(ctx, pipeline.TensorJob{Input: *in})
+	out, rep, err := n.session.RunTensor(ctx, pipeline.TensorJob{Input: *in, Denoise: n.denoise})
 	if rep != nil {
 		n.device = rep.Device
 		n.used[rep.Plan.Precision] = true
@@ -121,7 +121,7 @@ func (n *network) pack(s *shot) (in *pipeline.Tensor, top, left int) {
 			}
 		}
 	}
-	noise := n.strength(s)
+	noise := strength(s)
 	for i := 4 * ph * pw; i < len(in.Data); i++ {
 		in.Data[i] = noise
 	}
@@ -129,14 +129,8 @@ func (n *network) pack(s *shot) (in *pipeline.Tensor, top, left int) {
 }
 
 // strength is what noise planes hold of the known sigma.
-func (n *network) strength(s *shot) float32 {
-	told, sigma := 1.0, s.mosaic.Sigma/255
-	if n.denoise != nil {
-		if told = *n.denoise; n.session.Model().NoiseLeft != nil {
-			told = n.session.Model().NoiseLeft.ToldFor(sigma, told)
-		}
-	}
-	return float32(told * model.NoiseScale * sigma)
+func strength(s *shot) float32 {
+	return float32(model.NoiseScale * s.mosaic.Sigma / 255)
 }
 
 // packMasked makes the input of a network of masked planes, see docs/pynet-m.md.
@@ -145,7 +139,7 @@ func (n *network) packMasked(s *shot) *pipeline.Tensor {
 	w, h := s.truth.Width, s.truth.Height
 	ph, pw, samples := (h+1)/2, (w+1)/2, c.SamplePlanes()
 	in := &pipeline.Tensor{Shape: model.Shape{C: c.Planes(), H: ph, W: pw}, Data: make([]float32, c.Planes()*ph*pw)}
-	noise := n.strength(s)
+	noise := strength(s)
 	for i := samples * ph * pw; i < len(in.Data); i++ {
 		in.Data[i] = model.NoNoise
 	}

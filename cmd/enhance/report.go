@@ -258,10 +258,7 @@ func colourLine(c *facts.Colour) string {
 // noiseLine is the noise level and its source.
 func noiseLine(n *facts.Noise) string {
 	s := map[string]string{"none": "taken as 0", "given": "given", "file": "from the file", "estimated": "estimated from the photo"}[n.Source]
-	switch {
-	case n.Source == "none" && n.Denoise == 0:
-		return "strength 0: the network is told of none"
-	case n.Source == "none":
+	if n.Source == "none" {
 		return s
 	}
 	var levels []string

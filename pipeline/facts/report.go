@@ -203,9 +203,8 @@ type Noise struct {
 	Source  string       `json:"source"` // none, given, file or estimated
 	Levels  noise.Levels `json:"levels"` // of red, green, blue, before gain maps
 	Denoise float64      `json:"denoise"`
-	// Told is the share of the noise's deviation that the network is told of, and Left the share
-	// that it leaves of it on smooth surfaces; nil if nobody measured that.
-	Told float64  `json:"told"`
+	// Left is the share of the noise's deviation that is left on smooth surfaces; nil if nobody measured
+	// what the network leaves.
 	Left *float64 `json:"left,omitempty"`
 	// ProfileRatio is how many times the variance of the file's profile is the
 	// estimate's; 0 if they were not compared.

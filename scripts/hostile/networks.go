@@ -92,7 +92,7 @@ var facts = map[string][]string{
 	"convention.divisor":  {"0", "-1", "Inf", "1e-300"},
 	"convention.output":   {"0", "display-srgb", "camera-gamma"},
 	"convention.pack":     {"0,0 0,0 0,0 0,0", "0,1 1,0", "9,9 0,0 0,1 1,0", ""},
-	"noise.left":          {"{}", `{"deviation":[0.1],"told":[0,1],"left":[[1,1]]}`, `{"deviation":[0.1],"told":[0,1],"left":[[9,-1]]}`, `{"deviation":[2,1],"told":[0,1],"left":[[1,0],[1,0]]}`, strings.Repeat("[", 9000)},
+	"noise.left":          {"{}", `{"deviation":[0.1],"left":[1]}`, `{"deviation":[0.1],"left":[[1]]}`, `{"deviation":[0.1],"left":[9]}`, `{"deviation":[2,1],"left":[1,0]}`, strings.Repeat("[", 9000)},
 	"train.patterns":      {"", "foveon", "xtrans", "bayer quad rgb", strings.Repeat("xtrans ", 3000)},
 	"width":               {"0", "-1", "1e9"},
 	"level":               {"-1", "6", "5"},
