@@ -63,6 +63,9 @@ type encoding struct {
 	ended  chan struct{}
 	encode time.Duration
 	failed atomic.Pointer[error] // the first
+
+	codesSeen sameColour[uint16] // by next
+	bytesSeen sameColour[byte]   // by stored
 }
 
 // batchOfRows is developed rows on their way to the encoder: interleaved codes of 16 bits, or
@@ -314,9 +317,13 @@ func (e *encoding) put(b batchOfRows) {
 // row hands on the row of a batch whose first number is at.
 func (e *encoding) row(b batchOfRows, at int) error {
 	if b.bytes != nil {
-		return e.stored.WriteBytes(b.bytes[at:][:e.stride])
+		row := b.bytes[at:][:e.stride]
+		e.bytesSeen.row(row, e.stride/e.w)
+		return e.stored.WriteBytes(row)
 	}
-	return e.next.WriteRow(b.codes[at:][:e.stride])
+	row := b.codes[at:][:e.stride]
+	e.codesSeen.row(row, e.stride/e.w)
+	return e.next.WriteRow(row)
 }
 
 func (e *encoding) fail(err error) { e.failed.CompareAndSwap(nil, &err) }

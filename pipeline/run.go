@@ -365,6 +365,7 @@ func (r *run) deliver(dev *developer, out *target) error {
 	sec.Finish = time.Since(finish).Seconds()
 	sec.Develop, sec.Encode = dev.develop.sum.Seconds(), dev.encode.Seconds()
 	r.noteDefects()
+	r.noteFlat(dev)
 	return r.judge()
 }
 

@@ -120,8 +120,13 @@ func (c *cellSum) cell() lightCell {
 	return cell
 }
 
-// brightness are the balanced light levels of the cells, for the exposure.
+// brightness is the balanced light of the cells, for the exposure.
 func (s *lightSample) brightness(gains [3]float64) colour.Brightness {
+	return colour.NewBrightness(s.levels(gains))
+}
+
+// levels are the balanced light of each cell.
+func (s *lightSample) levels(gains [3]float64) []float64 {
 	levels := make([]float64, len(s.cells))
 	for i, c := range s.cells {
 		y := 0.0
@@ -130,7 +135,7 @@ func (s *lightSample) brightness(gains [3]float64) colour.Brightness {
 		}
 		levels[i] = math.Max(y, 0)
 	}
-	return colour.NewBrightness(levels)
+	return levels
 }
 
 // patches are the colours of the cells that nothing of is clipped.

@@ -238,6 +238,13 @@ func cmdWeights(ts *testscript.TestScript, neg bool, args []string) {
 		for i := range t.Data {
 			t.Data[i] = math.MaxFloat32
 		}
+	case "zeros", "hundredths": // all of one value: the picture is black, or white
+		value := map[string]float32{"hundredths": 0.01}[args[1]]
+		for _, t := range f.Tensors {
+			for i := range t.Data {
+				t.Data[i] = value
+			}
+		}
 	}
 	var b bytes.Buffer
 	check(ts, safetensors.Write(&b, f))
