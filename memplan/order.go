@@ -110,68 +110,6 @@ func (r *Request) normCuts() []int {
 	return cuts
 }
 
-// branchCuts returns the first step of every section after the first when sections are branches of a network that
-// begin at its input anew, as those of an ensemble do. A branch ends where the tensors that were made and are
-// still to be read have less than half of the bytes that they have where they have most, and what follows begins with
-// the input; within a branch they have more than half. A network that is one branch has no cuts.
-func (r *Request) branchCuts() []int {
-	p := r.Program
-	first, last := make([]int, len(p.Tensors)), make([]int, len(p.Tensors))
-	for t := range p.Tensors {
-		first[t], last[t] = len(p.Steps), -1
-	}
-	for i := range p.Steps {
-		t := p.Steps[i].Dst.Tensor
-		first[t] = min(first[t], i)
-		last[t] = max(last[t], i)
-		for _, t := range r.facts.reads[i] {
-			last[t] = max(last[t], i)
-		}
-	}
-	between, most := make([]int64, len(p.Steps)), int64(0) // bytes that live before step i and at it or after
-	split := make([]bool, len(p.Steps))                    // a tensor is written both before and after
-	begins := r.readsInput()
-	for t := range p.Tensors {
-		n := r.facts.rowBytes[t] * int64(p.Tensors[t].H)
-		for i := first[t] + 1; i <= last[t] && t != p.Input && t != p.Output; i++ {
-			between[i] += n
-			most = max(most, between[i])
-		}
-		for i := first[t] + 1; i <= r.facts.writer[t]; i++ {
-			split[i] = true
-		}
-	}
-	var cuts []int
-	wide, place := false, 0 // whether there was much between, and where there is least since
-	for i, n := range between {
-		switch {
-		case 2*n > most:
-			if wide && place > 0 {
-				cuts = append(cuts, place)
-			}
-			wide, place = true, 0
-		case begins[i] && 2*n < most && !split[i] && (place == 0 || n <= between[place]):
-			place = i
-		}
-	}
-	return cuts
-}
-
-// readsInput marks the steps that read nothing but the input, or what steps that convolve nothing made of it.
-func (r *Request) readsInput() []bool {
-	input := make([]bool, len(r.Program.Tensors))
-	input[r.Program.Input] = true
-	marks := make([]bool, len(r.Program.Steps))
-	for i := range r.Program.Steps {
-		marks[i] = true
-		for _, t := range r.facts.reads[i] {
-			marks[i] = marks[i] && input[t]
-		}
-		input[r.Program.Steps[i].Dst.Tensor] = marks[i] && r.Program.Steps[i].Kind != fuse.Conv
-	}
-	return marks
-}
-
 // heavyCuts adds to cuts the steps with parameters that a section would hold next
 // to others, unless a tensor is written both before and after. What little may still be
 // next to others is all that slots beyond the first must hold (see placeWeights).
