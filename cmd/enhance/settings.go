@@ -57,7 +57,11 @@ func (c *call) settings() (err error) {
 	if c.ensemble != "" {
 		n, err := strconv.Atoi(c.ensemble)
 		if sizes := append([]int{1}, model.EnsembleSizes()...); err != nil || !slices.Contains(sizes, n) {
-			return usagef("--ensemble: %q: want one of %v", c.ensemble, sizes)
+			var words []string
+			for _, size := range sizes {
+				words = append(words, strconv.Itoa(size))
+			}
+			return usagef("--ensemble: %q: want %s", c.ensemble, alternatives(words))
 		}
 		s.Ensemble = n
 	}
