@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"enhance/internal/imgio"
 	"enhance/model"
@@ -202,7 +203,7 @@ func TestAnySensorPlans(t *testing.T) {
 // itself, each from the network that is built in for it, within one budget.
 func TestMixedBatch(t *testing.T) {
 	needOpenCL(t)
-	half := 0.5
+	half, most := 0.5, 0.75
 	const w, h = 96, 70
 	mono := sensorPhoto(mosaic.Mono, w, h, mosaic.Rect{}, mosaic.Rect{})
 	photos := []struct {
@@ -210,12 +211,14 @@ func TestMixedBatch(t *testing.T) {
 		denoise *float64
 		model   string
 	}{
+		{sensorPhoto(mosaic.GBRG, w, h, mosaic.Rect{}, mosaic.Rect{}), &half, model.Default},
 		{sensorPhoto(mosaic.RGGB, w, h, mosaic.Rect{}, mosaic.Rect{}), nil, model.Default}, {sensorPhoto(mosaic.XTrans, w, h, mosaic.Rect{}, mosaic.Rect{}), nil, model.ForAnySensor},
 		{sensorPhoto(quadRGGB(t), w, h, mosaic.Rect{}, mosaic.Rect{}), &half, model.ForAnySensor}, {mono, nil, ""},
 		{sensorPhoto(mosaic.BGGR, w, h, mosaic.Rect{}, mosaic.Rect{}), nil, model.Default}, {fullColour(w, h, mosaic.Rect{}), &half, model.ForAnySensor},
-		{fullColour(w, h, mosaic.Rect{}), nil, ""},
+		{fullColour(w, h, mosaic.Rect{}), nil, ""}, {sensorPhoto(mosaic.RGGB, w, h, mosaic.Rect{}, mosaic.Rect{}), &most, model.Default},
 	}
 	set := pipeline.Settings{Memory: pipeline.Limit(24 << 20)}
+	set.Began = time.Now()
 	outs := make([]bytes.Buffer, len(photos))
 	job := func(i int, out *bytes.Buffer) pipeline.Job {
 		j := sensorJob(t, photos[i].spec, out)
@@ -236,6 +239,8 @@ func TestMixedBatch(t *testing.T) {
 				t.Errorf("photo %d: %q by %s, want %q", i, rep.Plan.Strategy, rep.Model.Name, want)
 			case rep.Memory.Measured && (!rep.Memory.AsPlanned || rep.Memory.Peak > 24<<20):
 				t.Errorf("photo %d: %+v", i, rep.Memory)
+			case (rep.Seconds.Start > 0) != (i == 0):
+				t.Errorf("photo %d began %g s after the program", i, rep.Seconds.Start)
 			}
 		})
 	for i := range photos {

@@ -73,25 +73,28 @@ func NewBatch(set Settings) (b *Batch, err error) {
 	return b, nil
 }
 
-// peers are the sessions on devices of one kind. What is tried on a patch is tried once
+// peers are the sessions of one network on devices of one kind. What is tried on a patch is tried once
 // for all of them, so that their results are the same bytes.
 type peers struct {
-	mu    sync.Mutex
-	tried []precisionTrial
-	other *peers // of the networks for other sensors, see sensors.go
+	mu     sync.Mutex
+	tried  []precisionTrial
+	beside map[string]*peers // of the sessions that stand beside these, by their networks, see sensors.go
 }
 
-// ofOther are the peers of the sessions that stand beside these.
-func (p *peers) ofOther() *peers {
+// of are the peers of the sessions of a network that stand beside these.
+func (p *peers) of(network string) *peers {
 	if p == nil {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.other == nil {
-		p.other = &peers{}
+	if p.beside == nil {
+		p.beside = map[string]*peers{}
 	}
-	return p.other
+	if p.beside[network] == nil {
+		p.beside[network] = &peers{}
+	}
+	return p.beside[network]
 }
 
 // try returns what was tried, or tries.

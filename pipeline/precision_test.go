@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -203,5 +204,33 @@ func TestAutoPrecisionSmallPatch(t *testing.T) {
 	}
 	if err := explain(small.Minimum); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPeers: sessions of the same network share what was tried on a patch, those of networks that keep
+// another share of the noise do not.
+func TestPeers(t *testing.T) {
+	p := &peers{}
+	var kept [2][]*peers
+	for i := range kept {
+		s, err := NewSession(Settings{Device: HostDevice})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		s.peers = p
+		for _, share := range []float64{0.5, 0.25, 0} {
+			o, err := s.keeping(share)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept[i] = append(kept[i], o.peers)
+		}
+	}
+	if !slices.Equal(kept[0], kept[1]) {
+		t.Error("two sessions with the same networks share nothing")
+	}
+	if half, quarter, none := kept[0][0], kept[0][1], kept[0][2]; half == quarter || half == none || quarter == none {
+		t.Error("networks that keep different shares of the noise are tried together")
 	}
 }

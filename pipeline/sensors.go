@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"fmt"
+
 	"enhance/model"
 	"enhance/pipeline/look"
 	"enhance/raw"
@@ -89,7 +91,7 @@ func (s *Session) beside(sensor model.Sensors) (*Session, error) {
 		if err := m.load(nil, s.set.Ensemble); err != nil {
 			return nil, err
 		}
-		o, err := s.sibling(m, s.peers.ofOther())
+		o, err := s.sibling(m, s.peers.of(m.modelName))
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +133,7 @@ func (s *Session) keeping(share float64) (*Session, error) {
 		if m.model, err = m.model.KeepNoise(share); err != nil {
 			return nil, err
 		}
-		o, err := s.sibling(m, s.peers)
+		o, err := s.sibling(m, s.peers.of(fmt.Sprintf("%v of the noise", share)))
 		if err != nil {
 			return nil, err
 		}

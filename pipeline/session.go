@@ -186,6 +186,7 @@ func (s *Session) begin(ctx context.Context, j Job) (r *run, err error) {
 	if err != nil {
 		return nil, err
 	}
+	first := s
 	s = cmp.Or(with, s)
 	r = &run{session: s, ctx: ctx, job: &j, start: start, holds: runHolds{batches: outBatches},
 		input: input{photo: photo, meta: photo.Meta(), classical: with == nil}}
@@ -203,8 +204,8 @@ func (s *Session) begin(ctx context.Context, j Job) (r *run, err error) {
 	r.network.progress, r.network.warn, r.network.samples = j.Progress, r.say, r.input.samplesServe(&s.model.Convention)
 	r.network.picture = r.devicePicture(&s.model.Convention, &j)
 	r.turn.queueEntry = s.queue.join()
-	if !s.set.Began.IsZero() {
-		r.report.Seconds.Start, s.set.Began = start.Sub(s.set.Began).Seconds(), time.Time{}
+	if began := &first.set.Began; !began.IsZero() {
+		r.report.Seconds.Start, *began = start.Sub(*began).Seconds(), time.Time{}
 	}
 	return r, nil
 }
