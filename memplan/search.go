@@ -105,7 +105,7 @@ func (req *Request) searchSpilling() (best, nearest *Plan) {
 	}
 	// With memory to spare, whole planes are as fast as a GPU gets. Streaming through a norm
 	// means holding its whole input: sections do better.
-	if !found() || req.Unified {
+	if !found() || req.Unified && req.normalises() {
 		req.considerSections(consider, found)
 	}
 	return best, nearest
