@@ -136,7 +136,7 @@ var flagTable = []flag{
 		to:   func(o *options) any { return &o.lens }},
 	{name: "denoise", arg: "STRENGTH", group: groupColour, commands: []string{develop, "eval"}, basic: true,
 		help: "share of the noise to remove, 0 to 1 (default 1)",
-		more: "The rest comes back as grain: every colour of a pixel gets what its own sample has more than the network's answer. So 0.5 leaves half of the noise's standard deviation, and 0 leaves every sample as the camera recorded it. Only models that take the noise level have it.",
+		more: "The rest comes back as grain: the difference between a pixel's sample and the network's answer is added to all three of its colours. So 0.5 leaves half of the noise's standard deviation, and 0 leaves every sample as the camera recorded it. Only models that take the noise level have it.",
 		to:   func(o *options) any { return &o.denoise }},
 	{name: "noise", arg: "S,O", group: groupColour, commands: []string{develop}, words: words("estimate"),
 		help: "noise variance S·v + O of samples v, or estimate",
