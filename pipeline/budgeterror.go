@@ -155,14 +155,14 @@ func (s *Session) explainBudget(err error, m *model.Model, h, w int) error {
 	var small *memplan.BudgetError
 	var large *memplan.AllocError
 	if errors.As(err, &large) {
-		return &BufferError{Bytes: large.Bytes, Max: large.Max, What: large.What, Model: s.modelName, Precision: s.precision().String(),
+		return &BufferError{Bytes: large.Bytes, Max: large.Max, What: large.What, Model: s.networkName(), Precision: s.precision().String(),
 			Device: s.device.deviceFacts().Name, Instead: s.cheaper(m, h, w, math.MaxInt64), Err: err}
 	}
 	if !errors.As(err, &small) {
 		return err
 	}
 	e := &BudgetError{Budget: small.Budget, Minimum: small.Budget.ForAll(small.Minimum), Default: !s.set.Memory.Decided() && small.Budget == s.budget,
-		Model: s.modelName, Precision: s.precision().String(), Device: s.device.deviceFacts().Name, Err: err}
+		Model: s.networkName(), Precision: s.precision().String(), Device: s.device.deviceFacts().Name, Err: err}
 	if s.device.info == nil {
 		e.Precision = "fp32"
 		return e
@@ -201,8 +201,13 @@ func (s *Session) eachRemedy(m *model.Model, try func(change string, m *model.Mo
 		try("--precision fp16", m, s.optionsIn(FP16, Budget{}))
 	}
 	if s.modelName != embeddedModel && m == s.model && s.model.Convention.Samples == model.SamplesQuad && forRAW(m, s.modelName) == nil { // which take the same photos
-		if least, err := model.Load(""); err == nil {
+		if least, err := s.like(embeddedModel, nil, s.set.Ensemble); err == nil {
 			try("-m "+embeddedModel, least, opt)
+		}
+	}
+	if s.set.ensemble() > 0 && m == s.model {
+		if single, err := s.like(s.modelName, s.set.Level, 1); err == nil {
+			try(without+"--ensemble", single, opt)
 		}
 	}
 	free := opt
@@ -211,4 +216,13 @@ func (s *Session) eachRemedy(m *model.Model, try func(change string, m *model.Mo
 	} else if opt.WholePlanes {
 		try(without+"--whole-planes", m, free)
 	}
+}
+
+// like is a network of another name, or an ensemble of another size, that puts as much noise back as the session's.
+func (s *Session) like(name string, level *int, ensemble int) (*model.Model, error) {
+	l := loadedModel{modelName: name}
+	if err := l.load(level, ensemble); err != nil || s.share == 0 {
+		return l.model, err
+	}
+	return l.model.KeepNoise(s.share)
 }

@@ -37,7 +37,7 @@ func (r *run) describePlan(overwrite bool) error {
 	if i := r.report.Device.Info; i != nil { // without the platform: a title has one line
 		device = i.Name
 	}
-	title := fmt.Sprintf("%s (%s), %dx%d packed, %s, on %s", r.session.modelName, r.session.precision(), r.geo.w, r.geo.h, r.budgetTitle(), device)
+	title := fmt.Sprintf("%s (%s), %dx%d packed, %s, on %s", r.session.networkName(), r.session.precision(), r.geo.w, r.geo.h, r.budgetTitle(), device)
 	if err := r.network.plan.Plan.WriteSVG(f, title); err != nil {
 		return err
 	}

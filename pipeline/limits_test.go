@@ -44,6 +44,45 @@ func TestBudgetRemedies(t *testing.T) {
 	}
 }
 
+// TestBudgetOfEnsemble: what needs less than an ensemble that puts noise back is an ensemble of another network, or the network
+// by itself, and both put the noise back.
+func TestBudgetOfEnsemble(t *testing.T) {
+	phone, err := profile.Load("adreno-660")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := pipeline.Settings{Model: "best", Ensemble: 2, DeviceOptions: pipeline.DeviceOptions{Profile: profileFile(t, phone), PlanOnly: true}, Memory: pipeline.Limit(1)}
+	var out bytes.Buffer
+	half := 0.5
+	j := order(nikon(t).crop(0, 0, 256, 256), &out)
+	j.DryRun, j.Denoise = true, &half
+	_, err = session(t, set).Enhance(context.Background(), j)
+	var small *pipeline.BudgetError
+	if !errors.As(err, &small) || !strings.Contains(small.Error(), "best, ensemble of 2 (fp32)") {
+		t.Fatalf("error %v", err)
+	}
+	tried := 0
+	for _, r := range small.Lower {
+		set := set
+		switch r.Change {
+		case "-m fast":
+			set.Model = "fast"
+		case "without --ensemble":
+			set.Ensemble = 1
+		default:
+			continue
+		}
+		tried++
+		set.Memory = pipeline.Limit(r.Minimum)
+		if rep, err := session(t, set).Enhance(context.Background(), j); err != nil || rep.Plan.Peak != r.Minimum {
+			t.Errorf("%s: %v", r.Change, err)
+		}
+	}
+	if tried != 2 {
+		t.Errorf("remedies %v", small.Lower)
+	}
+}
+
 // TestBudgetWithinDevice: no plan is for more than the device has, whatever budget is
 // asked for, and reports say so; where that is too little no budget is advised.
 func TestBudgetWithinDevice(t *testing.T) {

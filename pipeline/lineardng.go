@@ -257,7 +257,7 @@ func (r *run) noiseInDNG() (*[3][2]float64, *float64) {
 	if f.Left == nil {
 		return nil, &removed
 	}
-	network := (*f.Left - (1 - removed)) // what the network itself leaves, see decideLeft
+	network := *f.Left - (1 - removed) // what the network itself leaves, see decideLeft
 	p := r.keptInDNG(1 - removed)
 	for c, l := range f.Levels {
 		p[c][0] += network * network * l.S

@@ -137,15 +137,10 @@ func (s *Session) keeping(share float64) (*Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.kept = &keptNoise{share, o}
+		o.share = share
+		s.kept = o
 	}
-	return s.kept.session, nil
-}
-
-// keptNoise is the session of a network that puts a share of the noise back.
-type keptNoise struct {
-	share   float64
-	session *Session
+	return s.kept, nil
 }
 
 // DefaultModel is the model that develops mosaics of a filter array if none is asked for,

@@ -39,7 +39,8 @@ type Session struct {
 	host    *hostMemory
 	outputs *outputs
 	other   *Session      // for photos of other sensors, see sensors.go; nil: none yet
-	kept    *keptNoise    // for those whose noise is to be kept in part; nil: none yet
+	kept    *Session      // for those whose noise is to be kept in part; nil: none yet
+	share   float64       // of the noise that the network puts back
 	profile *exec.Profile // where the time goes; nil: not asked
 	kernels photoKernels
 }

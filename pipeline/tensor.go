@@ -100,6 +100,12 @@ func (s *Session) facts() (facts.Model, facts.Device) {
 	return m, s.device.deviceFacts()
 }
 
+// networkName is how people read the session's network.
+func (s *Session) networkName() string {
+	m, _ := s.facts()
+	return m.String()
+}
+
 // tensorRun is one run on a tensor: an exec.Source.
 type tensorRun struct {
 	session *Session

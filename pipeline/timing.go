@@ -36,5 +36,5 @@ func (s *Session) Time(ctx context.Context, rows, cols, repeat int) (*facts.Timi
 	if err := errors.Join(s.runner.closeEngine(), s.device.close()); err != nil { // the runs have contexts of their own
 		return nil, err
 	}
-	return exec.Time(ctx, dev, s.model, s.modelName, h, w, opt, repeat)
+	return exec.Time(ctx, dev, s.model, s.networkName(), h, w, opt, repeat)
 }
