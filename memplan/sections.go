@@ -4,9 +4,9 @@ import (
 	"slices"
 )
 
-// This file plans networks with instance norm, whose statistics need whole
-// planes, and networks of several branches: rows stream through sections that end at norms, or with branches, and
-// what crosses from one section to another stays on the device as long as the budget allows.
+// This file plans networks in sections: those with instance norm, whose statistics need whole planes,
+// those of several branches, and all others where memory is too short for one section. Rows stream through a
+// section, and what crosses from one to another stays on the device as long as the budget allows.
 
 // sectioning searches what stays on the device and at which paces sections run for fixed sections.
 type sectioning struct {
@@ -86,7 +86,7 @@ type measured struct {
 }
 
 // newSectioning divides a network at its norms, or if there are none into its branches;
-// it returns nil if it has neither: other strategies serve it.
+// it returns nil if there is nothing to divide it at: other strategies serve it.
 //
 // With heavy set, sections also end where a convolution's parameters come on top
 // of others', as far as that can be: few have to be on the device at a time then.

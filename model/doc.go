@@ -7,6 +7,7 @@
 //     what makes a graph valid, and the size of every value for a given input;
 //     attributes.go, attributescheck.go: the attributes of operations.
 //   - build.go, pynet.go, pynets.go, pynetm.go: making graphs; the architectures.
+//   - ensemble.go, keepnoise.go: models made of a model before it runs.
 //   - params.go, formula.go: parameters and their checks; weights made from a formula.
 //   - builtin.go: the models that come with the program.
 //   - load.go, load_pynet.go, load_pynetm.go, convention.go, describe.go, save.go: from a name or a file to
