@@ -3,6 +3,8 @@ package model
 // Builder makes a graph node by node. Every method appends one node and returns
 // its index, to be used as input of later ones. Mistakes surface in Graph.
 type Builder struct {
+	// Pad is what convolutions see outside a plane.
+	Pad   PadMode
 	nodes []Node
 }
 
@@ -18,7 +20,7 @@ func (b *Builder) add(n Node) int {
 
 // Conv appends a k×k convolution to c channels with parameters params.weight and params.bias.
 func (b *Builder) Conv(name, params string, in, c, k int) int {
-	return b.add(Node{Name: name, Op: OpConv, In: []int{in}, C: c, K: k, Weight: params + ".weight", Bias: params + ".bias"})
+	return b.add(Node{Name: name, Op: OpConv, In: []int{in}, C: c, K: k, Pad: b.Pad, Weight: params + ".weight", Bias: params + ".bias"})
 }
 
 // InstanceNorm appends an instance norm with parameters params.weight and params.bias.

@@ -53,8 +53,8 @@ type Convention struct {
 
 	Output OutputKind
 
-	// Packed planes are padded at the bottom and right by reflection to multiples
-	// of Multiple, at least MinSide, and the output is cropped back.
+	// Packed planes are padded at the bottom and right to multiples of Multiple, at least MinSide,
+	// by reflection of the mosaic, and the output is cropped back.
 	Multiple, MinSide int
 
 	// Scale is the output's side divided by the packed input's side, as a fraction

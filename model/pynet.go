@@ -15,7 +15,8 @@ const (
 	// corners, two convolutions and a sigmoid.
 	EndBilinear PyNETEnd = iota
 	// EndShuffle is a convolution to 12 channels at the packed sides, the sum with
-	// a 5×5 convolution of the input, and a pixel shuffle; docs/pynet.md says why.
+	// a 5×5 convolution of the input, and a pixel shuffle. All of the network's convolutions
+	// are then padded with zeros, as in training. docs/pynet.md says why.
 	EndShuffle
 )
 
@@ -84,6 +85,9 @@ func PyNET(o PyNETOptions) *Graph {
 		o.Planes = 4
 	}
 	p := &pynet{Builder: NewBuilder(o.Planes), o: o}
+	if o.End == EndShuffle {
+		p.Pad = PadZero
+	}
 	return p.mustGraph(p.build())
 }
 

@@ -101,6 +101,7 @@ func (c PyNETMConfig) Validate() error {
 
 // PyNETM builds pynet-m, the noise-aware network of docs/pynet-m.md: levels of
 // residual blocks joined by sums, and a linear path from the input to the result.
+// Convolutions are padded with zeros.
 // Input: 8 planes, or 24, whose sides are multiples of 2^(levels-1); output: 3 planes
 // at twice the sides. A module's value is the node of the module's name, a sum has
 // the suffix +.
@@ -111,6 +112,7 @@ func PyNETM(c PyNETMConfig) *Graph {
 		panic("model: " + err.Error())
 	}
 	b := NewBuilder(cmp.Or(c.Planes, pynetmPlanes))
+	b.Pad = PadZero
 	levels := len(c.Widths)
 	down := make([]int, levels+1) // the value of each level on the way down, from 1
 	x := b.Conv("stem", "stem", 0, c.Widths[0], 3)
@@ -161,7 +163,7 @@ func pynetmConvention(cfg PyNETMConfig) Convention {
 		Divisor:       1,
 		Output:        OutputCameraGamma,
 		Multiple:      1 << (levels - 1),
-		MinSide:       max(1<<levels, 4), // a 5×5 kernel reflects two samples
+		MinSide:       1 << levels,
 		ScaleNum:      2, ScaleDen: 1,
 	}
 	if cfg.Planes == maskedPlanes {

@@ -18,8 +18,8 @@ type geometry struct {
 	// top and left are 1 where a reflected row or column stands before the region
 	// so that the sample at (0,0) is red, for networks that want it there.
 	top, left int
-	// ph and pw are the sides of the packed planes, h and w after padding.
-	ph, pw, h, w int
+	// h and w are the sides of the packed planes after padding.
+	h, w int
 	// out is the crop in the network's output, view the region.
 	out, view raw.Rect
 }
@@ -38,8 +38,7 @@ func layout(m *raw.Meta, c *model.Convention) geometry {
 		g.alignRed(m, &r)
 	}
 	g.region = r
-	g.ph, g.pw = (r.Height()+g.top+1)/2, (r.Width()+g.left+1)/2
-	g.h, g.w = c.PaddedSides(g.ph, g.pw)
+	g.h, g.w = c.PaddedSides((r.Height()+g.top+1)/2, (r.Width()+g.left+1)/2)
 	// From mosaic samples to output samples: times num/den.
 	num, den := c.ScaleNum, 2*c.ScaleDen
 	first := func(v int) int { return v * num / den }
@@ -89,9 +88,10 @@ func (g *geometry) sampleRows(y0, y1 int) (first, last int) {
 }
 
 // sampleRow is the row of the region that row r (0 or 1) of the quads of padded
-// packed row y shows.
+// packed row y shows. Beyond the region it is the mosaic that is reflected, about its last sample,
+// not the planes: the picture is then mirrored there, and a Bayer sample keeps its colour.
 func (g *geometry) sampleRow(y, r int) int {
-	return fuse.Reflect(2*fuse.Reflect(y, g.ph)+r-g.top, g.region.Height())
+	return fuse.Reflect(2*y+r-g.top, g.region.Height())
 }
 
 // sampleColumns are the columns of the region that column c (0 or 1) of the quads
@@ -99,7 +99,7 @@ func (g *geometry) sampleRow(y, r int) int {
 func (g *geometry) sampleColumns(c int) []int32 {
 	cols := make([]int32, g.w)
 	for x := range cols {
-		cols[x] = int32(fuse.Reflect(2*fuse.Reflect(x, g.pw)+c-g.left, g.region.Width()))
+		cols[x] = int32(fuse.Reflect(2*x+c-g.left, g.region.Width()))
 	}
 	return cols
 }

@@ -28,7 +28,7 @@ func TestQuadsStartWithRed(t *testing.T) {
 		} {
 			m.CFA = rggb.Shift(p/2, p%2)
 			g := layout(&m, &normalised)
-			if g.h%8 != 0 || g.w%8 != 0 || g.h < 16 || g.w < 16 || g.h < g.ph || g.w < g.pw {
+			if g.h%8 != 0 || g.w%8 != 0 || g.h < 16 || g.w < 16 || 2*g.h < g.region.Height()+g.top || 2*g.w < g.region.Width()+g.left {
 				t.Fatalf("%v %+v: padded to %dx%d", m.CFA, m.Crop, g.h, g.w)
 			}
 			for r := range 2 {

@@ -133,8 +133,8 @@ func wrongRow(planes [][]float32, y int, m *raw.Meta, g *geometry, p mosaic.Patt
 	for k := range 12 {
 		c := k / 4
 		for x := range g.w {
-			sy := g.region.Y0 + mirror(2*mirror(y, g.ph)+k/2%2, g.region.Height())
-			sx := g.region.X0 + mirror(2*mirror(x, g.pw)+k%2, g.region.Width())
+			sy := g.region.Y0 + mirror(2*y+k/2%2, g.region.Height())
+			sx := g.region.X0 + mirror(2*x+k%2, g.region.Width())
 			want, noise := 0.0, -1.0
 			if m.Linear || p.At(sy, sx) == raw.Colour(c) {
 				v := (math.Floor(4000+57000*light(sy, sx, c)) - 4000) / 57000 * gains[c]

@@ -29,10 +29,7 @@ def layer(convs, x):
     weights = [F.pad(m.weight, [(side - m.kernel_size[0]) // 2] * 4) for m in convs]
     if x.shape[1] > inputs:
         weights = [F.pad(w, [0] * 4 + [i * inputs, (n - 1 - i) * inputs]) for i, w in enumerate(weights)]
-    p = side // 2
-    if convs[0].padding_mode == "reflect":
-        x, p = F.pad(x, [p] * 4, mode="reflect"), 0
-    return F.leaky_relu(F.conv2d(x, torch.cat(weights), torch.cat([m.bias for m in convs]), padding=p), pynet_m.SLOPE)
+    return F.leaky_relu(F.conv2d(x, torch.cat(weights), torch.cat([m.bias for m in convs]), padding=side // 2), pynet_m.SLOPE)
 
 
 class Block(pynet.Block):
@@ -121,12 +118,6 @@ class PyNET(pynet.PyNET):
         """The picture, in float32, computed in a type, its linear skip in another."""
         y = self.conv_l0_d1(self.features(x.to(kind)))
         return F.pixel_shuffle(y.float() + self.skip(x.to(skip_kind)).float(), 2)
-
-    def set_padding(self, mode):
-        """Sets how convolutions pad: "reflect" or "zeros"."""
-        for m in self.modules():
-            if isinstance(m, nn.Conv2d):
-                m.padding_mode = mode
 
     def metadata(self):
         return {"arch": "pynet", "width": self.config["width"], "level": 0, "norm": "false", "norm1": "false", "end": "shuffle",

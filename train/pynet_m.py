@@ -38,14 +38,10 @@ def config_text(config):
 
 
 class Conv(nn.Conv2d):
-    """An odd-sized convolution with bias that reflects at the borders.
-
-    padding_mode may be switched to "zeros" while training: it is faster, and
-    borders of patches are not borders of photos.
-    """
+    """An odd-sized convolution with bias, padded with zeros."""
 
     def __init__(self, cin, cout, k, gain=1.0):
-        super().__init__(cin, cout, k, padding=k // 2, padding_mode="reflect" if k > 1 else "zeros")
+        super().__init__(cin, cout, k, padding=k // 2)
         nn.init.kaiming_normal_(self.weight, a=SLOPE)
         with torch.no_grad():
             self.weight.mul_(gain)
@@ -121,12 +117,6 @@ class PyNETM(nn.Module):
             u = getattr(self, f"up{l}")(f)
             f = getattr(self, f"dec{l}")(level[l - 1] + enlarge(u))
         return self.head(f)
-
-    def set_padding(self, mode):
-        """Sets how 3x3 and larger convolutions pad: "reflect" or "zeros"."""
-        for m in self.modules():
-            if isinstance(m, Conv) and m.kernel_size[0] > 1:
-                m.padding_mode = mode
 
 
 # Malvar, He, Cutler, "High-quality linear interpolation for demosaicing of Bayer-patterned

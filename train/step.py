@@ -53,7 +53,6 @@ class Teacher:
         if planes(net.config) != planes(config):
             raise SystemExit(f"{args.teacher}: the teacher takes {planes(net.config)} planes, "
                              f"the network {planes(config)}: name one of the same planes")
-        net.set_padding(args.padding)
         self.net = net.requires_grad_(False).eval().to(device, self.type)
         if self.cuda:
             self.net.to(memory_format=torch.channels_last)

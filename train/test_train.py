@@ -105,13 +105,10 @@ class Network(unittest.TestCase):
         other = networks.pynet_of(model.config).double()
         other.load_state_dict(model.state_dict())
         x = torch.rand(2, 8, 48, 32, dtype=torch.float64)
-        for mode in "reflect", "zeros":
-            for m in model, other:
-                networks.PyNET.set_padding(m, mode)
-            with torch.no_grad():
-                self.assertLess(float((model(x) - other(x)).abs().max()), 1e-8)
-                z = model.answer(x.float(), torch.float64, torch.float64)
-                self.assertLess(float((z - other(x.float().double())).abs().max()), 1e-6)
+        with torch.no_grad():
+            self.assertLess(float((model(x) - other(x)).abs().max()), 1e-8)
+            z = model.answer(x.float(), torch.float64, torch.float64)
+            self.assertLess(float((z - other(x.float().double())).abs().max()), 1e-6)
 
     def test_pynet_starts_by_passing_on(self):
         # Without the random part of its weights a block adds nothing if it stands beside a sum, or
@@ -134,17 +131,6 @@ class Network(unittest.TestCase):
                     at = w * (i % (n // w))
                     self.assertTrue(torch.equal(part, x[:, at:at + w]), (level, d, i))
         self.assertEqual(len(beside), 11)
-
-    def test_padding_changes_borders_only(self):
-        torch.manual_seed(0)
-        model = PyNETM(SMALL)
-        x = torch.rand(1, 8, 96, 96)
-        with torch.no_grad():
-            a = model(x)
-            model.set_padding("zeros")
-            b = model(x)
-        self.assertFalse(torch.allclose(a, b))
-        self.assertTrue(torch.allclose(a[:, :, 80:-80, 80:-80], b[:, :, 80:-80, 80:-80], atol=1e-6))
 
 
 class MaskedPlanes(unittest.TestCase):
@@ -524,7 +510,7 @@ class Training(unittest.TestCase):
             os.mkdir(test)
             picture(os.path.join(test, "t.png"), 9, (94, 80))
             log = self.run_slice(folder, out, 2, 2, "--config", '{"width":2,"planes":8}', "--patch", "32", "--kodak", test,
-                                 "--muon", "--lr", "3e-3", "--padding", "zeros")
+                                 "--muon", "--lr", "3e-3")
             self.assertIn("EVAL kodak", log)
             net, metadata = evaluate.load_model(os.path.join(out, "ema.safetensors"))
             self.assertEqual((metadata["arch"], net.config), ("pynet", dict(width=2, planes=8)))

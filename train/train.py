@@ -45,7 +45,6 @@ def arguments():
     p.add_argument("--patch", type=int, default=64, help="packed side of a patch")
     p.add_argument("--lr", type=float, default=1e-3)
     p.add_argument("--muon", action="store_true", help="update hidden layers by Muon, not by Adam")
-    p.add_argument("--padding", choices=["reflect", "zeros"], default="reflect", help="in training patches")
     p.add_argument("--dtype", choices=["fp16", "bf16", "fp32"], default="fp16", help="to compute in, on a GPU")
     p.add_argument("--no-compile", dest="compile", action="store_false")
     p.add_argument("--no-graph", action="store_true", help="no CUDA graphs")
@@ -83,7 +82,6 @@ class Trainer:
         if args.init:
             start_from(self.model, evaluate.load_model(args.init)[0].state_dict())
         self.model.to(device)
-        self.model.set_padding(args.padding)
         self.smooth = build(self.config).to(device).eval()  # holds the EMA weights
         start = time.time()
         self.photos = photo_store.Photos(paths, 2 * args.patch, device, args.pages)

@@ -105,7 +105,7 @@ func (n *network) pack(s *shot) (in *pipeline.Tensor, top, left int) {
 			top, left = i/2, i%2
 		}
 	}
-	ph, pw := (h+top+1)/2, (w+left+1)/2
+	ph, pw := c.PaddedSides((h+top+1)/2, (w+left+1)/2)
 	planes := c.Planes()
 	in = &pipeline.Tensor{Shape: model.Shape{C: planes, H: ph, W: pw}, Data: make([]float32, planes*ph*pw)}
 	for k, at := range c.Pack {
@@ -137,7 +137,8 @@ func strength(s *shot) float32 {
 func (n *network) packMasked(s *shot) *pipeline.Tensor {
 	c := &n.session.Model().Convention
 	w, h := s.truth.Width, s.truth.Height
-	ph, pw, samples := (h+1)/2, (w+1)/2, c.SamplePlanes()
+	ph, pw := c.PaddedSides((h+1)/2, (w+1)/2)
+	samples := c.SamplePlanes()
 	in := &pipeline.Tensor{Shape: model.Shape{C: c.Planes(), H: ph, W: pw}, Data: make([]float32, c.Planes()*ph*pw)}
 	noise := strength(s)
 	for i := samples * ph * pw; i < len(in.Data); i++ {

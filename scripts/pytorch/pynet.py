@@ -93,7 +93,7 @@ class Plain(nn.Module):
 class PyNET(nn.Module):
     """Level 0 of PyNET (arXiv 2002.05509), whose first level has so many channels a branch
     and whose input so many planes: 32 and 4 as published. end="shuffle" replaces the published
-    end by a pixel shuffle and a linear path from the input (docs/pynet.md)."""
+    end by a pixel shuffle and a linear path from the input, and pads with zeros (docs/pynet.md)."""
 
     # level: (block, input channels at the published width, largest side); all make 2^(level+4) channels a side there.
     BLOCKS = {
@@ -118,6 +118,9 @@ class PyNET(nn.Module):
         if end == "shuffle":
             self.conv_l0_d1 = Plain(width, 12)
             self.skip = mirrored(5, planes, 12)
+            for m in self.modules():
+                if isinstance(m, nn.Conv2d):
+                    m.padding_mode = "zeros"
         else:
             self.conv_t0 = Up(width, width // 2, True)
             self.conv_l0_d1 = Plain(width // 2, 3)
