@@ -28,6 +28,7 @@ var builtins = []Builtin{
 	{"best", "noise-aware, 1.25 M parameters", "weights/best.safetensors"},
 	{"fast", "noise-aware, 0.2 M parameters", "weights/fast.safetensors"},
 	{"max", "noise-aware, 4.0 M parameters", "weights/max.safetensors"},
+	{"pynet", "noise-aware, the paper's network at a quarter of its width, 3.0 M parameters", "weights/pynet.safetensors"},
 	{"pynet-s", "the starter model, 1.1 M parameters", "weights/pynet-s.safetensors"},
 }
 

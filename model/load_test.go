@@ -74,7 +74,7 @@ func TestLoadRandom(t *testing.T) {
 
 func TestLoadRefusesSpec(t *testing.T) {
 	for _, spec := range []string{
-		"pynet", "photo.dng", "pynet-random:", "pynet-random:a,level=6", "pynet-random:a,level=-1", "pynet-random:a,level=x",
+		"pynets", "photo.dng", "pynet-random:", "pynet-random:a,level=6", "pynet-random:a,level=-1", "pynet-random:a,level=x",
 		"pynet-random:a,width=3", "pynet-random:a,width=66", "pynet-random:a,width=0", "pynet-random:a,depth=2", "pynet-random:a,norm",
 		"pynet-random:a,end=sigmoid", "pynet-random:a,end=", "pynet-random:a,end=shuffle,level=1",
 	} {

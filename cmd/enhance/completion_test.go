@@ -14,7 +14,7 @@ func TestComplete(t *testing.T) {
 		"pl":                            "plan-table :files",
 		"model ":                        "info import quantize run",
 		"model i":                       "info import",
-		"model info ":                   "any best fast max pynet-s :files",
+		"model info ":                   "any best fast max pynet pynet-s :files",
 		"bench conv --su":               "--suite",
 		"bench gemm --suite e":          "edinburgh",
 		"bench gemm ":                   "",

@@ -149,7 +149,7 @@ var flagTable = []flag{
 
 	// Device and memory.
 	{name: "model", short: "m", arg: "MODEL", def: "", group: groupDevice, commands: takeNetworks, basic: true, files: true, words: builtinModels,
-		help: strings.Join(builtinModels(), ", ") + " or a file (default " + model.Default + ")",
+		help: strings.Join(builtinModels(), "|") + "|FILE (default " + model.Default + ")",
 		more: "Weights files end in .safetensors, .pth or .pt, networks of others in .onnx. pynet-random:SEED[,level=N][,norm1=false][,width=W] and pynet-m-random:SEED[,size=tiny|fast|best][,planes=24] have random weights, for tests. classical runs no network: a demosaicer makes the colours, and noise stays.",
 		to:   func(o *options) any { return &o.model }},
 	{name: "level", arg: "N", group: groupDevice, commands: append([]string{"model import"}, takeNetworks...),

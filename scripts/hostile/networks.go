@@ -24,7 +24,7 @@ var networkKinds = []kind{
 
 var (
 	patterns  = []string{"RGGB", "grbg", "xtrans", "quad-RGGB", "mono", "3x2:RGGBBG", "4x4:RRGGRRGGGGBBGGBB", "8x8:" + strings.Repeat("RGB", 21) + "G"}
-	networks  = []string{"fast", "best", "max", "any", "pynet-s", "classical", "pynet-m-random:1", "pynet-m-random:1,planes=24", "pynet-random:1,width=2"}
+	networks  = []string{"fast", "best", "max", "any", "pynet", "pynet-s", "classical", "pynet-m-random:1", "pynet-m-random:1,planes=24", "pynet-random:1,width=2"}
 	strengths = []string{"0", "0.5", "1", "1e-9", "-1", "2", "NaN", ""}
 	levels    = []string{"0,0", "1,1", "1e-300,0", "0,1", "1e-3,1e-5", "1,0,0,1,0,0", "-1,0", "NaN,0", "2,0", "0", ",", "estimate"}
 )
