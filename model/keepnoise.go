@@ -15,7 +15,7 @@ func (m *Model) KeepNoise(share float64) (*Model, error) {
 	if !(share >= 0 && share <= 1) {
 		return nil, fmt.Errorf("a share of %g of the noise: want 0 to 1", share)
 	}
-	if c.NoisePlanes == 0 || c.Output != OutputCameraGamma || c.ScaleNum != 2 || c.ScaleDen != 1 {
+	if !m.CanKeepNoise() {
 		return nil, fmt.Errorf("the network does not take the noise level")
 	}
 	g := m.Graph
@@ -33,6 +33,12 @@ func (m *Model) KeepNoise(share float64) (*Model, error) {
 		return nil, err
 	}
 	return &made, made.Validate()
+}
+
+// CanKeepNoise reports whether KeepNoise takes the network.
+func (m *Model) CanKeepNoise() bool {
+	c := &m.Convention
+	return c.NoisePlanes > 0 && c.Output == OutputCameraGamma && c.ScaleNum == 2 && c.ScaleDen == 1
 }
 
 // keeping is a network to which nodes are added.

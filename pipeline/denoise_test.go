@@ -71,6 +71,9 @@ func TestNoiseOptions(t *testing.T) {
 		"file, none":     {profile, look.Noise{}, &zero, "file", 1.5e-5},
 		"given, none":    {profile, given, &zero, "given", 1e-3},
 		"given":          {profile, given, nil, "given", 1e-3},
+		"no noise":       {profile, look.Noise{Mode: look.NoiseGiven}, nil, "given", 0},
+		"no noise, one":  {profile, look.Noise{Mode: look.NoiseGiven}, &one, "given", 0},
+		"no noise, none": {profile, look.Noise{Mode: look.NoiseGiven}, &zero, "given", 0},
 		"estimate":       {profile, look.Noise{Mode: look.NoiseEstimate}, nil, "estimated", -1},
 		"nothing to say": {mosaic.Meta{}, look.Noise{}, nil, "estimated", -1},
 	} {
@@ -84,7 +87,7 @@ func TestNoiseOptions(t *testing.T) {
 		}
 		pictures[name] = out.String()
 	}
-	for a, b := range map[string]string{"file": "file, one", "estimate": "nothing to say"} {
+	for a, b := range map[string]string{"file": "file, one", "estimate": "nothing to say", "no noise": "no noise, none", "no noise, one": "no noise, none"} {
 		if pictures[a] != pictures[b] {
 			t.Errorf("%q and %q differ", a, b)
 		}

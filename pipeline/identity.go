@@ -16,7 +16,7 @@ import (
 // kernel of a convolution: decoding, levels, colour, tone (and their kernels), encoding. Raise it when pictures change, so
 // that results of other builds are not taken for this one's. A test holds it against
 // pictures.
-const pictureGeneration = "7"
+const pictureGeneration = "8"
 
 // generation names what of this build decides the bytes of pictures: the kernels, and the
 // code around them.

@@ -7,6 +7,7 @@ import (
 	"enhance/pipeline/look"
 	"enhance/raw"
 	"enhance/raw/mosaic"
+	"enhance/raw/noise"
 )
 
 // A session has one network, and most photos are Bayer mosaics. For photos of other
@@ -42,13 +43,13 @@ func (s *Session) forPhoto(m *raw.Meta, look *Look) (*Session, error) {
 	case s.set.Model == Classical || m.Linear && !look.denoises():
 		return nil, nil
 	case s.model.Convention.Takes(sensor):
-		return s.keeping(keeps(look.Denoise))
+		return s.keeping(s.keeps(look))
 	case s.set.Model == "":
 		o, err := s.beside(sensor)
 		if o == nil || err != nil {
 			return nil, err
 		}
-		return o.keeping(keeps(look.Denoise))
+		return o.keeping(o.keeps(look))
 	}
 	return nil, optionErrorf("model", "model %s is for %v, and %s: leave --model out, and enhance takes what suits the photo",
 		s.modelName, s.model.Convention.Sensors, whatSensor(m))
@@ -112,6 +113,15 @@ func (s *Session) sibling(m loadedModel, p *peers) (*Session, error) {
 		return nil, err
 	}
 	return o, o.chooseAlgos()
+}
+
+// keeps is the share of what the network takes from the samples that is put back: all of it where there is said to be
+// no noise, since samples without noise are right as they are.
+func (s *Session) keeps(l *Look) float64 {
+	if l.Noise.Mode == look.NoiseGiven && l.Noise.Levels == (noise.Levels{}) && s.model.CanKeepNoise() {
+		return 1
+	}
+	return keeps(l.Denoise)
 }
 
 // keeps is the share of the noise that is put back, by the share of it that is to be removed.

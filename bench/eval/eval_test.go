@@ -31,7 +31,7 @@ func painting(w, h int, at func(x, y, c int) float64) *imgio.RGB16 {
 // smooth is a picture that any good demosaicer restores well.
 func smooth(w, h int) *imgio.RGB16 {
 	return painting(w, h, func(x, y, c int) float64 {
-		return 128 + 90*math.Tanh(2*math.Sin((float64(x)+0.4*float64(y))/6+float64(c)/2))
+		return 128 + 70*math.Sin(float64(x)/17+float64(c)/3) + 50*math.Cos(float64(y)/23)
 	})
 }
 

@@ -70,7 +70,11 @@ func (n *network) restore(ctx context.Context, s *shot) (*picture, error) {
 		return n.develop(ctx, s)
 	}
 	in, top, left := n.pack(s)
-	out, rep, err := n.session.RunTensor(ctx, pipeline.TensorJob{Input: *in, Denoise: n.denoise})
+	denoise := n.denoise
+	if none := 0.0; s.mosaic.Sigma == 0 && n.session.Model().CanKeepNoise() {
+		denoise = &none // as in photos that have no noise
+	}
+	out, rep, err := n.session.RunTensor(ctx, pipeline.TensorJob{Input: *in, Denoise: denoise})
 	if rep != nil {
 		n.device = rep.Device
 		n.used[rep.Plan.Precision] = true

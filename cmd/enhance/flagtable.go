@@ -140,7 +140,7 @@ var flagTable = []flag{
 		to:   func(o *options) any { return &o.denoise }},
 	{name: "noise", arg: "S,O", group: groupColour, commands: []string{develop}, words: words("estimate"),
 		help: "noise variance S·v + O of samples v, or estimate",
-		more: "Samples range from 0 to 1; of S more than 0.05 and of O more than 0.01 counts as that. S,O,S,O,S,O gives red, green and blue. Without it, enhance takes the file's noise profile, or an estimate from the photo if the file has none or one of more than twice the variance that the photo shows.",
+		more: "Samples range from 0 to 1; with 0,0 they stay as they are, and only what is missing is made; of S more than 0.05 and of O more than 0.01 counts as that. S,O,S,O,S,O gives red, green and blue. Without it, enhance takes the file's noise profile, or an estimate from the photo if the file has none or one of more than twice the variance that the photo shows.",
 		to:   func(o *options) any { return &o.noise }},
 	{name: "defects", arg: "WHICH", group: groupColour, commands: []string{develop}, files: true, words: words("auto", "off"),
 		help: "defective pixels to repair: auto, off, or a file that lists them (default auto)",
