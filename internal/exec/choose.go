@@ -278,7 +278,7 @@ func wide(s conv.Shape) bool {
 // shallow reports whether a layer is of a network that pads with zeros, as pynet-m and most imported ones do, and has
 // the channels that make Winograd worth its price there: such layers mostly lie at the picture's
 // own size, where a row more is no more than that. DnCNN takes 1.15 processor seconds for 512×512
-// in place of 1.6, with 33 MB in place of 25; max takes 18 % less time. Of 3×3 they run by F(4,3) at all widths: F(6,3), which is
+// in place of 1.6, with 33 MB in place of 25; max takes a quarter less time. Of 3×3 they run by F(4,3) at all widths: F(6,3), which is
 // expected to be a little faster on wide rows, would need 300 MiB for DnCNN on 24 megapixels in place of 217.
 func shallow(s conv.Shape) bool { return s.Pad == model.PadZero && s.InC() >= 64 && s.OutC >= 48 }
 
